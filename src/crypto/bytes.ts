@@ -1,0 +1,59 @@
+import { Buffer } from "node:buffer";
+
+const HEX = /^(?:[0-9a-f]{2})*$/;
+
+/** Bytes as unpadded base64url. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
+}
+
+/** Bytes of unpadded base64url, or null. Only the canonical spelling is read: one text for one value. */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
+  const bytes = new Uint8Array(Buffer.from(text, "base64url"));
+  return toBase64Url(bytes) === text ? bytes : null;
+}
+
+/** Bytes as padded base64. */
+export function toBase64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+}
+
+/** Bytes of padded base64, or null. Only the canonical spelling is read. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  const bytes = new Uint8Array(Buffer.from(text, "base64"));
+  return toBase64(bytes) === text ? bytes : null;
+}
+
+/** Bytes as lower-case hex. */
+export function toHex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("hex");
+}
+
+/** Bytes of lower-case hex, or null. */
+export function fromHex(text: string): Uint8Array<ArrayBuffer> | null {
+  return HEX.test(text) ? new Uint8Array(Buffer.from(text, "hex")) : null;
+}
+
+/** `parts` one after the other. */
+export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+/** `count` bytes that nobody can guess. */
+export function randomBytes(count: number): Uint8Array<ArrayBuffer> {
+  return crypto.getRandomValues(new Uint8Array(count));
+}
+
+/** True when both hold the same bytes; takes the same time wherever they differ. */
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= (a[i] ?? 0) ^ (b[i] ?? 0);
+  return difference === 0;
+}

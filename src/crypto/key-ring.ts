@@ -1,0 +1,157 @@
+import { err, ok, type Result } from "../result.ts";
+import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
+
+/**
+ * The keys of an installation, as text that can be sealed and stored. `identity` keys the hashes of tokens and accessors and
+ * never changes (every stored hash depends on it); `audit` keys the hashes in audit lines; `data` are the AES-256-GCM keys
+ * of batch tokens and sealed values, newest version last, older ones kept for reading.
+ */
+export interface KeyRing {
+  readonly identity: string;
+  readonly audit: string;
+  readonly data: readonly { readonly version: number; readonly key: string }[];
+}
+
+/** The key ring ready for use. */
+export interface Keys {
+  readonly identity: CryptoKey;
+  readonly audit: CryptoKey;
+  readonly data: ReadonlyMap<number, CryptoKey>;
+  readonly currentDataVersion: number;
+}
+
+/** A seal key: 32 bytes that wrap the key ring, with the version that says which key wrapped it. */
+export interface SealKey {
+  readonly version: number;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
+
+/** A new key ring with random keys. */
+export function newKeyRing(): KeyRing {
+  const key = () => toBase64(randomBytes(KEY_BYTES));
+  return { identity: key(), audit: key(), data: [{ version: 1, key: key() }] };
+}
+
+/**
+ * Reads a seal key of the form `<version>:<base64 of 32 bytes>`.
+ *
+ * @returns the key, or a phrase that says what is wrong without repeating it.
+ */
+export function parseSealKey(text: string): Result<SealKey, string> {
+  const match = SEAL_KEY.exec(text.trim());
+  const bytes = match ? fromBase64(match[2] ?? "") : null;
+  if (!match || !bytes || bytes.length !== KEY_BYTES) {
+    return err("must be <version>:<base64 of 32 bytes>, for example 1:$(openssl rand -base64 32)");
+  }
+  return ok({ version: Number(match[1]), bytes });
+}
+
+/** The key ring wrapped with `sealKey`: `<version>.<nonce>.<ciphertext>`. */
+export async function sealKeyRing(ring: KeyRing, sealKey: SealKey): Promise<string> {
+  const nonce = randomBytes(NONCE_BYTES);
+  const key = await aesKey(sealKey.bytes, "encrypt");
+  const plain = new TextEncoder().encode(JSON.stringify(ring));
+  const sealed = await crypto.subtle.encrypt(aesParams(nonce, sealKey.version), key, plain);
+  return `${sealKey.version}.${toBase64Url(nonce)}.${toBase64Url(new Uint8Array(sealed))}`;
+}
+
+/** The version of the seal key that wrapped `sealed`, or null when it is not a sealed key ring. */
+export function sealedWithVersion(sealed: string): number | null {
+  const version = Number(sealed.split(".")[0]);
+  return Number.isInteger(version) && version > 0 ? version : null;
+}
+
+/** Unwraps a key ring. Null when the key is not the one that wrapped it or the text was changed. */
+export async function unsealKeyRing(sealed: string, sealKey: SealKey): Promise<KeyRing | null> {
+  const [version, nonceText, cipherText] = sealed.split(".");
+  const nonce = fromBase64Url(nonceText ?? "");
+  const cipher = fromBase64Url(cipherText ?? "");
+  if (Number(version) !== sealKey.version || !nonce || nonce.length !== NONCE_BYTES || !cipher) return null;
+  const key = await aesKey(sealKey.bytes, "decrypt");
+  try {
+    const plain = await crypto.subtle.decrypt(aesParams(nonce, sealKey.version), key, cipher);
+    return JSON.parse(new TextDecoder().decode(plain)) as KeyRing;
+  } catch {
+    return null;
+  }
+}
+
+/** Imports the keys of `ring` for use. */
+export async function importKeys(ring: KeyRing): Promise<Keys> {
+  const hmac = (text: string) =>
+    crypto.subtle.importKey("raw", bytesOf(text), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const data = new Map<number, CryptoKey>();
+  for (const { version, key } of ring.data) {
+    data.set(version, await crypto.subtle.importKey("raw", bytesOf(key), "AES-GCM", false, ["encrypt", "decrypt"]));
+  }
+  return {
+    identity: await hmac(ring.identity),
+    audit: await hmac(ring.audit),
+    data,
+    currentDataVersion: Math.max(...data.keys()),
+  };
+}
+
+/** HMAC-SHA256 of `parts` under `key`: 32 bytes. */
+export async function keyedHash(key: CryptoKey, ...parts: Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, concat(...parts)));
+}
+
+/**
+ * Encrypts `plain` under the newest data key.
+ *
+ * @param context what the value is for; opening it with another context fails, so a sealed value can't be moved elsewhere.
+ * @returns version (4 bytes), nonce (12 bytes), ciphertext with tag.
+ */
+export async function sealData(keys: Keys, context: string, plain: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const version = keys.currentDataVersion;
+  const key = keys.data.get(version);
+  if (!key) throw new Error("the key ring has no data key");
+  const nonce = randomBytes(NONCE_BYTES);
+  const header = new Uint8Array(4);
+  new DataView(header.buffer).setUint32(0, version);
+  const sealed = await crypto.subtle.encrypt(dataParams(nonce, header, context), key, concat(plain));
+  return concat(header, nonce, new Uint8Array(sealed));
+}
+
+/** Decrypts what `sealData` made with the same context. Null for anything else. */
+export async function openData(
+  keys: Keys,
+  context: string,
+  sealed: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (sealed.length < 4 + NONCE_BYTES) return null;
+  const header = concat(sealed.subarray(0, 4));
+  const key = keys.data.get(new DataView(header.buffer).getUint32(0));
+  if (!key) return null;
+  const nonce = concat(sealed.subarray(4, 4 + NONCE_BYTES));
+  try {
+    const plain = await crypto.subtle.decrypt(dataParams(nonce, header, context), key, concat(sealed.subarray(16)));
+    return new Uint8Array(plain);
+  } catch {
+    return null;
+  }
+}
+
+function dataParams(nonce: Uint8Array<ArrayBuffer>, header: Uint8Array, context: string) {
+  const additionalData = concat(header, new TextEncoder().encode(context));
+  return { name: "AES-GCM", iv: nonce, additionalData };
+}
+
+function aesParams(nonce: Uint8Array<ArrayBuffer>, version: number) {
+  return { name: "AES-GCM", iv: nonce, additionalData: new TextEncoder().encode(`grove key ring ${version}`) };
+}
+
+function aesKey(bytes: Uint8Array<ArrayBuffer>, use: "encrypt" | "decrypt"): Promise<CryptoKey> {
+  return crypto.subtle.importKey("raw", bytes, "AES-GCM", false, [use]);
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = fromBase64(text);
+  if (!bytes || bytes.length !== KEY_BYTES) throw new Error("the key ring holds a key of the wrong length");
+  return bytes;
+}
