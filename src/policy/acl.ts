@@ -1,0 +1,203 @@
+import { type Grant, listCapabilities, type SourcedRule } from "./grant.ts";
+import { pageLimit } from "./pagination.ts";
+import { parametersPermit } from "./parameters.ts";
+import { hasForbiddenWildcards } from "./pattern.ts";
+import type { Capability, NamedPolicy, PathRule } from "./rule.ts";
+import { RuleIndex } from "./rule-index.ts";
+import { resolveTemplates, type TemplateContext } from "./template.ts";
+
+/**
+ * What a request wants to do. `create_or_update` is a write whose target may or may not exist; `help` is open to every
+ * valid token; `head` is granted by no rule.
+ */
+export type Operation =
+  | "read"
+  | "list"
+  | "scan"
+  | "create"
+  | "update"
+  | "create_or_update"
+  | "patch"
+  | "delete"
+  | "help"
+  | "head";
+
+/** A request, as far as policies look at it. */
+export interface AccessRequest {
+  readonly operation: Operation;
+  /** Without the base path `/v1/`. The path of a list or scan ends in `/`. */
+  readonly path: string;
+  /** Fields of the body or of the query; of a list or scan only `limit` is looked at. */
+  readonly data?: Readonly<Record<string, unknown>>;
+  /** Seconds; absent when the answer is not asked for wrapped. */
+  readonly wrapTtlSeconds?: number;
+}
+
+/** What the policies say about one request. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly isRoot: boolean;
+  /** The deciding rule has `sudo`, whether or not it allows the operation. */
+  readonly sudo: boolean;
+  /** Of a write: may it create? */
+  readonly create: boolean;
+  /** Of a write: may it change what is there? */
+  readonly update: boolean;
+  /** Of a list or scan: the `limit` to use in place of the one in the request, 0 for none; null to leave that as it is. */
+  readonly limit: number | null;
+  /** The policies whose rules gave the capability that was needed. */
+  readonly grantedBy: readonly string[];
+}
+
+const REFUSED: Verdict = {
+  allowed: false,
+  isRoot: false,
+  sudo: false,
+  create: false,
+  update: false,
+  limit: null,
+  grantedBy: [],
+};
+
+const ROOT: Verdict = {
+  allowed: true,
+  isRoot: true,
+  sudo: true,
+  create: true,
+  update: true,
+  limit: null,
+  grantedBy: ["root"],
+};
+
+const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
+  read: ["read"],
+  list: ["list"],
+  scan: ["scan"],
+  create: ["create"],
+  update: ["update"],
+  create_or_update: ["create", "update"],
+  patch: ["patch"],
+  delete: ["delete"],
+  help: [],
+  head: [],
+};
+
+/** The rules of a set of policies, ready to be asked. Make it with `compileAcl`. */
+export class Acl {
+  /** True for the root policy: everything is allowed. */
+  readonly isRoot: boolean;
+  readonly #rules: readonly SourcedRule[];
+  #index = new RuleIndex([]);
+  /** The index is right from the first to the second moment, in ms, both included. */
+  #validFrom = Number.POSITIVE_INFINITY;
+  #validUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(isRoot: boolean, rules: readonly SourcedRule[]) {
+    this.isRoot = isRoot;
+    this.#rules = rules;
+  }
+
+  /** Judges a request at the moment `now` (ms). Protected paths, which need `sudo` too, are judged by `authorize`. */
+  check(request: AccessRequest, now: number): Verdict {
+    if (this.isRoot) return ROOT;
+    const { operation } = request;
+    if (operation === "help") return { ...REFUSED, allowed: true };
+    const listing = operation === "list" || operation === "scan";
+    const grant = this.#indexAt(now).find(withoutLeadingSlashes(request.path), listing);
+    if (!grant) return REFUSED;
+    const refused = grant.capabilities.has("sudo") ? { ...REFUSED, sudo: true } : REFUSED;
+    const given = NEEDED[operation].filter((capability) => grant.capabilities.has(capability));
+    if (given.length === 0 || !wrappingPermits(grant, request.wrapTtlSeconds)) return refused;
+    const data = request.data ?? {};
+    let limit: number | null = null;
+    if (listing) {
+      const page = pageLimit(grant.paginationLimit, grant.parameters.required, data);
+      if (!page.ok) return refused;
+      limit = page.value;
+    } else if (operation !== "delete" && !parametersPermit(grant.parameters, data)) {
+      return refused;
+    }
+    return {
+      allowed: true,
+      isRoot: false,
+      sudo: refused.sudo,
+      create: given.includes("create"),
+      update: given.includes("update"),
+      limit,
+      grantedBy: policiesThatGive(grant, given),
+    };
+  }
+
+  /**
+   * What a caller may do on `path` at the moment `now` (ms): sorted capabilities, `["root"]` or `["deny"]`. Judged as a
+   * listing, so that `a/` falls back to the rule for `a`; limits on parameters and wrapping do not count.
+   */
+  capabilities(path: string, now: number): string[] {
+    if (this.isRoot) return ["root"];
+    return listCapabilities(this.#indexAt(now).find(withoutLeadingSlashes(path), true));
+  }
+
+  /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it. */
+  grantsAnythingUnder(mountPath: string, now: number): boolean {
+    return this.isRoot || this.#indexAt(now).grantsAnythingUnder(mountPath);
+  }
+
+  /** Every grant at the moment `now` (ms). Empty for root, which needs none. */
+  grants(now: number): readonly Grant[] {
+    return this.#indexAt(now).grants;
+  }
+
+  /** The index without the rules that have expired; built anew only when `now` passes an expiry. */
+  #indexAt(now: number): RuleIndex {
+    if (now < this.#validFrom || now > this.#validUntil) {
+      const alive = this.#rules.filter(({ rule }) => rule.expiresAt === undefined || now <= rule.expiresAt);
+      this.#index = new RuleIndex(alive);
+      this.#validFrom = now;
+      this.#validUntil = alive.reduce((until, { rule }) => Math.min(until, rule.expiresAt ?? until), Infinity);
+    }
+    return this.#index;
+  }
+}
+
+/**
+ * Compiles policies for one caller. Templates are resolved here from `context`; a rule with a template that can't be
+ * resolved is left out. Where none of the policies uses templates (`usesTemplates`), the result serves every caller.
+ */
+export function compileAcl(policies: readonly NamedPolicy[], context: TemplateContext): Acl {
+  if (policies.some((policy) => policy.name === "root")) return new Acl(true, []);
+  const rules: SourcedRule[] = [];
+  for (const policy of policies) {
+    for (const rule of policy.rules) {
+      const resolved = resolveRule(policy, rule, context);
+      if (resolved) rules.push({ policy: policy.name, rule: resolved });
+    }
+  }
+  return new Acl(false, rules);
+}
+
+function resolveRule(policy: NamedPolicy, rule: PathRule, context: TemplateContext): PathRule | null {
+  const path = resolveTemplates(rule.path, context, policy);
+  if (path === rule.path) return rule;
+  return path === null || hasForbiddenWildcards(path) ? null : { ...rule, path };
+}
+
+function withoutLeadingSlashes(path: string): string {
+  let start = 0;
+  while (path.charAt(start) === "/") start++;
+  return start === 0 ? path : path.slice(start);
+}
+
+/** With either limit set, the answer must be asked for wrapped, and for a time within both. */
+function wrappingPermits(grant: Grant, wrapTtlSeconds: number | undefined): boolean {
+  const { minWrappingTtlSeconds: min, maxWrappingTtlSeconds: max } = grant;
+  if (min === null && max === null) return true;
+  if (wrapTtlSeconds === undefined) return false;
+  return (max === null || wrapTtlSeconds <= max) && (min === null || wrapTtlSeconds >= min);
+}
+
+function policiesThatGive(grant: Grant, capabilities: readonly Capability[]): string[] {
+  const names = grant.sources
+    .filter(({ rule }) => capabilities.some((capability) => rule.capabilities.includes(capability)))
+    .map(({ policy }) => policy);
+  return [...new Set(names)];
+}

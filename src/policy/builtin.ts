@@ -1,0 +1,112 @@
+import { ROOT_POLICY } from "./name.ts";
+
+/** The policy that tokens get unless they are made without it. Operators may change its text, but not delete it. */
+export const DEFAULT_POLICY = "default";
+
+/** The policy of the token that holds a wrapped answer. */
+export const RESPONSE_WRAPPING_POLICY = "response-wrapping";
+
+/** The text of `default` in a new installation. */
+export const DEFAULT_POLICY_TEXT = `# What every token may do for itself.
+
+# See, renew and revoke itself
+path "auth/token/lookup-self" {
+  capabilities = ["read"]
+}
+path "auth/token/renew-self" {
+  capabilities = ["update"]
+}
+path "auth/token/revoke-self" {
+  capabilities = ["update"]
+}
+
+# Ask what it may do
+path "sys/capabilities-self" {
+  capabilities = ["update"]
+}
+path "sys/internal/ui/resultant-acl" {
+  capabilities = ["read"]
+}
+
+# See its own entity, by id or by name
+path "identity/entity/id/{{identity.entity.id}}" {
+  capabilities = ["read"]
+}
+path "identity/entity/name/{{identity.entity.name}}" {
+  capabilities = ["read"]
+}
+
+# Renew and look up a lease whose id it knows
+path "sys/leases/renew" {
+  capabilities = ["update"]
+}
+path "sys/leases/lookup" {
+  capabilities = ["update"]
+}
+
+# Keep things in its own cubbyhole
+path "cubbyhole/*" {
+  capabilities = ["create", "read", "update", "delete", "list"]
+}
+
+# Wrap an answer, look at a wrapping token, and unwrap it
+path "sys/wrapping/wrap" {
+  capabilities = ["update"]
+}
+path "sys/wrapping/lookup" {
+  capabilities = ["update"]
+}
+path "sys/wrapping/unwrap" {
+  capabilities = ["update"]
+}
+
+# Hash data
+path "sys/tools/hash" {
+  capabilities = ["update"]
+}
+path "sys/tools/hash/*" {
+  capabilities = ["update"]
+}
+
+# Log in to an application through its entity
+path "identity/oidc/provider/+/authorize" {
+  capabilities = ["read", "update"]
+}
+`;
+
+/** The text of `response-wrapping`, which never changes. */
+export const RESPONSE_WRAPPING_POLICY_TEXT = `# The token that holds a wrapped answer may read that answer, and nothing else.
+path "cubbyhole/response" {
+  capabilities = ["create", "read"]
+}
+path "sys/wrapping/unwrap" {
+  capabilities = ["update"]
+}
+`;
+
+/** Why the policy `name` (normalised) can't be written; null when it can. */
+export function policyWriteRefusal(name: string): string | null {
+  return isFixed(name) ? `cannot update ${JSON.stringify(name)} policy` : null;
+}
+
+/** Why the policy `name` (normalised) can't be deleted; null when it can. */
+export function policyDeleteRefusal(name: string): string | null {
+  if (name === DEFAULT_POLICY) return "cannot delete default policy";
+  return isFixed(name) ? `cannot delete ${JSON.stringify(name)} policy` : null;
+}
+
+/** Why `names` (normalised) can't all be given to a token; null when they can. Who may give `root` is not judged here. */
+export function policyAssignRefusal(names: readonly string[]): string | null {
+  return names.includes(RESPONSE_WRAPPING_POLICY)
+    ? `cannot assign policy ${JSON.stringify(RESPONSE_WRAPPING_POLICY)}`
+    : null;
+}
+
+/** True for the policy that listings leave out, although it can be read by name. */
+export function isHiddenPolicy(name: string): boolean {
+  return name === RESPONSE_WRAPPING_POLICY;
+}
+
+function isFixed(name: string): boolean {
+  return name === ROOT_POLICY || name === RESPONSE_WRAPPING_POLICY;
+}

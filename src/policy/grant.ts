@@ -1,0 +1,80 @@
+import { addParameters, type ParameterLimits } from "./parameters.ts";
+import type { Pattern } from "./pattern.ts";
+import { CAPABILITIES, type Capability, type JsonValue, type ParameterRule, type PathRule } from "./rule.ts";
+
+/** One rule and the policy that it comes from. */
+export interface SourcedRule {
+  readonly policy: string;
+  readonly rule: PathRule;
+}
+
+/** What all rules of one path, from one policy or several, grant together. */
+export interface Grant {
+  readonly pattern: Pattern;
+  readonly capabilities: ReadonlySet<Capability>;
+  /** The rules that add up to this, for the audit line; empty when one of them denies. */
+  readonly sources: readonly SourcedRule[];
+  /** Seconds; null when there is no limit. */
+  readonly minWrappingTtlSeconds: number | null;
+  /** Seconds; null when there is no limit. */
+  readonly maxWrappingTtlSeconds: number | null;
+  readonly parameters: ParameterLimits;
+  /** Entries of a page; null when there is no limit. */
+  readonly paginationLimit: number | null;
+}
+
+/**
+ * Joins the rules of one path, in the order of their policies. Capabilities add up, except that any deny erases
+ * everything; of two limits the smaller holds, of each kind by itself, so that a minimum may end up above a maximum.
+ */
+export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): Grant {
+  if (sources.some(({ rule }) => rule.capabilities.includes("deny"))) {
+    return {
+      pattern,
+      capabilities: new Set(["deny"]),
+      sources: [],
+      minWrappingTtlSeconds: null,
+      maxWrappingTtlSeconds: null,
+      parameters: { allowed: null, denied: null, required: [] },
+      paginationLimit: null,
+    };
+  }
+  const rules = sources.map(({ rule }) => rule);
+  return {
+    pattern,
+    capabilities: new Set(rules.flatMap((rule) => rule.capabilities)),
+    sources,
+    minWrappingTtlSeconds: smallest(rules.map((rule) => rule.minWrappingTtlSeconds)),
+    maxWrappingTtlSeconds: smallest(rules.map((rule) => rule.maxWrappingTtlSeconds)),
+    parameters: {
+      allowed: joinParameters(rules.map((rule) => rule.allowedParameters)),
+      denied: joinParameters(rules.map((rule) => rule.deniedParameters)),
+      required: [...new Set(rules.flatMap((rule) => rule.requiredParameters ?? []))],
+    },
+    paginationLimit: smallest(rules.map((rule) => rule.paginationLimit)),
+  };
+}
+
+/** The capabilities as they are told to clients: sorted; `["deny"]` when nothing is granted. */
+export function listCapabilities(grant: Grant | undefined): Capability[] {
+  if (!grant || grant.capabilities.size === 0) return ["deny"];
+  return CAPABILITIES.filter((capability) => grant.capabilities.has(capability));
+}
+
+/** True when the grant gives anything at all. */
+export function grantsAnything(grant: Grant): boolean {
+  return grant.capabilities.size > 0 && !grant.capabilities.has("deny");
+}
+
+function smallest(limits: readonly (number | undefined)[]): number | null {
+  const set = limits.filter((limit) => limit !== undefined);
+  return set.length === 0 ? null : set.reduce((a, b) => Math.min(a, b));
+}
+
+function joinParameters(lists: readonly (readonly ParameterRule[] | undefined)[]) {
+  const present = lists.filter((list) => list !== undefined);
+  if (present.length === 0) return null;
+  const joined = new Map<string, readonly JsonValue[]>();
+  for (const list of present) addParameters(joined, list);
+  return joined;
+}

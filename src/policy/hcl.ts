@@ -1,0 +1,132 @@
+import { err, ok, type Result } from "../result.ts";
+import { HclLexer, type Token } from "./hcl-lexer.ts";
+import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
+
+/**
+ * Reads HCL version 1 as policies use it: `key = value`, blocks `key "label" { ... }`, lists, objects, heredocs,
+ * comments. Commas between the items of an object are optional. There is no interpolation: `${` is text.
+ *
+ * @returns the top level as one object, or the first problem.
+ */
+export function parseHcl(text: string): Result<SyntaxObject, Problem> {
+  const parser = new HclParser(text);
+  const entries = parser.parseEntries("end", 0);
+  return entries ? ok({ kind: "object", entries, at: 0 }) : err(parser.problem);
+}
+
+/** Recursive descent; every method returns null after an error, which is then in `problem`. */
+class HclParser {
+  readonly #lexer: HclLexer;
+  #token: Token | null;
+  #problem: Problem | null = null;
+
+  constructor(text: string) {
+    this.#lexer = new HclLexer(text);
+    this.#token = this.#lexer.next();
+  }
+
+  get problem(): Problem {
+    return this.#lexer.problem ?? this.#problem ?? { message: "unreadable text", at: 0 };
+  }
+
+  /** Entries up to and including the token `end`. */
+  parseEntries(end: "}" | "end", depth: number): SyntaxEntry[] | null {
+    const entries: SyntaxEntry[] = [];
+    while (true) {
+      const token = this.#token;
+      if (!token) return null;
+      if (token.kind === end) {
+        if (end === "}") this.#advance();
+        return entries;
+      }
+      const entry = this.#entry(depth);
+      if (!entry) return null;
+      entries.push(entry);
+      if (this.#token?.kind === ",") this.#advance();
+    }
+  }
+
+  #entry(depth: number): SyntaxEntry | null {
+    const keys: { key: string; at: number }[] = [];
+    for (let token = this.#token; token; token = this.#token) {
+      if (token.kind === "identifier" || token.kind === "string") {
+        // Labels become nested objects, so that their number counts as depth.
+        if (depth + keys.length >= MAX_POLICY_DEPTH) return this.#fail("nested too deeply", token.at);
+        keys.push({ key: token.text, at: token.at });
+        this.#advance();
+      } else if (token.kind === "=" && keys.length === 1) {
+        this.#advance();
+        return this.#nest(keys, this.#value(depth + 1));
+      } else if (token.kind === "{" && keys.length > 0) {
+        return this.#nest(keys, this.#value(depth + keys.length));
+      } else {
+        return this.#fail(keys.length === 0 ? "expected a key" : "expected '=' or '{'", token.at);
+      }
+    }
+    return null;
+  }
+
+  #nest(keys: readonly { key: string; at: number }[], value: SyntaxValue | null): SyntaxEntry | null {
+    if (!value) return null;
+    let inner = value;
+    for (const { key, at } of keys.slice(1).reverse()) {
+      inner = { kind: "object", entries: [{ key, at, value: inner }], at };
+    }
+    const [first] = keys;
+    return first ? { key: first.key, at: first.at, value: inner } : null;
+  }
+
+  #value(depth: number): SyntaxValue | null {
+    const token = this.#token;
+    if (!token) return null;
+    if (depth > MAX_POLICY_DEPTH) return this.#fail("nested too deeply", token.at);
+    this.#advance();
+    const { at } = token;
+    switch (token.kind) {
+      case "string":
+        return { kind: "string", value: token.text, at };
+      case "number":
+        return { kind: "number", value: token.value, at };
+      case "{": {
+        const entries = this.parseEntries("}", depth);
+        return entries && { kind: "object", entries, at };
+      }
+      case "[": {
+        const items = this.#items(depth);
+        return items && { kind: "list", items, at };
+      }
+      case "identifier":
+        if (token.text === "true" || token.text === "false") return { kind: "bool", value: token.text === "true", at };
+        return this.#fail("expected a value; text must be quoted", at);
+      default:
+        return this.#fail("expected a value", at);
+    }
+  }
+
+  /** Items up to and including `]`; a comma after the last one is fine. */
+  #items(depth: number): SyntaxValue[] | null {
+    const items: SyntaxValue[] = [];
+    while (true) {
+      if (this.#token?.kind === "]") {
+        this.#advance();
+        return items;
+      }
+      const item = this.#value(depth + 1);
+      if (!item) return null;
+      items.push(item);
+      const token = this.#token;
+      if (!token) return null;
+      if (token.kind === ",") this.#advance();
+      else if (token.kind !== "]") return this.#fail("expected ',' or ']'", token.at);
+    }
+  }
+
+  #advance(): void {
+    this.#token = this.#lexer.next();
+  }
+
+  #fail(message: string, at: number): null {
+    this.#problem ??= { message, at };
+    return null;
+  }
+}

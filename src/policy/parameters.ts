@@ -1,0 +1,90 @@
+import type { JsonValue, ParameterRule } from "./rule.ts";
+
+/** Names (lower case, `*` for every name) and their values; an empty list means any value. */
+export type ParameterMap = ReadonlyMap<string, readonly JsonValue[]>;
+
+/** What the rules of one path together say about the fields of a request. */
+export interface ParameterLimits {
+  /** Null: the rule has no such list. */
+  readonly allowed: ParameterMap | null;
+  readonly denied: ParameterMap | null;
+  /** Lower case. */
+  readonly required: readonly string[];
+}
+
+/**
+ * Adds the parameter list of another rule of the same path to `merged`: the values of a name in both are put together,
+ * newer first, and an empty list, which means any value, wins on either side.
+ */
+export function addParameters(merged: Map<string, readonly JsonValue[]>, newer: readonly ParameterRule[]): void {
+  for (const { name, values } of newer) {
+    const known = merged.get(name);
+    if (known === undefined) merged.set(name, values);
+    else merged.set(name, values.length === 0 || known.length === 0 ? [] : [...values, ...known]);
+  }
+}
+
+/** True when `limits` let a request with these fields through. A denied field decides before an allowed one. */
+export function parametersPermit(limits: ParameterLimits, data: Readonly<Record<string, unknown>>): boolean {
+  if (!limits.required.every((name) => Object.hasOwn(data, name))) return false;
+  const fields = Object.entries(data);
+  if (fields.length === 0) return true;
+  const { allowed, denied } = limits;
+  if (denied && denied.size > 0) {
+    if (denied.has("*")) return false;
+    for (const [name, value] of fields) {
+      const values = denied.get(name.toLowerCase());
+      if (values && listed(value, values)) return false;
+    }
+  }
+  if (!allowed || allowed.size === 0) return true;
+  const anyName = allowed.has("*");
+  if (anyName && allowed.size === 1) return true;
+  return fields.every(([name, value]) => {
+    const values = allowed.get(name.toLowerCase());
+    return values === undefined ? anyName : listed(value, values);
+  });
+}
+
+function listed(value: unknown, values: readonly JsonValue[]): boolean {
+  return values.length === 0 || values.some((pattern) => valueMatches(pattern, value));
+}
+
+/**
+ * True when a field's `value` is what the policy names. Types must be equal: the text "1" is not the number 1. Two
+ * texts match by a leading or trailing `*` in a pattern of two or more characters; a lone `*` is literal.
+ */
+export function valueMatches(pattern: JsonValue, value: unknown): boolean {
+  if (typeof pattern === "string") return typeof value === "string" && textMatches(pattern, value);
+  return sameValue(pattern, value);
+}
+
+function textMatches(pattern: string, text: string): boolean {
+  if (pattern.length < 2) return pattern === text;
+  const anyBefore = pattern.startsWith("*");
+  const anyAfter = pattern.endsWith("*");
+  if (anyBefore && anyAfter) return text.includes(pattern.slice(1, -1));
+  if (anyBefore) return text.endsWith(pattern.slice(1));
+  if (anyAfter) return text.startsWith(pattern.slice(0, -1));
+  return pattern === text;
+}
+
+/** Deep equality, type for type. The depth is bounded by that of `expected`, which the policy parser limits. */
+function sameValue(expected: JsonValue, value: unknown): boolean {
+  if (expected === null || typeof expected !== "object") return expected === value;
+  if (value === null || typeof value !== "object") return false;
+  if (Array.isArray(expected)) {
+    return (
+      Array.isArray(value) &&
+      value.length === expected.length &&
+      expected.every((item, index) => sameValue(item, value[index]))
+    );
+  }
+  if (Array.isArray(value)) return false;
+  const actual = new Map<string, unknown>(Object.entries(value));
+  const entries = Object.entries(expected);
+  return (
+    entries.length === actual.size &&
+    entries.every(([key, item]) => actual.has(key) && sameValue(item, actual.get(key)))
+  );
+}

@@ -1,0 +1,55 @@
+import { err, ok, type Result } from "../result.ts";
+import { readBlock } from "./block.ts";
+import { parseHcl } from "./hcl.ts";
+import { parseJson } from "./json.ts";
+import { Problems } from "./problems.ts";
+import type { PathRule } from "./rule.ts";
+import { locate, MAX_POLICY_LENGTH, objectsOf, type PolicyParseError, quote, type SyntaxObject } from "./syntax.ts";
+import { decodePolicyText } from "./text.ts";
+
+export type { PathRule } from "./rule.ts";
+export { MAX_POLICY_LENGTH, type PolicyParseError } from "./syntax.ts";
+
+/**
+ * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are told at once; line and column are those
+ * of the first. Blocks that have expired at `now` (ms) are left out.
+ *
+ * A setting that would restrict access and is not supported is a mistake: leaving it out would grant more than was meant.
+ */
+export function parsePolicy(text: string, now: number): Result<PathRule[], PolicyParseError> {
+  if (text.length > MAX_POLICY_LENGTH) {
+    return err({ message: `policy is longer than ${MAX_POLICY_LENGTH} characters`, line: 1, column: 1 });
+  }
+  const source = decodePolicyText(text);
+  const syntax = source.trimStart().startsWith("{") ? parseJson(source) : parseHcl(source);
+  if (!syntax.ok) return err(locate(source, syntax.error));
+  const problems = new Problems(source);
+  const rules = readTopLevel(syntax.value, problems);
+  const error = problems.toError();
+  return error ? err(error) : ok(rules.filter(({ expiresAt }) => expiresAt === undefined || now <= expiresAt));
+}
+
+/** A parse error as clients get it. */
+export function policyErrorText({ message, line, column }: PolicyParseError): string {
+  return `failed to parse policy: ${message} (line ${line}, column ${column})`;
+}
+
+function readTopLevel(root: SyntaxObject, problems: Problems): PathRule[] {
+  const rules: PathRule[] = [];
+  for (const { key, value, at } of root.entries) {
+    if (key === "path") {
+      const paths = objectsOf(value);
+      if (!paths) problems.add('path must be a block: path "..." { ... }', at);
+      for (const path of paths?.flatMap(({ entries }) => entries) ?? []) {
+        const blocks = objectsOf(path.value);
+        if (!blocks) problems.add(`path ${quote(path.key)}: must be a block`, path.at);
+        for (const block of blocks ?? []) rules.push(readBlock(path.key, path.at, block, problems));
+      }
+    } else if (key === "name") {
+      if (value.kind !== "string") problems.add("name must be a string", at);
+    } else {
+      problems.addInvalidKey("", key, at);
+    }
+  }
+  return rules;
+}

@@ -1,0 +1,42 @@
+import type { Operation } from "./acl.ts";
+
+/** Paths that need the `sudo` capability besides that of the operation; a last `*` stands for anything that follows. */
+const PROTECTED_PATHS = [
+  "auth/token/accessors*",
+  "sys/auth/*",
+  "sys/audit",
+  "sys/audit/*",
+  "sys/remount",
+  "sys/raw",
+  "sys/raw/*",
+  "sys/rotate",
+  "sys/rotate/keyring",
+  "sys/rotate/root",
+  "sys/config/cors",
+  "sys/config/auditing/*",
+  "sys/config/ui/headers/*",
+  "sys/plugins/catalog/*",
+  "sys/leases",
+  "sys/leases/lookup/*",
+  "sys/leases/revoke-prefix/*",
+  "sys/leases/revoke-force/*",
+  "sys/revoke-prefix/*",
+  "sys/revoke-force/*",
+  "sys/internal/inspect/*",
+  "sys/seal",
+  "sys/step-down",
+];
+
+const EXACT = new Set(PROTECTED_PATHS.filter((path) => !path.endsWith("*")));
+const PREFIXES = PROTECTED_PATHS.filter((path) => path.endsWith("*")).map((path) => path.slice(0, -1));
+
+/**
+ * True when `path` (without the base path `/v1/`) is one of the paths that only a caller with `sudo` may use. A listing
+ * asks for `a/` where the path is `a`, so a trailing slash makes no difference to an exact path. Help is open to all.
+ */
+export function requiresSudo(operation: Operation, path: string): boolean {
+  if (operation === "help") return false;
+  const plain = path.replace(/^\/+/, "");
+  const listed = operation === "list" || operation === "scan" ? plain.replace(/\/$/, "") : plain;
+  return EXACT.has(listed) || PREFIXES.some((prefix) => plain.startsWith(prefix));
+}

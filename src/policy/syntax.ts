@@ -1,0 +1,67 @@
+/** Longest policy text, in characters. */
+export const MAX_POLICY_LENGTH = 256 * 1024;
+
+/** How deep objects and lists of a policy may be nested; the deepest that means anything is about 6. */
+export const MAX_POLICY_DEPTH = 32;
+
+/** A value in a policy text, and where it begins. Both syntaxes are read into this. */
+export type SyntaxValue =
+  | { readonly kind: "string"; readonly value: string; readonly at: number }
+  | { readonly kind: "number"; readonly value: number; readonly at: number }
+  | { readonly kind: "bool"; readonly value: boolean; readonly at: number }
+  | { readonly kind: "null"; readonly at: number }
+  | { readonly kind: "list"; readonly items: readonly SyntaxValue[]; readonly at: number }
+  | SyntaxObject;
+
+/** An object or block, in the order of the text; a key may come more than once. The labels of a block are nested objects. */
+export interface SyntaxObject {
+  readonly kind: "object";
+  readonly entries: readonly SyntaxEntry[];
+  readonly at: number;
+}
+
+export interface SyntaxEntry {
+  readonly key: string;
+  readonly value: SyntaxValue;
+  /** Where the key begins, as an offset into the text. */
+  readonly at: number;
+}
+
+/** The objects of a block that may be given once or as a list; null when the value is neither. */
+export function objectsOf(value: SyntaxValue): SyntaxObject[] | null {
+  if (value.kind === "object") return [value];
+  if (value.kind !== "list") return null;
+  const objects = value.items.filter((item) => item.kind === "object");
+  return objects.length === value.items.length ? objects : null;
+}
+
+/** What is wrong with a text, at an offset into it. */
+export interface Problem {
+  readonly message: string;
+  readonly at: number;
+}
+
+/** Why a policy can't be read. Line and column count characters from 1. */
+export interface PolicyParseError {
+  readonly message: string;
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The line of an offset into `text`, from 1. */
+export function lineAt(text: string, at: number): number {
+  let line = 1;
+  for (let end = text.indexOf("\n"); end >= 0 && end < at; end = text.indexOf("\n", end + 1)) line++;
+  return line;
+}
+
+/** Says where in `text` a problem is. */
+export function locate(text: string, { message, at }: Problem): PolicyParseError {
+  const lineStart = at === 0 ? 0 : text.lastIndexOf("\n", at - 1) + 1;
+  return { message, line: lineAt(text, at), column: [...text.slice(lineStart, at)].length + 1 };
+}
+
+/** A text of the policy for use in a message: quoted, and cut when it is long. */
+export function quote(text: string): string {
+  return JSON.stringify(text.length > 128 ? `${text.slice(0, 128)}...` : text);
+}

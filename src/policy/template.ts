@@ -1,0 +1,140 @@
+import { parseDuration } from "../duration.ts";
+import type { NamedPolicy, PathRule } from "./rule.ts";
+
+/** Who makes a request, as far as templates in rule paths look at it. Plain data. */
+export interface TemplateContext {
+  /** ms since 1970, for `time.now`. */
+  readonly now: number;
+  readonly entity?: TemplateEntity;
+  /** The groups that the entity is a member of. */
+  readonly groups?: readonly TemplateGroup[];
+}
+
+export interface TemplateEntity {
+  readonly id: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** By the accessor of their mount. */
+  readonly aliases: Readonly<Record<string, TemplateAlias>>;
+}
+
+export interface TemplateAlias {
+  readonly id: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly customMetadata: Readonly<Record<string, string>>;
+}
+
+export interface TemplateGroup {
+  readonly id: string;
+  readonly name: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** True when some rule holds a template, so that a compiled ACL is good for one identity only. */
+export function usesTemplates(policies: readonly { readonly rules: readonly PathRule[] }[]): boolean {
+  return policies.some(({ rules }) => rules.some((rule) => rule.path.includes("{{")));
+}
+
+/** True when some rule holds a template of the time, so that a compiled ACL is good for one moment only. */
+export function usesClock(policies: readonly { readonly rules: readonly PathRule[] }[]): boolean {
+  return policies.some(({ rules }) => rules.some((rule) => /\{\{\s*time\./.test(rule.path)));
+}
+
+/** True when every `{{` in the path is closed by one `}}` before the next. */
+export function hasBalancedBraces(path: string): boolean {
+  const [before = "", ...templates] = path.split("{{");
+  return !before.includes("}}") && templates.every((piece) => piece.split("}}").length === 2);
+}
+
+/**
+ * Puts values in the place of the templates of a path.
+ *
+ * A value comes from whoever can edit an identity and is often chosen by its owner: one that holds `/` would reach
+ * another folder, one that holds `*` or `+` many of them. Unless the policy allows such values, they count as missing.
+ * Values are inserted once and never read as templates themselves.
+ *
+ * @returns the path, or null when a value is missing, empty or not allowed: the rule then does not exist.
+ */
+export function resolveTemplates(
+  path: string,
+  context: TemplateContext,
+  policy: Pick<NamedPolicy, "allowSlashes" | "allowWildcards">,
+): string | null {
+  if (!path.includes("{{")) return path;
+  if (!hasBalancedBraces(path)) return null;
+  const [before = "", ...pieces] = path.split("{{");
+  let resolved = before;
+  for (const piece of pieces) {
+    const [expression = "", after = ""] = piece.split("}}");
+    const value = lookUp(expression.trim(), context);
+    if (value === undefined || value === "") return null;
+    if (value.includes("/") && !policy.allowSlashes) return null;
+    if (/[*+]/.test(value) && !policy.allowWildcards) return null;
+    resolved += value + after;
+  }
+  return resolved;
+}
+
+function lookUp(expression: string, context: TemplateContext): string | undefined {
+  const ofEntity = afterPrefix(expression, "identity.entity.");
+  if (ofEntity !== null) return context.entity && entityValue(ofEntity, context.entity);
+  const ofGroup = afterPrefix(expression, "identity.groups.");
+  if (ofGroup !== null) return groupValue(ofGroup, context.groups ?? []);
+  const ofTime = afterPrefix(expression, "time.");
+  if (ofTime !== null) return timeValue(ofTime, context.now);
+  return undefined;
+}
+
+function entityValue(selector: string, entity: TemplateEntity): string | undefined {
+  const ofAlias = afterPrefix(selector, "aliases.");
+  if (ofAlias === null) return fieldValue(selector, entity);
+  const [accessor, field] = splitOnce(ofAlias);
+  if (!Object.hasOwn(entity.aliases, accessor)) return undefined;
+  const alias = entity.aliases[accessor];
+  if (!alias) return undefined;
+  const custom = afterPrefix(field, "custom_metadata.");
+  return custom === null ? fieldValue(field, alias) : ownValue(alias.customMetadata, custom);
+}
+
+function groupValue(selector: string, groups: readonly TemplateGroup[]): string | undefined {
+  const [by, rest] = splitOnce(selector);
+  const [wanted, field] = splitOnce(rest);
+  const group = groups.find((one) => (by === "ids" ? one.id : by === "names" ? one.name : null) === wanted);
+  return group && fieldValue(field, group);
+}
+
+function fieldValue(field: string, owner: TemplateGroup): string | undefined {
+  if (field === "id") return owner.id;
+  if (field === "name") return owner.name;
+  const key = afterPrefix(field, "metadata.");
+  return key === null ? undefined : ownValue(owner.metadata, key);
+}
+
+/** Seconds since 1970, moved by a duration: `now`, `now.plus.1h`, `now.minus.30m`. */
+function timeValue(selector: string, now: number): string | undefined {
+  const [start, move] = splitOnce(selector);
+  if (start !== "now") return undefined;
+  const seconds = Math.floor(now / 1000);
+  if (selector === "now") return String(seconds);
+  const [sign, text] = splitOnce(move);
+  const duration = parseDuration(text);
+  if (text === "" || !duration.ok) return undefined;
+  if (sign === "plus") return String(seconds + duration.value);
+  if (sign === "minus") return String(seconds - duration.value);
+  return undefined;
+}
+
+function ownValue(values: Readonly<Record<string, string>>, key: string): string | undefined {
+  return Object.hasOwn(values, key) ? values[key] : undefined;
+}
+
+function afterPrefix(text: string, prefix: string): string | null {
+  return text.startsWith(prefix) ? text.slice(prefix.length) : null;
+}
+
+/** The parts before and after the first dot. */
+function splitOnce(text: string): [string, string] {
+  const dot = text.indexOf(".");
+  return dot < 0 ? [text, ""] : [text.slice(0, dot), text.slice(dot + 1)];
+}
