@@ -1,6 +1,6 @@
 import { addParameters, type ParameterLimits } from "./parameters.ts";
 import type { Pattern } from "./pattern.ts";
-import { CAPABILITIES, type Capability, type JsonValue, type ParameterRule, type PathRule } from "./rule.ts";
+import { CAPABILITIES, type Capability, type ParameterRule, type ParameterValue, type PathRule } from "./rule.ts";
 
 /** One rule and the policy that it comes from. */
 export interface SourcedRule {
@@ -74,7 +74,7 @@ function smallest(limits: readonly (number | undefined)[]): number | null {
 function joinParameters(lists: readonly (readonly ParameterRule[] | undefined)[]) {
   const present = lists.filter((list) => list !== undefined);
   if (present.length === 0) return null;
-  const joined = new Map<string, readonly JsonValue[]>();
+  const joined = new Map<string, readonly ParameterValue[]>();
   for (const list of present) addParameters(joined, list);
   return joined;
 }

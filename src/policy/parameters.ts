@@ -1,7 +1,7 @@
-import type { JsonValue, ParameterRule } from "./rule.ts";
+import type { ParameterRule, ParameterValue } from "./rule.ts";
 
 /** Names (lower case, `*` for every name) and their values; an empty list means any value. */
-export type ParameterMap = ReadonlyMap<string, readonly JsonValue[]>;
+export type ParameterMap = ReadonlyMap<string, readonly ParameterValue[]>;
 
 /** What the rules of one path together say about the fields of a request. */
 export interface ParameterLimits {
@@ -16,7 +16,7 @@ export interface ParameterLimits {
  * Adds the parameter list of another rule of the same path to `merged`: the values of a name in both are put together,
  * newer first, and an empty list, which means any value, wins on either side.
  */
-export function addParameters(merged: Map<string, readonly JsonValue[]>, newer: readonly ParameterRule[]): void {
+export function addParameters(merged: Map<string, readonly ParameterValue[]>, newer: readonly ParameterRule[]): void {
   for (const { name, values } of newer) {
     const known = merged.get(name);
     if (known === undefined) merged.set(name, values);
@@ -46,7 +46,7 @@ export function parametersPermit(limits: ParameterLimits, data: Readonly<Record<
   });
 }
 
-function listed(value: unknown, values: readonly JsonValue[]): boolean {
+function listed(value: unknown, values: readonly ParameterValue[]): boolean {
   return values.length === 0 || values.some((pattern) => valueMatches(pattern, value));
 }
 
@@ -54,7 +54,7 @@ function listed(value: unknown, values: readonly JsonValue[]): boolean {
  * True when a field's `value` is what the policy names. Types must be equal: the text "1" is not the number 1. Two
  * texts match by a leading or trailing `*` in a pattern of two or more characters; a lone `*` is literal.
  */
-export function valueMatches(pattern: JsonValue, value: unknown): boolean {
+export function valueMatches(pattern: ParameterValue, value: unknown): boolean {
   if (typeof pattern === "string") return typeof value === "string" && textMatches(pattern, value);
   return sameValue(pattern, value);
 }
@@ -70,7 +70,7 @@ function textMatches(pattern: string, text: string): boolean {
 }
 
 /** Deep equality, type for type. The depth is bounded by that of `expected`, which the policy parser limits. */
-function sameValue(expected: JsonValue, value: unknown): boolean {
+function sameValue(expected: unknown, value: unknown): boolean {
   if (expected === null || typeof expected !== "object") return expected === value;
   if (value === null || typeof value !== "object") return false;
   if (Array.isArray(expected)) {

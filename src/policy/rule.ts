@@ -3,8 +3,11 @@ export const CAPABILITIES = ["create", "delete", "deny", "list", "patch", "read"
 
 export type Capability = (typeof CAPABILITIES)[number];
 
-/** A value in a policy text. */
-export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
+/**
+ * A value of a parameter: any JSON value. Lists and objects are only `object` here, since a recursive type is beyond what
+ * the types of RPC can follow.
+ */
+export type ParameterValue = null | boolean | number | string | object;
 
 /**
  * One name of `allowed_parameters` or `denied_parameters`. A list of these and not an object, since a name like
@@ -14,7 +17,7 @@ export interface ParameterRule {
   /** Lower case; `*` stands for every name. */
   readonly name: string;
   /** Empty: any value. */
-  readonly values: readonly JsonValue[];
+  readonly values: readonly ParameterValue[];
 }
 
 /** What one `path` block of a policy says. Plain data, so that it can be stored as JSON and sent over RPC. */

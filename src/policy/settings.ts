@@ -1,7 +1,7 @@
 import { parseDuration } from "../duration.ts";
 import { addParameters } from "./parameters.ts";
 import type { Problems } from "./problems.ts";
-import type { JsonValue, ParameterRule } from "./rule.ts";
+import type { ParameterRule, ParameterValue } from "./rule.ts";
 import { objectsOf, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 import { parseAbsoluteTime } from "./time.ts";
 
@@ -91,7 +91,7 @@ export class Settings {
   parameters(key: string): ParameterRule[] | null {
     const given = this.#given(key);
     if (given.length === 0) return null;
-    const merged = new Map<string, readonly JsonValue[]>();
+    const merged = new Map<string, readonly ParameterValue[]>();
     for (const { value, at } of given) {
       const objects = objectsOf(value);
       if (!objects) this.problem(`${key} must be an object of lists`, at);
@@ -125,7 +125,7 @@ function numberOf(value: SyntaxValue): number | null {
   return value.kind === "number" ? value.value : null;
 }
 
-function plainValue(value: SyntaxValue): JsonValue {
+function plainValue(value: SyntaxValue): ParameterValue {
   switch (value.kind) {
     case "null":
       return null;

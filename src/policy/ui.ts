@@ -1,15 +1,15 @@
 import type { Acl } from "./acl.ts";
 import { type Grant, listCapabilities } from "./grant.ts";
 import type { ParameterMap } from "./parameters.ts";
-import type { JsonValue } from "./rule.ts";
+import type { ParameterValue } from "./rule.ts";
 
 /** What a user interface learns about one path; keys as on the wire. */
 export interface PathSummary {
   readonly capabilities: readonly string[];
   readonly min_wrapping_ttl?: number;
   readonly max_wrapping_ttl?: number;
-  readonly allowed_parameters?: Readonly<Record<string, readonly JsonValue[]>>;
-  readonly denied_parameters?: Readonly<Record<string, readonly JsonValue[]>>;
+  readonly allowed_parameters?: Readonly<Record<string, readonly ParameterValue[]>>;
+  readonly denied_parameters?: Readonly<Record<string, readonly ParameterValue[]>>;
   readonly required_parameters?: readonly string[];
 }
 
