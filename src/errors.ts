@@ -16,7 +16,9 @@ export type Failure =
   /** Nothing is stored there: 404 without a text. */
   | { readonly code: "not_found" }
   /** No mount serves the path: 404. */
-  | { readonly code: "no_route" }
+  | { readonly code: "no_route"; readonly path: string }
+  /** There is one namespace, the root: 404. */
+  | { readonly code: "unknown_namespace" }
   /** The mount serves no such path: 404. */
   | { readonly code: "unsupported_path" }
   /** The path exists but not with this operation: 405. */
@@ -29,8 +31,12 @@ export type Failure =
   | { readonly code: "unsupported_media_type"; readonly message: string }
   /** The service can't work until an operator acts: 503. */
   | { readonly code: "sealed"; readonly message: string }
+  /** Nobody has initialised the service: 503. */
+  | { readonly code: "uninitialized" }
   /** Something that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
-  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number };
+  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
+  /** A bug: 500. */
+  | { readonly code: "internal" };
 
 /** A 400 with `message`. */
 export function invalid(message: string): Failure {

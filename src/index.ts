@@ -1,12 +1,8 @@
-import { DurableObject } from "cloudflare:workers";
+import { app } from "./http/app.ts";
 
-export class TokenTree extends DurableObject {}
-export class AccessorShard extends DurableObject {}
-export class CustomIds extends DurableObject {}
-export class System extends DurableObject {}
+export { System } from "./sys/system.ts";
+export { AccessorShard } from "./token/accessor-shard.ts";
+export { CustomIds } from "./token/custom-ids.ts";
+export { TokenTree } from "./token/tree.ts";
 
-export default {
-  fetch(): Response {
-    return Response.json({ errors: [] }, { status: 404 });
-  },
-};
+export default { fetch: app.fetch };

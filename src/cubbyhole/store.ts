@@ -1,0 +1,56 @@
+/** The private values of the tokens of one tree. Values are sealed by the Worker; the tree can't read them. */
+export class CubbyholeStore {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** The sealed value at `path` of the token `row`, or null. */
+  read(row: number, path: string): Uint8Array | null {
+    const found = this.#sql
+      .exec<{ value: ArrayBuffer }>("SELECT value FROM cubbyhole WHERE row = ? AND path = ?", row, path)
+      .toArray()[0];
+    return found ? new Uint8Array(found.value) : null;
+  }
+
+  /** Replaces the value at `path`. */
+  write(row: number, path: string, sealed: Uint8Array): void {
+    this.#sql.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
+  }
+
+  /** Drops the value at `path`. Safe to repeat. */
+  delete(row: number, path: string): void {
+    this.#sql.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, path);
+  }
+
+  /**
+   * The names one level below `prefix` (which is "" or ends with a slash), folders with a slash at the end, sorted, at
+   * most `limit` after `after`. Cost follows the number of names in the answer: each folder is skipped as a whole.
+   */
+  list(row: number, prefix: string, after: string, limit: number): string[] {
+    const keys: string[] = [];
+    let from = prefix + (after.endsWith("/") ? afterFolder(after) : after === "" ? "" : `${after}\u0000`);
+    while (keys.length < limit) {
+      const next = this.#sql
+        .exec<{ path: string }>(
+          "SELECT path FROM cubbyhole WHERE row = ? AND path >= ? ORDER BY path LIMIT 1",
+          row,
+          from,
+        )
+        .toArray()[0];
+      if (!next?.path.startsWith(prefix)) break;
+      const rest = next.path.slice(prefix.length);
+      const slash = rest.indexOf("/");
+      const key = slash < 0 ? rest : rest.slice(0, slash + 1);
+      keys.push(key);
+      from = prefix + (slash < 0 ? `${key}\u0000` : afterFolder(key));
+    }
+    return keys;
+  }
+}
+
+/** The first text after everything that starts with `folder`: its slash replaced by the next character. */
+function afterFolder(folder: string): string {
+  return `${folder.slice(0, -1)}0`;
+}

@@ -1,0 +1,25 @@
+import type { System } from "./sys/system.ts";
+import type { AccessorShard } from "./token/accessor-shard.ts";
+import type { CustomIds } from "./token/custom-ids.ts";
+import type { TokenTree } from "./token/tree.ts";
+
+/** What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). */
+export interface Env {
+  readonly TOKEN_TREE: DurableObjectNamespace<TokenTree>;
+  readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;
+  readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
+  readonly SYSTEM: DurableObjectNamespace<System>;
+
+  /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */
+  readonly GROVE_SEAL_KEY?: string;
+  /** The seal key before the last rotation, until the key ring has been wrapped anew. A secret. */
+  readonly GROVE_SEAL_KEY_PREVIOUS?: string;
+  /** Development only: initialises the service with this root token. */
+  readonly GROVE_DEV_ROOT_TOKEN?: string;
+  /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
+  readonly POLICY_CACHE_SECONDS?: string;
+  /** Largest request body in bytes. */
+  readonly MAX_BODY_BYTES?: string;
+  /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
+  readonly CLIENT_ADDRESS_HEADER?: string;
+}

@@ -1,0 +1,107 @@
+import { Hono } from "hono";
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import type { Failure } from "../errors.ts";
+import type { Result } from "../result.ts";
+import { initializeForDevelopment } from "../sys/initialize.ts";
+import { sealKeyProblem } from "../sys/installation.ts";
+import { type AuditLine, auditHash, auditPath, writeAuditLine } from "./audit.ts";
+import { renderFailure, renderReply } from "./envelope.ts";
+import { toWire } from "./failure.ts";
+import { type Handled, handle } from "./pipeline.ts";
+import { type GroveRequest, readRequest } from "./request.ts";
+
+/** The HTTP side of the Worker: the same for every route. */
+export const app = new Hono<{ Bindings: Env }>();
+
+app.all("*", async (context) => {
+  const { env } = context;
+  const id = crypto.randomUUID();
+  const problem = sealKeyProblem(env);
+  if (problem) return renderFailure({ code: "sealed", message: problem });
+  const request = await readRequest(context.req.raw, env, id);
+  if (!request.ok) {
+    logUnread(id, context.req.raw, request.error, env);
+    return renderFailure(request.error);
+  }
+  const notReady = await initializeForDevelopment(env);
+  if (notReady) return renderFailure(notReady);
+  const handled = await handleSafely(env, request.value);
+  const { result } = handled;
+  const response = result.ok ? renderReply(id, result.value, handled.warnings) : renderFailure(result.error);
+  await logRequest(request.value, handled, response.status);
+  return response;
+});
+
+/**
+ * A thrown error is a bug, or the platform saying that an object is overloaded or gone for a moment. The first is a 500
+ * without details, the second a 503 that clients repeat.
+ */
+async function handleSafely(env: Env, request: GroveRequest): Promise<Handled> {
+  try {
+    return await handle(env, request);
+  } catch (error) {
+    console.error(JSON.stringify({ type: "exception", request_id: request.id, error: describe(error) }));
+    return {
+      result: { ok: false, error: failureOf(error) },
+      warnings: [],
+      caller: null,
+      installation: null,
+      loggedPath: request.path,
+    };
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const flags = error as { overloaded?: boolean; retryable?: boolean; durableObjectReset?: boolean };
+  if (flags.overloaded || flags.retryable || flags.durableObjectReset) {
+    return { code: "unavailable", message: "the service is busy; try again", retryAfterSeconds: 1 };
+  }
+  return { code: "internal" };
+}
+
+/** Type and stack, without the message's tail: messages of our own never hold values, those of libraries might. */
+function describe(error: unknown): string {
+  return error instanceof Error
+    ? `${error.name}: ${error.message.slice(0, 200)}\n${error.stack ?? ""}`
+    : "not an Error";
+}
+
+async function logRequest(request: GroveRequest, handled: Handled, status: number): Promise<void> {
+  const { caller, installation, result } = handled;
+  const error = firstError(result);
+  const record = caller?.kind === "service" ? caller.token : caller?.token.record;
+  const line: AuditLine = {
+    type: "request",
+    time: new Date(currentTime()).toISOString(),
+    request_id: request.id,
+    operation: request.operation,
+    path: auditPath(handled.loggedPath),
+    status,
+    ...(error !== undefined && { error }),
+    client_address: request.clientAddress,
+    ...(record && { display_name: record.displayName, entity_id: record.entityId }),
+    ...(caller && { accessor: caller.kind === "service" ? caller.token.accessor : "" }),
+    ...(installation && request.token !== "" && { token_hash: await auditHash(installation.keys, request.token) }),
+  };
+  writeAuditLine(line);
+}
+
+function logUnread(id: string, request: Request, failure: Failure, env: Env): void {
+  const url = new URL(request.url);
+  const error = firstError({ ok: false, error: failure });
+  writeAuditLine({
+    type: "request",
+    time: new Date(currentTime()).toISOString(),
+    request_id: id,
+    operation: "unknown",
+    path: auditPath(url.pathname.slice(1, 512)),
+    status: toWire(failure).status,
+    ...(error !== undefined && { error }),
+    client_address: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+  });
+}
+
+function firstError(result: Result<unknown, Failure>): string | undefined {
+  return result.ok ? undefined : toWire(result.error).errors[0];
+}

@@ -1,0 +1,50 @@
+import { err, ok, type Result } from "../result.ts";
+import { MAX_JSON_DEPTH, MAX_JSON_STRINGS, MAX_JSON_VALUES } from "./limits.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Parses a JSON object from a body. The cost is judged on the text before anything is built from it, so a small body
+ * can't turn into a deep or wide structure (the JSON denial of service of the reference servers).
+ *
+ * @returns the object, `{}` for an empty body, or a message that does not repeat the body.
+ */
+export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
+  if (text.trim() === "") return ok({});
+  const complexity = judgeComplexity(text);
+  if (complexity) return err(`refused JSON input due to high complexity: ${complexity}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return err("failed to decode JSON input: not valid JSON");
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return err("failed to decode JSON input: the body must be a JSON object");
+  }
+  return ok(value as Record<string, unknown>);
+}
+
+function judgeComplexity(text: string): string | null {
+  let depth = 0;
+  let strings = 0;
+  let values = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === QUOTE) {
+      if (++strings > MAX_JSON_STRINGS) return "exceeded maximum number of strings";
+      i++;
+      while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
+    } else if (char === 0x7b || char === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH) return "exceeded maximum nesting";
+      values++;
+    } else if (char === 0x7d || char === 0x5d) {
+      depth--;
+    } else if (char === 0x2c) {
+      values++;
+    }
+    if (values > MAX_JSON_VALUES) return "exceeded maximum number of values";
+  }
+  return null;
+}

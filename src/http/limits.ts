@@ -1,0 +1,14 @@
+/** Largest body in bytes unless MAX_BODY_BYTES says otherwise. */
+export const DEFAULT_MAX_BODY_BYTES = 1_048_576;
+/** Strings in one JSON body, keys included: what the reference server takes. */
+export const MAX_JSON_STRINGS = 1000;
+/** Nesting of one JSON body. */
+export const MAX_JSON_DEPTH = 64;
+/** Values of any kind in one JSON body; keeps a flat list of a million numbers out. */
+export const MAX_JSON_VALUES = 20_000;
+/** Characters of a request path after decoding. */
+export const MAX_PATH_LENGTH = 2048;
+/** Characters of a token header; a batch token is the longest token. */
+export const MAX_TOKEN_LENGTH = 8192;
+/** Characters of all metadata of one token together. */
+export const MAX_META_LENGTH = 65_536;

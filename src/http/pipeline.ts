@@ -1,0 +1,123 @@
+import type { Env } from "../env.ts";
+import { DENIED, type Failure } from "../errors.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import { err, ok, type Result } from "../result.ts";
+import { type Installation, loadInstallation } from "../sys/installation.ts";
+import type { CallerAction, Outcome } from "../token/actions.ts";
+import { authorizeBatch, type Caller, readToken } from "../token/caller.ts";
+import { treeOf } from "../token/find-tree.ts";
+import type { Reply } from "./reply.ts";
+import { type GroveRequest, isListing } from "./request.ts";
+import type { PreparedContext, PresentedContext, TokenRoute } from "./route.ts";
+import { resolveOpenRoute, resolveRoute } from "./routes.ts";
+
+/** What became of a request: the answer, and what the audit line says about it. */
+export interface Handled {
+  readonly result: Result<Reply, Failure>;
+  readonly warnings: readonly string[];
+  readonly caller: Caller | null;
+  readonly installation: Installation | null;
+  /** The path without a token in it. */
+  readonly loggedPath: string;
+}
+
+type AnyRoute = TokenRoute<never, never>;
+type AnyContext = PreparedContext<never, never>;
+
+/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
+const MAX_DRAWS = 5;
+
+/**
+ * The way of a request: find the route, read the token, let the caller's tree authenticate, authorise and act in one hop,
+ * then let the handler answer. An unknown path or a malformed field is only told to callers whose policies reach it.
+ */
+export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
+  const open = resolveOpenRoute(request);
+  if (open) {
+    const context = { env, request, params: open.params, mountPath: request.path };
+    return { ...unjudged(request.path), result: await open.route.handle(context) };
+  }
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) return { ...unjudged(request.path), result: loaded };
+  const installation = loaded.value;
+  const resolved = resolveRoute(installation, request);
+  const loggedPath = resolved.ok && resolved.value.route.secretPath ? resolved.value.pattern : request.path;
+  const refused = { ...unjudged(loggedPath), installation, result: err(DENIED) };
+  const presented = request.token === "" ? null : await readToken(env, installation, request.token);
+  if (!presented) return refused;
+
+  const route = resolved.ok ? resolved.value.route : null;
+  const fields = route?.fields(request.data);
+  const context: PresentedContext<never> = {
+    env,
+    request,
+    params: resolved.ok ? resolved.value.params : {},
+    mountPath: resolved.ok ? resolved.value.mountPath : request.path,
+    installation,
+    presented,
+    fields: (fields?.ok ? fields.value.values : undefined) as never,
+  };
+  // Input is read before the hop, so that the action can travel with it; what is wrong with it is told afterwards.
+  const prepared = route && fields?.ok ? await route.prepare(context) : null;
+  const ready: AnyContext | null = prepared?.ok ? { ...context, prepared: prepared.value } : null;
+  const judged = await judge(context, route, ready);
+  if (!judged.ok) return { ...refused, result: judged };
+  const done = { ...refused, caller: judged.value.caller };
+  if (!resolved.ok) return { ...done, result: resolved };
+  if (fields && !fields.ok) return { ...done, result: fields };
+  if (prepared && !prepared.ok) return { ...done, result: prepared };
+  if (!route || !ready) throw new Error("a resolved route has its context");
+  const result = await route.handle({ ...ready, ...judged.value });
+  return { ...done, result, warnings: unknownFieldWarnings(fields?.value.unknown ?? []) };
+}
+
+interface Judged {
+  readonly caller: Caller;
+  readonly verdict: Verdict;
+  readonly action: CallerAction | null;
+  readonly outcome: Result<Outcome, Failure> | null;
+}
+
+/** Lets the caller's token and policies decide, and performs the route's action on the way. */
+async function judge(
+  context: PresentedContext<never>,
+  route: AnyRoute | null,
+  ready: AnyContext | null,
+): Promise<Result<Judged, Failure>> {
+  const { env, installation, presented, request } = context;
+  const access = accessOf(request, route);
+  if (presented.kind === "batch") {
+    const verdict = await authorizeBatch(env, installation, presented.token, access, request.clientAddress);
+    if (!verdict.ok) return verdict;
+    const caller: Caller = { kind: "batch", token: presented.token };
+    return ok({ caller, verdict: verdict.value, action: null, outcome: null });
+  }
+  const { treeId, row, verifier } = presented.credential;
+  for (let draw = 1; ; draw++) {
+    const tree = treeOf(env, treeId);
+    if (!tree) return err(DENIED);
+    const action = route?.action && ready ? await route.action(ready) : null;
+    const answer = await tree.run({ row, verifier, access, clientAddress: request.clientAddress, action });
+    if (!answer.ok) return answer;
+    const { caller, verdict, outcome } = answer.value;
+    if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_DRAWS) continue;
+    return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
+  }
+}
+
+function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest {
+  return {
+    operation: request.operation === "update" && route?.createsOrUpdates ? "create_or_update" : request.operation,
+    path: isListing(request.operation) ? `${request.path}/` : request.path,
+    data: request.data,
+    ...(request.wrapTtlSeconds > 0 && { wrapTtlSeconds: request.wrapTtlSeconds }),
+  };
+}
+
+function unknownFieldWarnings(names: readonly string[]): string[] {
+  return names.length === 0 ? [] : [`Endpoint ignored these unrecognized parameters: [${names.join(" ")}]`];
+}
+
+function unjudged(loggedPath: string): Omit<Handled, "result"> {
+  return { warnings: [], caller: null, installation: null, loggedPath };
+}

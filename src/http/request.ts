@@ -1,0 +1,174 @@
+import { parseDuration } from "../duration.ts";
+import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
+import type { Operation } from "../policy/acl.ts";
+import { err, ok, type Result } from "../result.ts";
+import { parseJsonObject } from "./json.ts";
+import { DEFAULT_MAX_BODY_BYTES, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH } from "./limits.ts";
+
+/** A request in the terms of the service. */
+export interface GroveRequest {
+  readonly id: string;
+  readonly operation: Operation;
+  /** Decoded, without base path and leading slash; for a list without the slash at the end. */
+  readonly path: string;
+  /** The body's fields, or the query's for requests without a body. */
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The token that the client sent, "" for none. A secret. */
+  readonly token: string;
+  /** Seconds; 0: the answer is not wrapped. */
+  readonly wrapTtlSeconds: number;
+  /** null when whatever stands in front did not say. */
+  readonly clientAddress: string | null;
+}
+
+/** The base paths that all serve the same. */
+const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
+const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
+
+/** The path of a request line below the base path, decoded; a failure for one that no handler may see. */
+export function readPath(url: URL): Result<string, Failure> {
+  const base = BASE_PATHS.find((prefix) => url.pathname.startsWith(prefix)) ?? "/";
+  let path: string;
+  try {
+    path = decodeURIComponent(url.pathname.slice(base.length));
+  } catch {
+    return err(invalid("the path is not valid percent-encoded UTF-8"));
+  }
+  if (path.length > MAX_PATH_LENGTH) return err(invalid("the path is too long"));
+  if (UNPRINTABLE.test(path)) return err(invalid("the path holds characters that are not printable"));
+  if (path.split("/").some((segment) => segment === "." || segment === "..")) {
+    return err(invalid("relative paths not supported"));
+  }
+  return ok(path);
+}
+
+/** What the client wants to do, from method and query. */
+export function readOperation(method: string, query: URLSearchParams): Result<Operation, Failure> {
+  switch (method) {
+    case "GET": {
+      if (TRUE.has(query.get("help") ?? "")) return ok("help");
+      const list = readFlag(query.get("list"));
+      const scan = readFlag(query.get("scan"));
+      if (list === null || scan === null) return err(invalid("list and scan must be true or false"));
+      if (list && scan) return err(invalid("list and scan can't be asked for together"));
+      return ok(list ? "list" : scan ? "scan" : "read");
+    }
+    case "POST":
+    case "PUT":
+      return ok("update");
+    case "PATCH":
+      return ok("patch");
+    case "DELETE":
+      return ok("delete");
+    case "HEAD":
+      return ok("head");
+    default:
+      return err({ code: "unknown_method" });
+  }
+}
+
+/** The whole request, read and bounded. Nothing is judged here but form. */
+export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
+  const url = new URL(request.url);
+  const path = readPath(url);
+  if (!path.ok) return path;
+  const operation = readOperation(request.method, url.searchParams);
+  if (!operation.ok) return operation;
+  const writes = operation.value === "update" || operation.value === "patch";
+  if (writes && path.value.endsWith("/")) return err(invalid("cannot write to a path ending in '/'"));
+  const wrapTtl = readWrapTtl(request.headers.get("X-Vault-Wrap-TTL"));
+  if (!wrapTtl.ok) return wrapTtl;
+  const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
+  if (namespace) return err(namespace);
+  const data = writes ? await readBody(request, env) : ok(readQuery(url.searchParams));
+  if (!data.ok) return data;
+  return ok({
+    id,
+    operation: operation.value,
+    path: isListing(operation.value) ? path.value.replace(/\/+$/, "") : path.value,
+    data: data.value,
+    token: readToken(request.headers),
+    wrapTtlSeconds: wrapTtl.value,
+    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+  });
+}
+
+/** True for the operations whose path ends in a slash for the policies. */
+export function isListing(operation: Operation): boolean {
+  return operation === "list" || operation === "scan";
+}
+
+function readFlag(text: string | null): boolean | null {
+  if (text === null || FALSE.has(text)) return false;
+  return TRUE.has(text) ? true : null;
+}
+
+function readQuery(query: URLSearchParams): Record<string, unknown> {
+  const keys = [...new Set(query.keys())].filter((key) => !["help", "list", "scan"].includes(key));
+  return Object.fromEntries(
+    keys.map((key) => {
+      const values = query.getAll(key);
+      return [key, values.length === 1 ? values[0] : values];
+    }),
+  );
+}
+
+async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown>, Failure>> {
+  const limit = Number(env.MAX_BODY_BYTES ?? DEFAULT_MAX_BODY_BYTES);
+  const text = await readText(request, limit);
+  if (!text.ok) return text;
+  const type = request.headers.get("Content-Type") ?? "";
+  if (type.startsWith("application/x-www-form-urlencoded") && !/^\s*[{[]/.test(text.value)) {
+    return ok(readForm(new URLSearchParams(text.value)));
+  }
+  const parsed = parseJsonObject(text.value);
+  return parsed.ok ? parsed : err(invalid(parsed.error));
+}
+
+async function readText(request: Request, limit: number): Promise<Result<string, Failure>> {
+  if (Number(request.headers.get("Content-Length") ?? 0) > limit) return err({ code: "body_too_large" });
+  if (!request.body) return ok("");
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  let text = "";
+  let size = 0;
+  try {
+    for await (const chunk of request.body as ReadableStream<Uint8Array>) {
+      size += chunk.byteLength;
+      if (size > limit) return err({ code: "body_too_large" });
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return ok(text + decoder.decode());
+  } catch {
+    return err(invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8"));
+  }
+}
+
+function readForm(form: URLSearchParams): Record<string, unknown> {
+  return Object.fromEntries([...new Set(form.keys())].map((key) => [key, form.getAll(key).join(",")]));
+}
+
+/** The token of a request: either header, or a bearer token; the first that is there. */
+function readToken(headers: Headers): string {
+  const authorization = headers.get("Authorization") ?? "";
+  const bearer = authorization.startsWith("Bearer ") ? authorization.slice("Bearer ".length) : "";
+  const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || bearer;
+  return token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
+}
+
+function readWrapTtl(header: string | null): Result<number, Failure> {
+  if (!header) return ok(0);
+  const ttl = parseDuration(header);
+  if (!ttl.ok) return err(invalid(`error parsing X-Vault-Wrap-TTL header: it ${ttl.error}`));
+  if (ttl.value < 0)
+    return err(invalid("error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative"));
+  return ok(ttl.value);
+}
+
+/** There is one namespace, the root. Only its exact name means it: nothing may resolve to it by another spelling. */
+function readNamespace(header: string | null): Failure | null {
+  if (header === null || header === "" || header === "root") return null;
+  return { code: "unknown_namespace" };
+}

@@ -1,0 +1,52 @@
+import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
+import type { Failure } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Installation } from "../sys/installation.ts";
+import { POLICY_ROUTES } from "../sys/policy-routes.ts";
+import { STATUS_ROUTES } from "../sys/status-routes.ts";
+import { TOKEN_ROUTES } from "../token/routes.ts";
+import type { GroveRequest } from "./request.ts";
+import { type OpenRoute, type Route, RouteTable, type TokenRoute } from "./route.ts";
+
+/** A route of the service for one request. */
+export interface ResolvedRoute<R extends Route> {
+  readonly route: R;
+  readonly params: Readonly<Record<string, string>>;
+  /** The part of the path below the mount. */
+  readonly mountPath: string;
+  /** The full path with names in the place of parameters. */
+  readonly pattern: string;
+}
+
+/** Routes at fixed places, by full path. */
+const FIXED = new RouteTable([...STATUS_ROUTES, ...POLICY_ROUTES, ...CUBBYHOLE_ROUTES]);
+/** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
+const FIXED_MOUNTS = ["sys/", "cubbyhole/"];
+/** Routes of each type of auth mount, by the path below the mount. */
+const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = { token: new RouteTable(TOKEN_ROUTES) };
+
+/** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
+export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
+  const match = FIXED.match(request.operation, request.path);
+  if (match.found !== "route" || match.route.access !== "open") return null;
+  return { route: match.route, params: match.params, mountPath: request.path, pattern: match.route.path };
+}
+
+/** The endpoint that serves the request, or the 404 or 405 that says why there is none. */
+export function resolveRoute(
+  installation: Installation,
+  request: GroveRequest,
+): Result<ResolvedRoute<TokenRoute<never, never>>, Failure> {
+  const { operation, path } = request;
+  const mount = installation.mounts.find((candidate) => path.startsWith(`auth/${candidate.path}`));
+  const table = mount ? BY_MOUNT_TYPE[mount.type] : FIXED;
+  const prefix = mount ? `auth/${mount.path}` : "";
+  if (!table || !(mount || FIXED_MOUNTS.some((fixed) => path.startsWith(fixed)))) {
+    return err({ code: "no_route", path });
+  }
+  const mountPath = path.slice(prefix.length);
+  const match = table.match(operation, mountPath);
+  if (match.found === "other_operation") return err({ code: "unsupported_operation" });
+  if (match.found === "nothing" || match.route.access === "open") return err({ code: "unsupported_path" });
+  return ok({ route: match.route, params: match.params, mountPath, pattern: prefix + match.route.path });
+}

@@ -1,0 +1,84 @@
+import { currentTime } from "../clock.ts";
+import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import { customIdsOf } from "../token/custom-ids.ts";
+import { customIdHash, newTokenIds } from "../token/ids.ts";
+import type { TokenSpec } from "../token/record.ts";
+import { checkCustomId } from "../token/rules/custom-id.ts";
+import { loadInstallation, refreshInstallation } from "./installation.ts";
+import { systemOf } from "./system.ts";
+
+/**
+ * Makes the key ring and the first root token of a new installation, once.
+ *
+ * The token is written before the key ring: after a crash in between nobody has the keys that would make the token good,
+ * and the next call starts over. Of two calls at once the one that stores its key ring wins.
+ *
+ * @param rootId "" for a generated root token, else the id that it gets (development only).
+ * @returns the root token.
+ */
+export async function initialize(env: Env, rootId: string): Promise<Result<string, Failure>> {
+  const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
+  if (!sealKey.ok) return err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
+  const ring = newKeyRing();
+  const keys = await importKeys(ring);
+  const treeId = env.TOKEN_TREE.newUniqueId();
+  const tree = env.TOKEN_TREE.get(treeId);
+  const now = currentTime();
+  const ids = await newTokenIds(keys, treeId.toString(), now, rootId || undefined);
+  const customIdKey = rootId === "" ? null : (await customIdHash(keys, rootId)).directoryKey;
+  const planted = await tree.plant(rootToken(now, customIdKey), ids);
+  if (!planted.ok) return planted;
+  if (customIdKey !== null) {
+    await customIdsOf(env, customIdKey).reserve(customIdKey, { treeId: treeId.toString(), row: ids.row }, null);
+    await systemOf(env).admitCustomId(customIdKey);
+  }
+  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
+    await tree.act({ kind: "revoke", target: { by: "token", row: ids.row, verifier: ids.verifier } });
+    return err(invalid("Grove is already initialized"));
+  }
+  await refreshInstallation(env);
+  return ok(ids.token);
+}
+
+/**
+ * Initialises a development installation with the root token of its configuration. Does nothing without one, or when the
+ * installation exists.
+ */
+export async function initializeForDevelopment(env: Env): Promise<Failure | null> {
+  if (!env.GROVE_DEV_ROOT_TOKEN) return null;
+  const loaded = await loadInstallation(env);
+  if (loaded.ok || loaded.error.code !== "uninitialized") return null;
+  const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
+  if (problem) return { code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` };
+  // A request beside this one may have won; then everything is as it should be.
+  await initialize(env, env.GROVE_DEV_ROOT_TOKEN);
+  return null;
+}
+
+function rootToken(now: number, customIdKey: string | null): TokenSpec {
+  return {
+    type: "service",
+    orphan: true,
+    expiresAt: null,
+    record: {
+      policies: ["root"],
+      meta: null,
+      displayName: "root",
+      path: "auth/token/root",
+      role: null,
+      createdAt: now,
+      creationTtl: 0,
+      explicitMaxTtl: 0,
+      period: 0,
+      renewable: false,
+      entityId: "",
+      boundCidrs: [],
+      numUses: 0,
+      leased: false,
+      customIdKey,
+    },
+  };
+}

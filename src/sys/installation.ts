@@ -1,0 +1,157 @@
+import { currentTime } from "../clock.ts";
+import {
+  importKeys,
+  type Keys,
+  parseSealKey,
+  sealedWithVersion,
+  sealKeyRing,
+  unsealKeyRing,
+} from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import type { Failure } from "../errors.ts";
+import { type Acl, compileAcl } from "../policy/acl.ts";
+import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
+import { ROOT_POLICY } from "../policy/name.ts";
+import { parsePolicy } from "../policy/parse.ts";
+import type { PathRule } from "../policy/rule.ts";
+import { type TemplateContext, usesClock } from "../policy/template.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Mount } from "./mount.ts";
+import { type SystemSnapshot, systemOf } from "./system.ts";
+
+/** Compiled sets of policies that an isolate keeps. */
+const MAX_ACLS = 1024;
+const DEFAULT_CACHE_SECONDS = 5;
+
+/** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
+export class Installation {
+  readonly version: number;
+  readonly clusterId: string;
+  readonly keys: Keys;
+  readonly mounts: readonly Mount[];
+  readonly customIdFilter: Uint8Array;
+  readonly #policies: Map<string, readonly PathRule[]>;
+  readonly #acls = new Map<string, Acl>();
+
+  constructor(snapshot: SystemSnapshot, keys: Keys) {
+    this.version = snapshot.version;
+    this.clusterId = snapshot.clusterId;
+    this.keys = keys;
+    this.mounts = snapshot.mounts;
+    this.customIdFilter = snapshot.customIdFilter;
+    this.#policies = new Map(
+      snapshot.policies.map(({ name, rulesJson }) => [name, JSON.parse(rulesJson) as PathRule[]]),
+    );
+    this.#policies.set(RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_RULES);
+    this.#policies.set(ROOT_POLICY, []);
+  }
+
+  /** True when a policy of this name exists, built-in or written. */
+  hasPolicy(name: string): boolean {
+    return this.#policies.has(name);
+  }
+
+  /** The mount at `path` (with a slash at the end), if any. */
+  mountAt(path: string): Mount | undefined {
+    return this.mounts.find((mount) => mount.path === path);
+  }
+
+  /**
+   * The rules of a set of policies for one caller. Unknown names grant nothing. Compiled once for all callers that have no
+   * entity: without one, templates have nothing to differ by.
+   */
+  aclFor(names: readonly string[], context: TemplateContext): Acl {
+    const key = names.join("\n");
+    const cached = context.entity ? undefined : this.#acls.get(key);
+    if (cached) return cached;
+    const policies = names.flatMap((name) => {
+      const rules = this.#policies.get(name);
+      return rules ? [{ name, rules }] : [];
+    });
+    const acl = compileAcl(policies, context);
+    if (!context.entity && !usesClock(policies)) {
+      if (this.#acls.size >= MAX_ACLS) this.#acls.clear();
+      this.#acls.set(key, acl);
+    }
+    return acl;
+  }
+}
+
+const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);
+
+function builtinRules(text: string): readonly PathRule[] {
+  const parsed = parsePolicy(text, 0);
+  if (!parsed.ok) throw new Error("a built-in policy does not parse");
+  return parsed.value;
+}
+
+/** The copy of this isolate and when it was last known to be true (ms). */
+let cached: { readonly installation: Installation; readonly checkedAt: number } | null = null;
+
+/**
+ * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS.
+ *
+ * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
+ */
+export async function loadInstallation(env: Env): Promise<Result<Installation, Failure>> {
+  const now = currentTime();
+  if (cached && now - cached.checkedAt < cacheMs(env) && now >= cached.checkedAt) return ok(cached.installation);
+  return refreshInstallation(env);
+}
+
+/** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
+export async function refreshInstallation(env: Env): Promise<Result<Installation, Failure>> {
+  const checkedAt = currentTime();
+  const known = cached;
+  const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
+  if (!snapshot && known) {
+    cached = { installation: known.installation, checkedAt };
+    return ok(known.installation);
+  }
+  if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
+  const keys = await openKeys(env, snapshot.sealedKeyRing);
+  if (!keys.ok) return keys;
+  const installation = new Installation(snapshot, keys.value);
+  // Two refreshes can end in the other order than they began; the newer state stays.
+  if (!cached || cached.installation.version <= installation.version) cached = { installation, checkedAt };
+  return ok(installation);
+}
+
+/** Why the seal key of this deployment can't be used, as a text for operators; null when it can. */
+export function sealKeyProblem(env: Env): string | null {
+  if (!env.GROVE_SEAL_KEY) {
+    return "Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it with: npx wrangler secret put GROVE_SEAL_KEY";
+  }
+  const parsed = parseSealKey(env.GROVE_SEAL_KEY);
+  return parsed.ok ? null : `Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`;
+}
+
+async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, Failure>> {
+  const problem = sealKeyProblem(env);
+  if (problem) return err({ code: "sealed", message: problem });
+  if (sealed === null) return err({ code: "uninitialized" });
+  const current = parseSealKey(env.GROVE_SEAL_KEY ?? "");
+  const previous = parseSealKey(env.GROVE_SEAL_KEY_PREVIOUS ?? "");
+  if (!current.ok) return err({ code: "sealed", message: "Grove is sealed" });
+  const version = sealedWithVersion(sealed);
+  if (version === current.value.version) {
+    const ring = await unsealKeyRing(sealed, current.value);
+    if (ring) return ok(await importKeys(ring));
+  } else if (previous.ok && version === previous.value.version) {
+    const ring = await unsealKeyRing(sealed, previous.value);
+    if (ring) {
+      // The rotation ends here: from now on only the new key opens the ring.
+      await systemOf(env).rewrapKeyRing(sealed, await sealKeyRing(ring, current.value));
+      return ok(await importKeys(ring));
+    }
+  }
+  return err({
+    code: "sealed",
+    message: `Grove is sealed: GROVE_SEAL_KEY is not the key that wrapped the key ring (version ${version}). Set that key, or set it as GROVE_SEAL_KEY_PREVIOUS beside the new one`,
+  });
+}
+
+function cacheMs(env: Env): number {
+  const seconds = Number(env.POLICY_CACHE_SECONDS ?? DEFAULT_CACHE_SECONDS);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : DEFAULT_CACHE_SECONDS * 1000;
+}

@@ -1,0 +1,96 @@
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
+import type { Reply } from "../http/reply.ts";
+import { openRoute, type RequestContext, type Route } from "../http/route.ts";
+import { err, ok, type Result } from "../result.ts";
+import { initialize } from "./initialize.ts";
+import { systemOf } from "./system.ts";
+
+/**
+ * The version that clients are told. They switch features on by it and know only the versions of the reference server, so
+ * it names the one whose interface is spoken here.
+ */
+export const API_VERSION = "2.6.2";
+
+const CLUSTER_NAME = "grove";
+
+/** State of the service, readable without a token, and its initialisation. */
+export const STATUS_ROUTES: readonly Route[] = [
+  openRoute("read", "sys/init", async ({ env }) => plain({ initialized: (await readState(env)).initialized })),
+
+  openRoute("update", "sys/init", async ({ env }) => {
+    const root = await initialize(env, "");
+    // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
+    return root.ok ? plain({ keys: [], keys_base64: [], root_token: root.value }) : root;
+  }),
+
+  openRoute(["read", "head"], "sys/health", health),
+
+  openRoute("read", "sys/seal-status", async ({ env }) => plain(await sealStatus(env))),
+  // There is nothing to unseal; clients that try get the state as it is.
+  openRoute("update", "sys/unseal", async ({ env }) => plain(await sealStatus(env))),
+
+  openRoute("read", "sys/leader", async () => plain({ ha_enabled: false })),
+];
+
+interface State {
+  readonly initialized: boolean;
+  readonly clusterId: string;
+}
+
+async function readState(env: Env): Promise<State> {
+  const snapshot = await systemOf(env).snapshot(null);
+  return { initialized: Boolean(snapshot?.sealedKeyRing), clusterId: snapshot?.clusterId ?? "" };
+}
+
+async function health({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
+  const state = await readState(env);
+  const [code, otherwise] = state.initialized ? [request.data.activecode, 200] : [request.data.uninitcode, 501];
+  const status = readStatus(code, otherwise);
+  if (status === null) return err(invalid("status codes are whole numbers from 200 to 599"));
+  const mode = state.initialized ? "disabled" : "unknown";
+  return ok({
+    kind: "plain",
+    status,
+    body: {
+      initialized: state.initialized,
+      sealed: !state.initialized,
+      standby: !state.initialized,
+      replication_performance_mode: mode,
+      replication_dr_mode: mode,
+      server_time_utc: Math.floor(currentTime() / 1000),
+      version: API_VERSION,
+      ...(state.initialized && { cluster_name: CLUSTER_NAME, cluster_id: state.clusterId }),
+    },
+  });
+}
+
+function readStatus(code: unknown, otherwise: number): number | null {
+  if (code === undefined) return otherwise;
+  const status = Number(code);
+  return Number.isInteger(status) && status >= 200 && status <= 599 ? status : null;
+}
+
+async function sealStatus(env: Env): Promise<Record<string, unknown>> {
+  const { initialized, clusterId } = await readState(env);
+  return {
+    type: "secret",
+    initialized,
+    sealed: !initialized,
+    t: 0,
+    n: 0,
+    progress: 0,
+    nonce: "",
+    recovery_seal: false,
+    version: API_VERSION,
+    commit_date: "",
+    migration: false,
+    ...(initialized && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
+    storage_type: "durable_objects",
+  };
+}
+
+function plain(body: Record<string, unknown>): Result<Reply, never> {
+  return ok({ kind: "plain", status: 200, body });
+}

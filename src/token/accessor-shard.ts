@@ -1,0 +1,75 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../env.ts";
+import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+
+/** How many objects share the list of accessors. Changing it would lose track of listed accessors. */
+export const ACCESSOR_SHARDS = 16;
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the accessors of this shard",
+    sql: "CREATE TABLE accessors (accessor TEXT PRIMARY KEY) WITHOUT ROWID",
+  },
+];
+
+/**
+ * One of 16 parts of the list of accessors. It serves listing only: a look-up by accessor goes straight to the tree, which
+ * the accessor names.
+ */
+export class AccessorShard extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  #ready: boolean;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
+  }
+
+  /** Lists `accessor` from now on. Safe to repeat. */
+  add(accessor: string): void {
+    if (!this.#ready) {
+      migrate(this.#sql, MIGRATIONS);
+      this.#ready = true;
+    }
+    this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor) VALUES (?)", accessor);
+  }
+
+  /** Drops `accessors` from the list. Safe to repeat. */
+  remove(accessors: readonly string[]): void {
+    if (!this.#ready) return;
+    this.#sql.exec(
+      "DELETE FROM accessors WHERE accessor IN (SELECT value FROM json_each(?))",
+      JSON.stringify(accessors),
+    );
+  }
+
+  /** At most `limit` accessors after `after`, in order. */
+  list(after: string, limit: number): string[] {
+    if (!this.#ready) return [];
+    return this.#sql
+      .exec<{ accessor: string }>(
+        "SELECT accessor FROM accessors WHERE accessor > ? ORDER BY accessor LIMIT ?",
+        after,
+        limit,
+      )
+      .toArray()
+      .map((row) => row.accessor);
+  }
+}
+
+/**
+ * The number of the shard of an accessor: from its last characters, which are keyed hash and so spread evenly whatever
+ * tree the accessor belongs to.
+ */
+export function accessorShardNumber(accessor: string): number {
+  let sum = 0;
+  for (const char of accessor.slice(-4)) sum = (sum * 31 + char.charCodeAt(0)) % 65_521;
+  return sum % ACCESSOR_SHARDS;
+}
+
+/** The shard object with this number. */
+export function accessorShard(env: Env, number: number): DurableObjectStub<AccessorShard> {
+  return env.ACCESSOR_SHARD.getByName(`accessors-${number}`);
+}

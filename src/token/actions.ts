@@ -1,0 +1,78 @@
+import type { Failure } from "../errors.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Result } from "../result.ts";
+import type { MountTtl } from "../sys/mount.ts";
+import type { NewTokenIds } from "./ids.ts";
+import type { TokenSpec, TokenView } from "./record.ts";
+import type { TokenRole } from "./role.ts";
+import type { CreateRequest } from "./rules/create.ts";
+import type { RenewTerms } from "./rules/renew.ts";
+
+/** A token of this tree: the caller itself, one whose text is known, or one whose accessor is known. */
+export type Target =
+  | { readonly by: "self" }
+  | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
+  | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array };
+
+/** What a tree can be asked to do about one of its tokens. */
+export type TargetAction =
+  | { readonly kind: "lookup"; readonly target: Target }
+  /** `terms` null: the token's own; a token made by a role needs the role's, which the answer then asks for. */
+  | {
+      readonly kind: "renew";
+      readonly target: Target;
+      readonly increment: number;
+      readonly mount: MountTtl;
+      readonly terms: RenewTerms | null;
+    }
+  | { readonly kind: "revoke"; readonly target: Target }
+  | { readonly kind: "revoke_orphan"; readonly target: Target };
+
+/** What a tree can be asked to do for the token that makes the request, after its policies allowed it. */
+export type CallerAction =
+  | TargetAction
+  | {
+      readonly kind: "create";
+      readonly request: CreateRequest;
+      readonly role: TokenRole | null;
+      readonly mount: MountTtl;
+      readonly aliasEntityId: string;
+      /** For a child in this tree; null when the Worker knows that the token will live elsewhere. */
+      readonly ids: NewTokenIds | null;
+    }
+  | { readonly kind: "cubbyhole_read"; readonly path: string }
+  | { readonly kind: "cubbyhole_list"; readonly prefix: string; readonly after: string; readonly limit: number }
+  | { readonly kind: "cubbyhole_write"; readonly path: string; readonly sealed: Uint8Array }
+  | { readonly kind: "cubbyhole_delete"; readonly path: string };
+
+/** What came of an action. */
+export type Outcome =
+  | { readonly kind: "token"; readonly token: TokenView }
+  | { readonly kind: "renewed"; readonly token: TokenView; readonly warnings: readonly string[] }
+  | { readonly kind: "needs_terms"; readonly token: TokenView }
+  | { readonly kind: "created"; readonly token: TokenView; readonly warnings: readonly string[] }
+  /** May be made, but not in this tree or not in this step: the Worker goes on. */
+  | { readonly kind: "planned"; readonly spec: TokenSpec; readonly warnings: readonly string[] }
+  /** The drawn row is taken; draw again. */
+  | { readonly kind: "row_taken" }
+  | { readonly kind: "value"; readonly sealed: Uint8Array }
+  | { readonly kind: "keys"; readonly keys: readonly string[] }
+  | { readonly kind: "done" };
+
+/** A request as the caller's tree sees it. */
+export interface TreeCall {
+  readonly row: number;
+  readonly verifier: Uint8Array;
+  readonly access: AccessRequest;
+  /** null when unknown; then a token bound to networks is refused. */
+  readonly clientAddress: string | null;
+  readonly action: CallerAction | null;
+}
+
+/** The caller as it was before the request's own action, what its policies grant on the path, and what came of the action. */
+export interface TreeAnswer {
+  readonly caller: TokenView;
+  readonly verdict: Verdict;
+  /** null without an action. A failure here is the action's own: the caller was good and allowed. */
+  readonly outcome: Result<Outcome, Failure> | null;
+}

@@ -1,0 +1,44 @@
+import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
+import { type Keys, openData, sealData } from "../crypto/key-ring.ts";
+import { type Failure, invalid } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import { BATCH_PREFIX } from "./ids.ts";
+import type { TokenRecord, TokenSpec } from "./record.ts";
+
+/** Characters of a batch token; it travels in a header of every request. */
+export const MAX_BATCH_TOKEN_LENGTH = 8000;
+
+const CONTEXT = "batch token";
+
+/** What a batch token carries. Nothing of it is stored anywhere. */
+export interface BatchToken {
+  readonly record: TokenRecord;
+  /** ms. A batch token always ends. */
+  readonly expiresAt: number;
+  /** The token that it hangs on; null for an orphan. */
+  readonly parent: { readonly treeId: string; readonly row: number } | null;
+}
+
+/** The text of a new batch token. */
+export async function sealBatchToken(
+  keys: Keys,
+  spec: TokenSpec,
+  parent: { readonly treeId: string; readonly row: number } | null,
+): Promise<Result<string, Failure>> {
+  if (spec.expiresAt === null) throw new Error("the rules give every batch token an end");
+  const token: BatchToken = { record: spec.record, expiresAt: spec.expiresAt, parent };
+  const sealed = await sealData(keys, CONTEXT, new TextEncoder().encode(JSON.stringify(token)));
+  const text = BATCH_PREFIX + toBase64Url(sealed);
+  if (text.length > MAX_BATCH_TOKEN_LENGTH) {
+    return err(invalid("policies and meta are too large for a batch token, which carries them itself"));
+  }
+  return ok(text);
+}
+
+/** Opens a batch token. Null for anything that this installation did not seal. Says nothing about its being alive. */
+export async function openBatchToken(keys: Keys, text: string): Promise<BatchToken | null> {
+  if (text.length > MAX_BATCH_TOKEN_LENGTH) return null;
+  const sealed = fromBase64Url(text.slice(BATCH_PREFIX.length));
+  const plain = sealed && (await openData(keys, CONTEXT, sealed));
+  return plain && (JSON.parse(new TextDecoder().decode(plain)) as BatchToken);
+}

@@ -1,0 +1,69 @@
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import { DENIED, type Failure } from "../errors.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import { err, ok, type Result } from "../result.ts";
+import { authorize } from "../sys/access.ts";
+import type { Installation } from "../sys/installation.ts";
+import { type BatchToken, openBatchToken } from "./batch.ts";
+import { mayHold } from "./custom-id-filter.ts";
+import { customIdsOf } from "./custom-ids.ts";
+import { treeOf } from "./find-tree.ts";
+import { BATCH_PREFIX, customIdHash, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "./ids.ts";
+import type { TokenView } from "./record.ts";
+import { addressAllowed } from "./rules/address.ts";
+import { couldBeCustomId } from "./rules/custom-id.ts";
+
+/** A token that a client showed, read but not judged: nothing says yet that it is alive. */
+export type Presented =
+  | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
+  | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken };
+
+/** Who makes a request, after its token was found good. */
+export type Caller =
+  | { readonly kind: "service"; readonly token: TokenView }
+  | { readonly kind: "batch"; readonly token: BatchToken };
+
+/**
+ * Reads a token text. Whatever this installation did not make is refused here, from what the isolate knows, before any
+ * object is asked.
+ */
+export async function readToken(env: Env, installation: Installation, text: string): Promise<Presented | null> {
+  const { keys } = installation;
+  if (text.startsWith(BATCH_PREFIX)) {
+    const token = await openBatchToken(keys, text);
+    return token && { kind: "batch", text, token };
+  }
+  if (text.startsWith(SERVICE_PREFIX)) {
+    const credential = await readServiceToken(keys, text);
+    return credential && { kind: "service", text, credential };
+  }
+  if (!couldBeCustomId(text)) return null;
+  const { directoryKey, verifier } = await customIdHash(keys, text);
+  if (!mayHold(installation.customIdFilter, directoryKey)) return null;
+  const address = await customIdsOf(env, directoryKey).find(directoryKey);
+  return address && { kind: "service", text, credential: { ...address, verifier } };
+}
+
+/** True when a batch token is good at `now` (ms): in time, and its parent, if it has one, alive. */
+export async function isBatchAlive(env: Env, token: BatchToken, now: number): Promise<boolean> {
+  if (token.expiresAt <= now) return false;
+  if (!token.parent) return true;
+  const tree = treeOf(env, token.parent.treeId);
+  return tree !== null && (await tree.isAlive(token.parent.row));
+}
+
+/** Judges a request by a batch token here in the Worker: without a hop when the token is an orphan. */
+export async function authorizeBatch(
+  env: Env,
+  installation: Installation,
+  token: BatchToken,
+  access: AccessRequest,
+  clientAddress: string | null,
+): Promise<Result<Verdict, Failure>> {
+  const now = currentTime();
+  if (!(await isBatchAlive(env, token, now))) return err(DENIED);
+  if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(DENIED);
+  const allowed = authorize(installation, token.record, access, now);
+  return allowed.ok ? ok(allowed.value) : allowed;
+}

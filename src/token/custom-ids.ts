@@ -1,0 +1,74 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../env.ts";
+import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import type { TokenAddress } from "./ids.ts";
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "custom id -> where the token lives",
+    sql: "CREATE TABLE custom_ids (key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID",
+  },
+];
+
+/**
+ * The directory of token ids that root callers chose: keyed hash of the id -> tree and row. Generated tokens carry their
+ * way with them and never come here. Several objects share it by the first digit of the key.
+ *
+ * The tree is the authority: an entry whose row is gone is stale and may be replaced.
+ */
+export class CustomIds extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  #ready: boolean;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
+  }
+
+  /** Where the token with this key lives, or null. */
+  find(key: string): TokenAddress | null {
+    if (!this.#ready) return null;
+    const row = this.#sql
+      .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
+      .toArray()[0];
+    return row ? { treeId: row.tree_id, row: row.row } : null;
+  }
+
+  /**
+   * Takes `key` for `address`.
+   *
+   * @param replaces the entry that the caller found to be stale; it gives way, any other entry stays.
+   * @returns null when taken, else the address that holds the key.
+   */
+  reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
+    migrate(this.#sql, MIGRATIONS);
+    this.#ready = true;
+    const held = this.find(key);
+    if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)",
+      key,
+      address.treeId,
+      address.row,
+    );
+    return null;
+  }
+
+  /** Forgets `key` if it still leads to `address`. Safe to repeat. */
+  release(key: string, address: TokenAddress): void {
+    if (!this.#ready) return;
+    this.#sql.exec(
+      "DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?",
+      key,
+      address.treeId,
+      address.row,
+    );
+  }
+}
+
+/** The object that holds `key`. */
+export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
+  return env.CUSTOM_IDS.getByName(`custom-ids-${key.slice(0, 1)}`);
+}

@@ -1,0 +1,149 @@
+import { concat, equalBytes, fromBase64Url, fromHex, randomBytes, toBase64Url, toHex } from "../crypto/bytes.ts";
+import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+
+/**
+ * Generated service tokens and accessors carry their way with them:
+ *
+ *     tree id (32 bytes) | row in the tree (7 bytes) | random (16 bytes) | tag (8 bytes)
+ *
+ * in base64url (63 bytes make 84 characters without spare bits), a token with the prefix `s.` before it. The tag is the
+ * beginning of a keyed hash over the rest, so a forged or mistyped one is refused before any object wakes. The other 24
+ * bytes of the same hash are what the tree stores of a token: nothing in the storage of a tree lets anybody rebuild it.
+ */
+const TREE_BYTES = 32;
+const ROW_BYTES = 7;
+const RANDOM_BYTES = 16;
+const TAG_BYTES = 8;
+const ID_BYTES = TREE_BYTES + ROW_BYTES + RANDOM_BYTES + TAG_BYTES;
+const ID_LENGTH = (ID_BYTES / 3) * 4;
+
+/** Prefix of generated service tokens. */
+export const SERVICE_PREFIX = "s.";
+/** Prefix of batch tokens. */
+export const BATCH_PREFIX = "b.";
+
+/** Where a token or an accessor lives: the tree's object id in hex and the row in it. */
+export interface TokenAddress {
+  readonly treeId: string;
+  readonly row: number;
+}
+
+/** A token as its tree checks it. */
+export interface TokenCredential extends TokenAddress {
+  /** 24 bytes of keyed hash; the tree compares them with what it stored. */
+  readonly verifier: Uint8Array<ArrayBuffer>;
+}
+
+/** An accessor as its tree checks it. */
+export interface AccessorCredential extends TokenAddress {
+  /** The random part and the tag of the accessor: 24 bytes. */
+  readonly tail: Uint8Array<ArrayBuffer>;
+}
+
+/** What a new token needs before its tree writes it. */
+export interface NewTokenIds {
+  readonly row: number;
+  readonly token: string;
+  readonly verifier: Uint8Array<ArrayBuffer>;
+  readonly accessor: string;
+  readonly accessorTail: Uint8Array<ArrayBuffer>;
+}
+
+/** Rows count ms from here, so that they stay below 2^53 (the largest exact number) until 2095. */
+const ROW_EPOCH_MS = Date.UTC(2026, 0, 1);
+
+const TOKEN_LABEL = new TextEncoder().encode("service token\0");
+const ACCESSOR_LABEL = new TextEncoder().encode("accessor\0");
+const CUSTOM_LABEL = new TextEncoder().encode("custom token id\0");
+
+/**
+ * A row number for a token made at `now` (ms): the time and 12 random bits, so rows grow with time (new ones are
+ * appended, the storage stays dense) and never return after a deletion. Two equal ones in one tree are possible when both
+ * are made in the same ms; the tree refuses the second and the caller draws again.
+ */
+export function newRow(now: number): number {
+  if (now < ROW_EPOCH_MS) throw new Error("the clock stands before 2026");
+  const random = new DataView(randomBytes(2).buffer).getUint16(0) & 0xfff;
+  return (now - ROW_EPOCH_MS) * 4096 + random;
+}
+
+/** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. */
+export async function newTokenIds(keys: Keys, treeId: string, now: number, customId?: string): Promise<NewTokenIds> {
+  const row = newRow(now);
+  const address = addressBytes(treeId, row);
+  const accessorBody = concat(address, randomBytes(RANDOM_BYTES));
+  const accessorTag = (await keyedHash(keys.identity, ACCESSOR_LABEL, accessorBody)).subarray(0, TAG_BYTES);
+  const accessorTail = concat(accessorBody.subarray(TREE_BYTES + ROW_BYTES), accessorTag);
+  const accessor = toBase64Url(concat(address, accessorTail));
+  if (customId !== undefined) {
+    const { verifier } = await customIdHash(keys, customId);
+    return { row, token: customId, verifier, accessor, accessorTail };
+  }
+  const body = concat(address, randomBytes(RANDOM_BYTES));
+  const hash = await keyedHash(keys.identity, TOKEN_LABEL, body);
+  const token = SERVICE_PREFIX + toBase64Url(concat(body, hash.subarray(0, TAG_BYTES)));
+  return { row, token, verifier: hash.slice(TAG_BYTES), accessor, accessorTail };
+}
+
+/** Reads a generated service token. Null for anything that this installation did not make. */
+export async function readServiceToken(keys: Keys, text: string): Promise<TokenCredential | null> {
+  if (!text.startsWith(SERVICE_PREFIX)) return null;
+  const parts = split(text.slice(SERVICE_PREFIX.length));
+  if (!parts) return null;
+  const hash = await keyedHash(keys.identity, TOKEN_LABEL, parts.body);
+  if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) return null;
+  return { treeId: parts.treeId, row: parts.row, verifier: hash.slice(TAG_BYTES) };
+}
+
+/** Reads an accessor. Null for anything that this installation did not make. */
+export async function readAccessor(keys: Keys, text: string): Promise<AccessorCredential | null> {
+  const parts = split(text);
+  if (!parts) return null;
+  const hash = await keyedHash(keys.identity, ACCESSOR_LABEL, parts.body);
+  if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) return null;
+  return {
+    treeId: parts.treeId,
+    row: parts.row,
+    tail: concat(parts.body.subarray(TREE_BYTES + ROW_BYTES), parts.tag),
+  };
+}
+
+/** The accessor of a row, from what the tree stores. */
+export function accessorText(treeId: string, row: number, tail: Uint8Array): string {
+  return toBase64Url(concat(addressBytes(treeId, row), tail));
+}
+
+/** Key in the directory of custom ids (hex, 64 characters) and verifier of a token id that a root caller chose. */
+export async function customIdHash(
+  keys: Keys,
+  text: string,
+): Promise<{ readonly directoryKey: string; readonly verifier: Uint8Array<ArrayBuffer> }> {
+  const hash = await keyedHash(keys.identity, CUSTOM_LABEL, new TextEncoder().encode(text));
+  return { directoryKey: toHex(hash), verifier: hash.slice(TAG_BYTES) };
+}
+
+function split(text: string) {
+  if (text.length !== ID_LENGTH) return null;
+  const bytes = fromBase64Url(text);
+  if (!bytes || bytes.length !== ID_BYTES) return null;
+  let row = 0;
+  for (const byte of bytes.subarray(TREE_BYTES, TREE_BYTES + ROW_BYTES)) row = row * 256 + byte;
+  return {
+    treeId: toHex(bytes.subarray(0, TREE_BYTES)),
+    row,
+    body: bytes.subarray(0, ID_BYTES - TAG_BYTES),
+    tag: bytes.subarray(ID_BYTES - TAG_BYTES),
+  };
+}
+
+function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffer> {
+  const tree = fromHex(treeId);
+  if (!tree || tree.length !== TREE_BYTES) throw new Error("a tree id has 32 bytes");
+  const rowBytes = new Uint8Array(ROW_BYTES);
+  let rest = row;
+  for (let i = ROW_BYTES - 1; i >= 0; i--) {
+    rowBytes[i] = rest % 256;
+    rest = Math.floor(rest / 256);
+  }
+  return concat(tree, rowBytes);
+}

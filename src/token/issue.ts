@@ -1,0 +1,87 @@
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
+import type { AuthReply } from "../http/reply.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Installation } from "../sys/installation.ts";
+import { refreshInstallation } from "../sys/installation.ts";
+import { systemOf } from "../sys/system.ts";
+import { sealBatchToken } from "./batch.ts";
+import { customIdsOf } from "./custom-ids.ts";
+import { treeOf } from "./find-tree.ts";
+import { customIdHash, newTokenIds, type TokenAddress } from "./ids.ts";
+import type { TokenSpec } from "./record.ts";
+import { authOfBatch, authOfToken } from "./render.ts";
+
+/**
+ * Makes a token that the rules allow and that does not simply become a child in its creator's tree: a batch token, the
+ * first token of a new tree, or one with an id that a root caller chose.
+ *
+ * @param parent the creator; ignored for an orphan.
+ * @param customId "" for a generated token.
+ */
+export async function issue(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  parent: TokenAddress | null,
+  customId: string,
+): Promise<Result<AuthReply, Failure>> {
+  const above = spec.orphan ? null : parent;
+  if (spec.type === "batch") {
+    const text = await sealBatchToken(installation.keys, spec, above && { treeId: above.treeId, row: above.row });
+    return text.ok ? ok(authOfBatch(spec.record, above === null, text.value)) : text;
+  }
+  return customId === "" ? plant(env, installation, spec) : issueWithCustomId(env, installation, spec, above, customId);
+}
+
+/** Starts a new tree. Its id is drawn, not derived from a name, so no object wakes but the new one. */
+async function plant(env: Env, installation: Installation, spec: TokenSpec): Promise<Result<AuthReply, Failure>> {
+  const id = env.TOKEN_TREE.newUniqueId();
+  const ids = await newTokenIds(installation.keys, id.toString(), currentTime());
+  const planted = await env.TOKEN_TREE.get(id).plant(spec, ids);
+  return planted.ok ? ok(authOfToken(planted.value, ids.token)) : planted;
+}
+
+/**
+ * The directory takes the id first, so two creations of one id can't both succeed; then every isolate learns to ask the
+ * directory; then the tree writes the token. After a crash in between the id leads to a row that does not exist, which
+ * the next creation of the same id finds out and replaces.
+ */
+async function issueWithCustomId(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  parent: TokenAddress | null,
+  customId: string,
+): Promise<Result<AuthReply, Failure>> {
+  const { directoryKey } = await customIdHash(installation.keys, customId);
+  const newTree = parent ? null : env.TOKEN_TREE.newUniqueId();
+  const treeId = parent?.treeId ?? newTree?.toString() ?? "";
+  const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
+  if (!(await reserve(env, directoryKey, { treeId, row: ids.row }))) {
+    return err(invalid("cannot create a token with a duplicate ID"));
+  }
+  await systemOf(env).admitCustomId(directoryKey);
+  const refreshed = await refreshInstallation(env);
+  if (!refreshed.ok) return refreshed;
+  const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
+  if (newTree) {
+    const planted = await env.TOKEN_TREE.get(newTree).plant(keyed, ids);
+    return planted.ok ? ok(authOfToken(planted.value, customId)) : planted;
+  }
+  const tree = treeOf(env, treeId);
+  const inserted = tree && parent ? await tree.insert(keyed, ids, parent.row) : null;
+  if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, customId));
+  await customIdsOf(env, directoryKey).release(directoryKey, { treeId, row: ids.row });
+  return err(invalid("parent token not found"));
+}
+
+/** Takes the directory entry. An entry gives way only when its tree says that the token is not alive. */
+async function reserve(env: Env, key: string, address: TokenAddress): Promise<boolean> {
+  const directory = customIdsOf(env, key);
+  const held = await directory.reserve(key, address, null);
+  if (!held) return true;
+  if (await treeOf(env, held.treeId)?.isAlive(held.row)) return false;
+  return (await directory.reserve(key, address, held)) === null;
+}

@@ -1,0 +1,59 @@
+/** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
+export type TokenType = "service" | "batch";
+
+/** What is fixed when a token is made. Times in ms since 1970, durations in seconds. */
+export interface TokenRecord {
+  /** Lower case, sorted, without repeats. */
+  readonly policies: readonly string[];
+  /** null when the creator sent none. */
+  readonly meta: Readonly<Record<string, string>> | null;
+  readonly displayName: string;
+  /** The path that made the token, with role and suffix; leases are revoked by its prefix. */
+  readonly path: string;
+  /** Name of the token role, or null. */
+  readonly role: string | null;
+  readonly createdAt: number;
+  /** 0: never expires. */
+  readonly creationTtl: number;
+  /** The value of the create call alone; 0: none. */
+  readonly explicitMaxTtl: number;
+  /** The value of the create call alone; 0: not periodic. */
+  readonly period: number;
+  readonly renewable: boolean;
+  /** "" without an entity. */
+  readonly entityId: string;
+  /** Networks that the token may be used from; empty: any. */
+  readonly boundCidrs: readonly string[];
+  /** Uses given at creation; 0: no limit. */
+  readonly numUses: number;
+  /** False only for the first root token, which has no lease and so can't be renewed. */
+  readonly leased: boolean;
+  /** Key in the directory of custom ids when a root caller chose the id, else null. */
+  readonly customIdKey: string | null;
+}
+
+/** A token about to be made. */
+export interface TokenSpec {
+  readonly type: TokenType;
+  readonly record: TokenRecord;
+  /** ms since 1970; null: never. */
+  readonly expiresAt: number | null;
+  /** True when it gets no parent. */
+  readonly orphan: boolean;
+}
+
+/** A live service token as its tree shows it to the Worker. Holds nothing secret. */
+export interface TokenView extends TokenRecord {
+  readonly treeId: string;
+  readonly row: number;
+  readonly accessor: string;
+  readonly orphan: boolean;
+  /** 0: no limit; -1: this was the last use. */
+  readonly usesLeft: number;
+  /** Seconds of the last grant: at creation or at the last renewal; 0: never expires. */
+  readonly grantedTtl: number;
+  /** ms since 1970; null: never. */
+  readonly expiresAt: number | null;
+  /** ms since 1970; null: never renewed. */
+  readonly renewedAt: number | null;
+}

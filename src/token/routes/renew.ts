@@ -1,0 +1,95 @@
+import { z } from "zod";
+import { type Failure, invalid } from "../../errors.ts";
+import { duration, text } from "../../http/fields.ts";
+import type { Reply } from "../../http/reply.ts";
+import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../http/route.ts";
+import { err, ok, type Result } from "../../result.ts";
+import { mountTtl } from "../../sys/mount.ts";
+import type { Target } from "../actions.ts";
+import { authOfToken } from "../render.ts";
+import {
+  accessorTarget,
+  inCallersTree,
+  outcomeOf,
+  readTargetToken,
+  type TargetedAction,
+  tokenTarget,
+} from "../target.ts";
+
+/** A renewal to perform; the text is what the answer repeats as the token. */
+interface Renewal {
+  readonly targeted: TargetedAction;
+  readonly text: string;
+}
+
+const NOT_FOUND = invalid("token not found");
+
+/** `renew` (also with the token in the URL), `renew-self` and `renew-accessor`. */
+export const RENEW_ROUTES: readonly Route[] = [
+  tokenRoute("update", "renew", z.object({ token: z.unknown().optional(), increment: duration() }), {
+    prepare: (context) => prepareByToken(context, context.fields.token),
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
+
+  tokenRoute("update", "renew/:token", z.object({ increment: duration() }), {
+    secretPath: true,
+    prepare: (context) => prepareByToken(context, context.params.token),
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
+
+  tokenRoute("update", "renew-self", z.object({ token: z.unknown().optional(), increment: duration() }), {
+    async prepare(context) {
+      const { presented } = context;
+      if (presented.kind === "batch") return err(invalid("batch tokens cannot be renewed"));
+      return renewal(context, presented.credential.treeId, { by: "self" }, presented.text);
+    },
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
+
+  tokenRoute("update", "renew-accessor", z.object({ accessor: text(), increment: duration() }), {
+    async prepare(context) {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
+    },
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, invalid("invalid accessor")),
+  }),
+];
+
+async function prepareByToken(
+  context: PresentedContext<{ increment: number }>,
+  token: unknown,
+): Promise<Result<Renewal, Failure>> {
+  if (token === undefined || token === "") return err(invalid("missing token ID"));
+  const read = await readTargetToken(context, token);
+  if (!read.ok) return read;
+  if (!read.value) return err(NOT_FOUND);
+  if (read.value.kind === "batch") return err(invalid("batch tokens cannot be renewed"));
+  const { treeId, target } = tokenTarget(read.value);
+  return renewal(context, treeId, target, read.value.text);
+}
+
+function renewal(
+  context: PresentedContext<{ increment: number }>,
+  treeId: string,
+  target: Target,
+  text: string,
+): Result<Renewal, Failure> {
+  const { increment } = context.fields;
+  if (increment < 0) return err(invalid("increment cannot be negative"));
+  const mount = mountTtl(context.installation.mountAt("token/"));
+  return ok({ targeted: { treeId, action: { kind: "renew", target, increment, mount, terms: null } }, text });
+}
+
+async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Promise<Result<Reply, Failure>> {
+  const outcome = await outcomeOf(context, context.prepared.targeted);
+  if (!outcome.ok) return err(outcome.error.code === "not_found" ? notFound : outcome.error);
+  if (outcome.value.kind !== "renewed") throw new Error(`a renewal does not end in "${outcome.value.kind}"`);
+  const { token, warnings } = outcome.value;
+  return ok({ kind: "auth", auth: authOfToken(token, context.prepared.text), warnings });
+}

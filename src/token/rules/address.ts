@@ -1,0 +1,50 @@
+import ipaddr from "ipaddr.js";
+import { err, ok, type Result } from "../../result.ts";
+
+/** Most networks that one token or role may be bound to. */
+export const MAX_CIDRS = 128;
+
+/**
+ * Reads one entry of a list of bound networks: a CIDR block, or an address for itself alone. Host bits are kept as
+ * written.
+ *
+ * @returns the text that is stored and shown (a network of one address without its mask), or a message.
+ */
+export function parseCidr(text: string): Result<string, string> {
+  const trimmed = text.trim();
+  if (trimmed.includes("/")) {
+    if (!isAddress(trimmed.slice(0, trimmed.indexOf("/"))) || !ipaddr.isValidCIDR(trimmed)) {
+      return err("is not an address or a CIDR block");
+    }
+    const [address, bits] = ipaddr.parseCIDR(trimmed);
+    const whole = address.kind() === "ipv4" ? 32 : 128;
+    return ok(bits === whole ? address.toString() : `${address.toString()}/${bits}`);
+  }
+  if (!isAddress(trimmed)) return err("is not an address or a CIDR block");
+  return ok(ipaddr.parse(trimmed).toString());
+}
+
+/**
+ * True when a token bound to `cidrs` may be used from `clientAddress`. Without a list any address may; with one an
+ * unknown address may not.
+ */
+export function addressAllowed(cidrs: readonly string[], clientAddress: string | null): boolean {
+  if (cidrs.length === 0) return true;
+  if (clientAddress === null || !isAddress(clientAddress)) return false;
+  // An IPv4 client can arrive as ::ffff:a.b.c.d; both spellings are one address.
+  const client = ipaddr.process(clientAddress);
+  return cidrs.some((cidr) => {
+    const [network, bits] = cidr.includes("/") ? ipaddr.parseCIDR(cidr) : single(cidr);
+    return network.kind() === client.kind() && client.match(network, bits);
+  });
+}
+
+function single(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
+  const address = ipaddr.parse(cidr);
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/** Only the usual spellings: `ipaddr.js` alone would also read octal and shortened IPv4, where filters disagree. */
+function isAddress(text: string): boolean {
+  return text.length <= 64 && (ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
+}

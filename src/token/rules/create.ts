@@ -1,0 +1,224 @@
+import { type Failure, invalid } from "../../errors.ts";
+import { err, ok, type Result } from "../../result.ts";
+import type { MountTtl } from "../../sys/mount.ts";
+import type { TokenSpec, TokenType } from "../record.ts";
+import type { TokenRole } from "../role.ts";
+import { checkCustomId } from "./custom-id.ts";
+import { grantTtl } from "./grant.ts";
+import { choosePolicies } from "./policies.ts";
+
+/** The fields of a create call, read but not judged. Durations in seconds, possibly negative; absent texts are "". */
+export interface CreateRequest {
+  readonly id: string;
+  readonly displayName: string;
+  readonly policies: readonly string[] | null;
+  readonly meta: Readonly<Record<string, string>> | null;
+  readonly noParent: boolean;
+  readonly noDefaultPolicy: boolean;
+  readonly renewable: boolean;
+  readonly lease: number;
+  readonly ttl: number;
+  readonly explicitMaxTtl: number;
+  readonly period: number;
+  readonly numUses: number;
+  readonly type: string;
+  readonly entityAlias: string;
+  /** True on the create-orphan endpoint, which gives no parent without asking for sudo. */
+  readonly orphanEndpoint: boolean;
+}
+
+/** Who creates. */
+export interface Creator {
+  readonly type: TokenType;
+  readonly policies: readonly string[];
+  readonly entityId: string;
+  readonly boundCidrs: readonly string[];
+  /** Uses given to the caller at its creation; 0: no limit. */
+  readonly numUses: number;
+  /** True when the caller itself ends some day. */
+  readonly expires: boolean;
+  /** True for root, and when the rule that decides the request path grants sudo. */
+  readonly sudo: boolean;
+}
+
+/** Everything that a creation depends on. */
+export interface CreateInput {
+  readonly request: CreateRequest;
+  readonly creator: Creator;
+  readonly role: TokenRole | null;
+  readonly mount: MountTtl;
+  /** The entity of the alias that the request names; "" when it names none. */
+  readonly aliasEntityId: string;
+  /** ms. */
+  readonly now: number;
+}
+
+/** A token that may be made, with what the caller should know about it. */
+export interface CreatePlan {
+  readonly spec: TokenSpec;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Decides a creation: the first rule that refuses wins, and nothing is written here.
+ *
+ * @returns the token to make, or the refusal (400 with a text).
+ */
+export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
+  const { request, creator, role, mount, now } = input;
+  if (creator.type === "batch") return refuse("batch tokens cannot create more tokens");
+  if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
+
+  const type = resolveType(request.type, role);
+  if (!type.ok) return type;
+  const refusal = refuseFields(request, type.value, creator, role);
+  if (refusal) return err(invalid(refusal));
+
+  const chosen = choosePolicies({
+    requested: request.policies,
+    noDefaultPolicy: request.noDefaultPolicy,
+    callerPolicies: creator.policies,
+    sudo: creator.sudo,
+    role,
+  });
+  if (!chosen.ok) return refuse(chosen.error);
+  const policies = chosen.value;
+  const isRoot = policies.includes("root");
+  if (isRoot && !creator.policies.includes("root")) {
+    return refuse("root tokens may not be created without parent token being root");
+  }
+  if (isRoot && type.value === "batch") return refuse("batch tokens cannot be root tokens");
+
+  if (!role && request.noParent && !request.orphanEndpoint && !creator.sudo) {
+    return refuse("root or sudo privileges required to create orphan token");
+  }
+  const orphan = role ? role.orphan : request.noParent || request.orphanEndpoint;
+  const durations = checkDurations(request, creator.sudo);
+  if (durations) return refuse(durations);
+
+  const warnings: string[] = [];
+  const explicitMaxTtl = mergeLimit(
+    "Explicit max TTL",
+    request.explicitMaxTtl,
+    role?.tokenExplicitMaxTtl ?? 0,
+    warnings,
+  );
+  const period = mergeLimit("Period", request.period, role?.tokenPeriod ?? 0, warnings);
+  const requestedTtl = request.ttl > 0 ? request.ttl : request.lease;
+
+  let ttl = 0;
+  let expiresAt: number | null = null;
+  if (!isRoot || period > 0 || requestedTtl > 0 || explicitMaxTtl > 0) {
+    const defaultTtl = isRoot ? explicitMaxTtl : mount.defaultSeconds;
+    const grant = grantTtl({ issuedAt: now, now, requestedTtl, defaultTtl, period, explicitMaxTtl, mount });
+    if (!grant.ok) return refuse("past the max TTL, cannot create");
+    ttl = grant.value.ttl;
+    expiresAt = grant.value.expiresAt;
+    warnings.push(...grant.value.warnings);
+  }
+  if (expiresAt === null && creator.expires) {
+    return refuse("expiring root tokens cannot create non-expiring root tokens");
+  }
+  const customId = type.value === "service" ? request.id : "";
+  if (customId !== "") {
+    const bad = checkCustomId(customId);
+    if (bad) return refuse(bad);
+    warnings.push(CUSTOM_ID_WARNING);
+  }
+
+  const boundCidrs = role ? role.tokenBoundCidrs : orphan ? [] : creator.boundCidrs;
+  return ok({
+    spec: {
+      type: type.value,
+      orphan,
+      expiresAt,
+      record: {
+        policies,
+        meta: request.meta,
+        displayName: displayName(request.displayName),
+        path: creationPath(request.orphanEndpoint, role),
+        role: role?.name ?? null,
+        createdAt: now,
+        creationTtl: ttl,
+        explicitMaxTtl: request.explicitMaxTtl,
+        period: request.period,
+        renewable: type.value === "service" && expiresAt !== null && request.renewable && (role?.renewable ?? true),
+        entityId: input.aliasEntityId || (orphan ? "" : creator.entityId),
+        // A token that never ends is the way out of a lockout, so it is not tied to a network.
+        boundCidrs: expiresAt === null ? [] : boundCidrs,
+        numUses: mergeUses(request.numUses, role?.tokenNumUses ?? 0),
+        leased: true,
+        customIdKey: null,
+      },
+    },
+    warnings,
+  });
+}
+
+/** The text that the interface gives for every custom id. */
+const CUSTOM_ID_WARNING =
+  "Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.";
+
+function refuse(message: string): Result<never, Failure> {
+  return err(invalid(message));
+}
+
+function resolveType(requested: string, role: TokenRole | null): Result<TokenType, Failure> {
+  if (requested !== "" && requested !== "service" && requested !== "batch") return refuse("invalid 'token_type' value");
+  const roleType = role?.tokenType ?? "default-service";
+  if (roleType === "service" || roleType === "batch") return ok(roleType);
+  if (requested !== "") return ok(requested);
+  return ok(roleType === "default-batch" ? "batch" : "service");
+}
+
+function refuseFields(
+  request: CreateRequest,
+  type: TokenType,
+  creator: Creator,
+  role: TokenRole | null,
+): string | null {
+  if (type === "batch") {
+    if (request.explicitMaxTtl !== 0) return 'batch tokens cannot have "explicit_max_ttl" set';
+    if (request.numUses !== 0) return 'batch tokens cannot have "num_uses" set';
+    if (request.period !== 0) return 'batch tokens cannot have "period" set';
+  }
+  if (request.numUses < 0) return "number of uses cannot be negative";
+  if (request.entityAlias !== "" && !role) return "'entity_alias' is only allowed in combination with token role";
+  // The specification reserves the choice of an id to root itself; sudo on the path is not enough.
+  if (request.id !== "" && !creator.policies.includes("root")) {
+    return "root or sudo privileges required to specify token id";
+  }
+  return null;
+}
+
+function checkDurations(request: CreateRequest, sudo: boolean): string | null {
+  if (request.explicitMaxTtl < 0) return "explicit_max_ttl must be positive";
+  if (request.period < 0) return "period must be positive";
+  if (request.period > 0 && !sudo) return "root or sudo privileges required to create periodic token";
+  if (request.ttl < 0) return "ttl must be positive";
+  if (request.lease < 0) return "lease must be positive";
+  return null;
+}
+
+function mergeLimit(what: string, requested: number, fromRole: number, warnings: string[]): number {
+  if (requested === 0 || fromRole === 0) return requested || fromRole;
+  const lesser = Math.min(requested, fromRole);
+  warnings.push(`${what} specified both during creation call and in role; using the lesser value of ${lesser} seconds`);
+  return lesser;
+}
+
+function mergeUses(requested: number, fromRole: number): number {
+  if (requested === 0 || fromRole === 0) return requested || fromRole;
+  return Math.min(requested, fromRole);
+}
+
+function creationPath(orphanEndpoint: boolean, role: TokenRole | null): string {
+  if (role) return `auth/token/create/${role.name}${role.pathSuffix ? `/${role.pathSuffix}` : ""}`;
+  return orphanEndpoint ? "auth/token/create-orphan" : "auth/token/create";
+}
+
+/** `token`, or `token-` and the name with everything but letters, digits and `-` made a `-`, one at the end dropped. */
+export function displayName(requested: string): string {
+  if (requested === "") return "token";
+  return `token-${requested.replace(/[^A-Za-z0-9-]/g, "-").replace(/-$/, "")}`;
+}

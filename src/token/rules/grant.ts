@@ -1,0 +1,61 @@
+import { formatDuration } from "../../duration.ts";
+import { err, ok, type Result } from "../../result.ts";
+import type { MountTtl } from "../../sys/mount.ts";
+
+/** What decides how long a token lives. Durations in seconds, 0 meaning "not set"; times in ms. */
+export interface GrantTerms {
+  /** When the token was made; at creation the same as `now`. */
+  readonly issuedAt: number;
+  readonly now: number;
+  readonly requestedTtl: number;
+  /** Used when nothing is requested. */
+  readonly defaultTtl: number;
+  readonly period: number;
+  readonly explicitMaxTtl: number;
+  readonly mount: MountTtl;
+}
+
+/** A lifetime that was granted. */
+export interface Grant {
+  /** Seconds. */
+  readonly ttl: number;
+  /** ms; never after the hard end. */
+  readonly expiresAt: number;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * The lifetime that a token gets, at creation and at every renewal. The mount's maximum and an explicit maximum cap it,
+ * counted from the creation of the token; a periodic token has no end but an explicit maximum.
+ *
+ * @returns the grant, with a warning for each value that was lowered; an error when the end has already passed.
+ */
+export function grantTtl(terms: GrantTerms): Result<Grant, "past_max_ttl"> {
+  const { now, issuedAt, period, explicitMaxTtl, mount } = terms;
+  const warnings: string[] = [];
+  const cap = explicitMaxTtl > 0 ? Math.min(mount.maxSeconds, explicitMaxTtl) : mount.maxSeconds;
+  let ttl: number;
+  let end: number | null;
+  if (period > 0) {
+    ttl = Math.min(period, cap);
+    if (period > cap) {
+      warnings.push(
+        `period of "${formatDuration(period)}" exceeded the effective max_ttl of "${formatDuration(cap)}"; period value is capped accordingly`,
+      );
+    }
+    end = explicitMaxTtl > 0 ? issuedAt + explicitMaxTtl * 1000 : null;
+  } else {
+    ttl = terms.requestedTtl > 0 ? terms.requestedTtl : terms.defaultTtl;
+    end = issuedAt + cap * 1000;
+  }
+  if (end === null) return ok({ ttl, expiresAt: now + ttl * 1000, warnings });
+  if (end <= now) return err("past_max_ttl");
+  const left = Math.ceil((end - now) / 1000);
+  if (ttl > left) {
+    warnings.push(
+      `TTL of "${formatDuration(ttl)}" exceeded the effective max_ttl of "${formatDuration(left)}"; TTL value is capped accordingly`,
+    );
+    ttl = left;
+  }
+  return ok({ ttl, expiresAt: Math.min(now + ttl * 1000, end), warnings });
+}

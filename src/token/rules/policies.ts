@@ -1,0 +1,108 @@
+import { normalizePolicyNames } from "../../policy/name.ts";
+import { err, ok, type Result } from "../../result.ts";
+import type { TokenRole } from "../role.ts";
+
+/** What decides the policies of a new token. */
+export interface PolicyChoice {
+  /** As sent; null when the field is absent or an empty list. */
+  readonly requested: readonly string[] | null;
+  readonly noDefaultPolicy: boolean;
+  /** The caller's token policies; policies of its entity do not count. */
+  readonly callerPolicies: readonly string[];
+  readonly sudo: boolean;
+  readonly role: TokenRole | null;
+}
+
+/**
+ * The policies of a new token: lower case, sorted, without repeats. A role with a list decides by its lists; else a
+ * caller without sudo gets at most its own, and a caller with sudo what it asks for.
+ *
+ * @returns the names, or a message that says which rule refused.
+ */
+export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
+  const { requested, noDefaultPolicy, callerPolicies, sudo, role } = choice;
+  const chosen =
+    role && hasPolicyLists(role) ? chooseByRole(choice, role) : chooseByCaller(requested, callerPolicies, sudo);
+  if (!chosen.ok) return chosen;
+  const policies = noDefaultPolicy ? chosen.value.filter((name) => name !== "default") : chosen.value;
+  if (policies.includes("response-wrapping")) return err('cannot assign policy "response-wrapping"');
+  return ok(policies);
+}
+
+function chooseByCaller(
+  requested: readonly string[] | null,
+  callerPolicies: readonly string[],
+  sudo: boolean,
+): Result<string[], string> {
+  if (requested === null) return ok([...callerPolicies]);
+  const names = normalizePolicyNames(requested);
+  if (!sudo && !names.every((name) => callerPolicies.includes(name))) {
+    return err("child policies must be subset of parent");
+  }
+  return ok(sudo || callerPolicies.includes("default") ? withDefault(names) : names);
+}
+
+function chooseByRole(choice: PolicyChoice, role: TokenRole): Result<string[], string> {
+  const addDefault = !choice.noDefaultPolicy && !role.tokenNoDefaultPolicy && !disallows(role, "default");
+  const asked = choice.requested === null ? [] : normalizePolicyNames(choice.requested);
+  const requested = choice.requested !== null && addDefault ? withDefault(asked) : asked;
+  const limited = role.allowedPolicies.length > 0 || role.allowedPoliciesGlob.length > 0;
+  let policies: string[];
+  if (limited) {
+    const permitted = addDefault ? withDefault([...role.allowedPolicies]) : [...role.allowedPolicies];
+    const fits = (name: string) =>
+      permitted.includes(name) || role.allowedPoliciesGlob.some((glob) => globMatches(glob, name));
+    if (!requested.every(fits)) {
+      return err(
+        `token policies (${quoteList(requested)}) must be subset of the role's allowed policies (${quoteList(permitted)}) or glob policies (${quoteList(role.allowedPoliciesGlob)})`,
+      );
+    }
+    policies = choice.requested === null ? permitted : requested;
+  } else {
+    const inherited = addDefault ? withDefault([...choice.callerPolicies]) : [...choice.callerPolicies];
+    policies = choice.requested === null ? inherited : requested;
+  }
+  const refused = policies.find((name) => disallows(role, name));
+  if (refused !== undefined) return err(`token policy ${JSON.stringify(refused)} is disallowed by this role`);
+  return ok(policies);
+}
+
+/** True when the role has any of the four lists; without them it does not touch the policies at all. */
+function hasPolicyLists(role: TokenRole): boolean {
+  return (
+    role.allowedPolicies.length > 0 ||
+    role.allowedPoliciesGlob.length > 0 ||
+    role.disallowedPolicies.length > 0 ||
+    role.disallowedPoliciesGlob.length > 0
+  );
+}
+
+function disallows(role: TokenRole, name: string): boolean {
+  return role.disallowedPolicies.includes(name) || role.disallowedPoliciesGlob.some((glob) => globMatches(glob, name));
+}
+
+/** Root stands alone: a list that holds it is not widened. */
+function withDefault(names: readonly string[]): string[] {
+  return normalizePolicyNames([...names, "default"]);
+}
+
+/** True when `text` matches `glob`, where `*` anywhere stands for any run of characters. Linear in both lengths. */
+export function globMatches(glob: string, text: string): boolean {
+  const parts = glob.split("*");
+  const first = parts[0] ?? "";
+  const last = parts.at(-1) ?? "";
+  if (parts.length === 1) return glob === text;
+  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const part of parts.slice(1, -1)) {
+    const found = text.indexOf(part, at);
+    if (found < 0 || found + part.length > end) return false;
+    at = found + part.length;
+  }
+  return true;
+}
+
+function quoteList(names: readonly string[]): string {
+  return `[${names.map((name) => JSON.stringify(name)).join(" ")}]`;
+}

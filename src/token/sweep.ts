@@ -1,0 +1,106 @@
+import { LIVE, REVOKED, REVOKED_ALONE } from "./tree-store.ts";
+
+/** A dead token without anything below it: its traces elsewhere go first, then its row. */
+export interface Victim {
+  readonly row: number;
+  readonly accessorTail: ArrayBuffer;
+  readonly customIdKey: string | null;
+}
+
+interface DeadRow extends Record<string, SqlStorageValue> {
+  row: number;
+  state: number;
+  accessor: ArrayBuffer;
+  custom_id_key: string | null;
+  has_children: number;
+}
+
+const COLUMNS = "t.row, t.state, t.accessor, json_extract(t.record, '$.customIdKey') AS custom_id_key";
+const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
+
+/**
+ * Takes the next step of the sweep: marks and detaches at most about `limit` rows, and names at most about as many
+ * that can be deleted now.
+ *
+ * A dead token with children is never deleted before them, so at any crash everything below it still finds its dead
+ * ancestor. Tokens with children of their own get the mark themselves and are cut off; leaves are named at once, so the
+ * usual wide tree is swept without a second write per token.
+ *
+ * @returns what to delete; empty when nothing dead is left.
+ */
+export function nextVictims(sql: SqlStorage, now: number, limit: number): Victim[] {
+  const victims = new Map<number, Victim>();
+  for (;;) {
+    let progress = 0;
+    for (const dead of deadRows(sql, now, limit)) {
+      const left = limit - victims.size - progress;
+      if (left <= 0) break;
+      if (dead.has_children === 0) victims.set(dead.row, victimOf(dead));
+      else if (dead.state === REVOKED_ALONE) progress += freeChildren(sql, dead.row, left);
+      else progress += takeSubtree(sql, dead.row, left, victims);
+    }
+    // Only rows were cut loose and none can go yet: look again, what was cut loose is now dead by itself.
+    if (victims.size > 0 || progress === 0) return [...victims.values()];
+  }
+}
+
+/** Deletes `victims` and what belongs to them alone. */
+export function deleteVictims(sql: SqlStorage, victims: readonly Victim[]): void {
+  const rows = JSON.stringify(victims.map((victim) => victim.row));
+  sql.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", rows);
+  sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?))", rows);
+}
+
+function deadRows(sql: SqlStorage, now: number, limit: number): DeadRow[] {
+  const marked = sql
+    .exec<DeadRow>(`SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM tokens t WHERE t.state <> 0 LIMIT ?`, limit)
+    .toArray();
+  if (marked.length >= limit) return marked;
+  const expired = sql.exec<DeadRow>(
+    `SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM tokens t WHERE t.expires_at <= ? AND t.state = ${LIVE}
+     ORDER BY t.expires_at LIMIT ?`,
+    now,
+    limit - marked.length,
+  );
+  return [...marked, ...expired.toArray()];
+}
+
+function freeChildren(sql: SqlStorage, parent: number, limit: number): number {
+  return sql.exec(
+    "UPDATE tokens SET parent = NULL WHERE row IN (SELECT row FROM tokens WHERE parent = ? LIMIT ?)",
+    parent,
+    limit,
+  ).rowsWritten;
+}
+
+/** Works on the topmost `limit` tokens below `dead`, without going below one that was revoked alone. */
+function takeSubtree(sql: SqlStorage, dead: number, limit: number, victims: Map<number, Victim>): number {
+  const below = sql
+    .exec<DeadRow>(
+      `WITH RECURSIVE down (row, state) AS (
+         SELECT row, state FROM tokens WHERE parent = ?1
+         UNION ALL
+         SELECT t.row, t.state FROM down JOIN tokens t ON t.parent = down.row WHERE down.state <> ${REVOKED_ALONE}
+         LIMIT ?2
+       )
+       SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM down JOIN tokens t ON t.row = down.row`,
+      dead,
+      limit,
+    )
+    .toArray();
+  const inner: number[] = [];
+  for (const token of below) {
+    if (token.has_children === 0) victims.set(token.row, victimOf(token));
+    else inner.push(token.row);
+  }
+  if (inner.length === 0) return 0;
+  return sql.exec(
+    `UPDATE tokens SET parent = NULL, state = CASE state WHEN ${LIVE} THEN ${REVOKED} ELSE state END
+     WHERE row IN (SELECT value FROM json_each(?))`,
+    JSON.stringify(inner),
+  ).rowsWritten;
+}
+
+function victimOf(dead: DeadRow): Victim {
+  return { row: dead.row, accessorTail: dead.accessor, customIdKey: dead.custom_id_key };
+}

@@ -1,0 +1,188 @@
+import type { Migration } from "../storage/schema.ts";
+import type { NewTokenIds } from "./ids.ts";
+import type { TokenRecord, TokenSpec } from "./record.ts";
+
+/** Live. */
+export const LIVE = 0;
+/** Revoked together with everything below it. */
+export const REVOKED = 1;
+/** Revoked alone: what hangs directly below it are orphans. */
+export const REVOKED_ALONE = 2;
+
+/** The schema of a token tree. */
+export const TREE_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "tokens with their parent links, and their cubbyholes",
+    // The partial indexes hold only rows that need them: a live orphan that never expires costs no index entry.
+    sql: `
+      CREATE TABLE tokens (
+        row INTEGER PRIMARY KEY,
+        parent INTEGER,
+        verifier BLOB NOT NULL,
+        accessor BLOB NOT NULL,
+        state INTEGER NOT NULL,
+        uses_left INTEGER NOT NULL,
+        granted_ttl INTEGER NOT NULL,
+        expires_at INTEGER,
+        renewed_at INTEGER,
+        record TEXT NOT NULL
+      );
+      CREATE INDEX tokens_by_parent ON tokens (parent) WHERE parent IS NOT NULL;
+      CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+      CREATE INDEX tokens_dead ON tokens (state) WHERE state <> 0;
+      CREATE TABLE cubbyhole (
+        row INTEGER NOT NULL,
+        path TEXT NOT NULL,
+        value BLOB NOT NULL,
+        PRIMARY KEY (row, path)
+      ) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** A row of the table of tokens. Times in ms. */
+export interface TokenRow extends Record<string, SqlStorageValue> {
+  row: number;
+  parent: number | null;
+  verifier: ArrayBuffer;
+  accessor: ArrayBuffer;
+  state: number;
+  uses_left: number;
+  granted_ttl: number;
+  expires_at: number | null;
+  renewed_at: number | null;
+  record: string;
+}
+
+/**
+ * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
+ * while a dead token has not been swept away, so the store remembers whether there can be one.
+ */
+export class TreeStore {
+  readonly #sql: SqlStorage;
+  /** True while a revoked row may exist. */
+  #hasDead = false;
+  /** No token expires before this (ms); null when none expires. */
+  #earliestExpiry: number | null = null;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
+  refresh(): void {
+    this.#hasDead = this.#sql.exec("SELECT 1 FROM tokens WHERE state <> 0 LIMIT 1").toArray().length > 0;
+    this.#earliestExpiry = this.#sql
+      .exec<{ earliest: number | null }>("SELECT MIN(expires_at) AS earliest FROM tokens WHERE expires_at IS NOT NULL")
+      .one().earliest;
+  }
+
+  /** When the sweep has work (ms), or null for never. Past while revoked rows wait. */
+  nextSweepAt(): number | null {
+    return this.#hasDead ? 0 : this.#earliestExpiry;
+  }
+
+  /** The row with this number if its token is alive at `now`, with every ancestor. */
+  live(row: number, now: number): TokenRow | null {
+    const found = this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
+    if (!found || found.state !== LIVE) return null;
+    if (found.expires_at !== null && found.expires_at <= now) return null;
+    if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
+    return found;
+  }
+
+  /** True when the token has no parent, or a parent that was revoked without its children. */
+  isOrphan(token: TokenRow, now: number): boolean {
+    if (token.parent === null) return true;
+    if (!this.#mayHaveDead(now)) return false;
+    const parent = this.#sql
+      .exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", token.parent)
+      .toArray()[0];
+    return parent === undefined || parent.state === REVOKED_ALONE;
+  }
+
+  /** True when a row with this number exists, alive or not. */
+  exists(row: number): boolean {
+    return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
+  }
+
+  /** Writes a new token. The row must be free. */
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): void {
+    const { record, expiresAt } = spec;
+    this.#sql.exec(
+      `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
+       VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?)`,
+      ids.row,
+      parent,
+      ids.verifier,
+      ids.accessorTail,
+      record.numUses,
+      record.creationTtl,
+      expiresAt,
+      JSON.stringify(record),
+    );
+    if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
+      this.#earliestExpiry = expiresAt;
+    }
+  }
+
+  /** Takes back a token that was just written and never handed out. */
+  removeUnseen(row: number): void {
+    this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
+  }
+
+  /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
+  renew(row: number, ttl: number, expiresAt: number, now: number): void {
+    this.#sql.exec(
+      "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
+      ttl,
+      expiresAt,
+      now,
+      row,
+    );
+    if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
+  }
+
+  /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token. */
+  countUse(row: number, left: number): number {
+    if (left > 1) {
+      this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
+      return left - 1;
+    }
+    this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);
+    this.#hasDead = true;
+    return -1;
+  }
+
+  /** Marks the token dead, alone or with everything below it: one row, whatever hangs below. */
+  revoke(row: number, state: typeof REVOKED | typeof REVOKED_ALONE): void {
+    this.#sql.exec("UPDATE tokens SET state = ? WHERE row = ?", state, row);
+    this.#hasDead = true;
+  }
+
+  #mayHaveDead(now: number): boolean {
+    return this.#hasDead || (this.#earliestExpiry !== null && this.#earliestExpiry <= now);
+  }
+
+  /** Walks up from `row`. The walk ends at a token that was revoked alone: what is below it has no parent any more. */
+  #hasDeadAncestor(row: number, now: number): boolean {
+    const dead = this.#sql.exec(
+      `WITH RECURSIVE up (row, parent, state, expires_at) AS (
+         SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
+         UNION ALL
+         SELECT t.row, t.parent, t.state, t.expires_at
+         FROM up JOIN tokens t ON t.row = up.parent WHERE up.state <> ${REVOKED_ALONE}
+       )
+       SELECT 1 FROM up WHERE state = ${REVOKED} OR (state = ${LIVE} AND expires_at <= ?2) LIMIT 1`,
+      row,
+      now,
+    );
+    return dead.toArray().length > 0;
+  }
+}
+
+/** The fixed part of a stored token. */
+export function recordOf(row: TokenRow): TokenRecord {
+  return JSON.parse(row.record) as TokenRecord;
+}

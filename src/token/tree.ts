@@ -1,0 +1,331 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../clock.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import { CubbyholeStore } from "../cubbyhole/store.ts";
+import type { Env } from "../env.ts";
+import { DENIED, type Failure } from "../errors.ts";
+import type { Verdict } from "../policy/acl.ts";
+import { err, ok, type Result } from "../result.ts";
+import { migrate, schemaVersion } from "../storage/schema.ts";
+import { authorize } from "../sys/access.ts";
+import { loadInstallation } from "../sys/installation.ts";
+import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
+import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
+import { customIdsOf } from "./custom-ids.ts";
+import { accessorText, type NewTokenIds } from "./ids.ts";
+import type { TokenSpec, TokenView } from "./record.ts";
+import { addressAllowed } from "./rules/address.ts";
+import { planCreate } from "./rules/create.ts";
+import { planRenew } from "./rules/renew.ts";
+import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
+import { REVOKED, REVOKED_ALONE, recordOf, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
+
+/** Rows that one step of the sweep works on: a few ms, so that requests to the tree wait no longer than that. */
+const SWEEP_ROWS = 500;
+/** Steps of one alarm. What is left is the next alarm's, so that a crash never repeats much. */
+const SWEEP_STEPS = 64;
+
+/** Pause after a step that failed, for example because a shard did not answer. */
+const SWEEP_RETRY_MS = 30_000;
+
+/** The answer for every token that can't be used, whatever the reason. */
+const REFUSED = err(DENIED);
+const NOT_FOUND = err({ code: "not_found" } as const);
+
+/**
+ * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are
+ * each one transaction here.
+ *
+ * Methods that change something do all their reading and writing without an `await` in between, which makes them one
+ * transaction; what they wait for (the installation) comes before.
+ */
+export class TokenTree extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #store: TreeStore;
+  readonly #cubbyhole: CubbyholeStore;
+  #planted: boolean;
+  /** When the alarm is set for (ms), or null. */
+  #alarmAt: number | null = null;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#store = new TreeStore(this.#sql);
+    this.#cubbyhole = new CubbyholeStore(this.#sql);
+    this.#planted = schemaVersion(this.#sql) > 0;
+    if (this.#planted) {
+      ctx.blockConcurrencyWhile(async () => {
+        migrate(this.#sql, TREE_MIGRATIONS);
+        this.#store.refresh();
+        // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
+        this.#alarmAt = await ctx.storage.getAlarm();
+        this.#arm();
+      });
+    }
+  }
+
+  /** Starts the tree with its first token. Answers when the token and its entry in the list of accessors are durable. */
+  async plant(spec: TokenSpec, ids: NewTokenIds): Promise<Result<TokenView, Failure>> {
+    if (this.#planted) throw new Error("a tree is planted once");
+    const listed = this.#list(ids);
+    migrate(this.#sql, TREE_MIGRATIONS);
+    this.#planted = true;
+    this.#store.insert(spec, ids, null);
+    this.#arm();
+    return this.#confirm(listed, ids);
+  }
+
+  /**
+   * Checks the caller's token, counts the use, lets the policies decide and then performs `call.action`: everything that a
+   * request does in its own tree in one call.
+   *
+   * @returns the caller with the outcome; "permission_denied" for every token that can't be used and for every refusal.
+   *   A failure of the action itself is the inner error: by then the caller is known.
+   */
+  async run(call: TreeCall): Promise<Result<TreeAnswer, Failure>> {
+    const loaded = await loadInstallation(this.env);
+    if (!loaded.ok) return loaded;
+    const installation = loaded.value;
+    const now = currentTime();
+    const row = this.#authenticate(call.row, call.verifier, now);
+    if (!row) return REFUSED;
+    const caller = this.#view(row, now);
+    if (!addressAllowed(caller.boundCidrs, call.clientAddress)) return REFUSED;
+
+    // A use counts as soon as the token was good, also when the policies refuse the request.
+    const usesLeft = row.uses_left === 0 ? 0 : this.#store.countUse(row.row, row.uses_left);
+    if (usesLeft < 0) this.#arm();
+    const used = { ...caller, usesLeft };
+    const allowed = authorize(installation, caller, call.access, now);
+    if (!allowed.ok) return allowed;
+    const verdict = allowed.value;
+    const outcome = call.action && (await this.#perform(call.action, caller, verdict, now));
+    return ok({ caller: used, verdict, outcome });
+  }
+
+  /**
+   * Performs an action on a token of this tree for a caller whose own tree already allowed it.
+   *
+   * @returns "not_found" when the target is not alive.
+   */
+  async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
+    return this.#onTarget(action, null, currentTime());
+  }
+
+  /**
+   * Writes a token that was planned here before, now that everything outside this tree is ready for it.
+   *
+   * @returns "not_found" when the parent has died since.
+   */
+  async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
+    const now = currentTime();
+    if (!this.#planted || !this.#store.live(parent, now)) return NOT_FOUND;
+    return this.#insert(spec, ids, parent, []);
+  }
+
+  /** True while the token of this row is alive: what the life of a batch token hangs on. */
+  isAlive(row: number): boolean {
+    return this.#planted && this.#store.live(row, currentTime()) !== null;
+  }
+
+  /** Sweeps what is dead, step by step, and sets itself again for the next expiry. */
+  override async alarm(): Promise<void> {
+    this.#alarmAt = null;
+    if (!this.#planted) return;
+    try {
+      await this.#sweep();
+    } catch (error) {
+      // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
+      console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+      this.#alarmAt = currentTime() + SWEEP_RETRY_MS;
+      await this.ctx.storage.setAlarm(this.#alarmAt);
+      return;
+    }
+    this.#store.refresh();
+    this.#arm();
+  }
+
+  async #sweep(): Promise<void> {
+    for (let step = 0; step < SWEEP_STEPS; step++) {
+      const victims = nextVictims(this.#sql, currentTime(), SWEEP_ROWS);
+      if (victims.length === 0) return;
+      // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
+      await this.#forgetElsewhere(victims);
+      deleteVictims(this.#sql, victims);
+    }
+  }
+
+  #authenticate(row: number, verifier: Uint8Array, now: number): TokenRow | null {
+    if (!this.#planted) return null;
+    const found = this.#store.live(row, now);
+    return found && equalBytes(new Uint8Array(found.verifier), verifier) ? found : null;
+  }
+
+  async #perform(
+    action: CallerAction,
+    caller: TokenView,
+    verdict: Verdict,
+    now: number,
+  ): Promise<Result<Outcome, Failure>> {
+    switch (action.kind) {
+      case "create":
+        return this.#create(action, caller, verdict, now);
+      case "cubbyhole_read": {
+        const sealed = this.#cubbyhole.read(caller.row, action.path);
+        return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
+      }
+      case "cubbyhole_list":
+        return ok({
+          kind: "keys",
+          keys: this.#cubbyhole.list(caller.row, action.prefix, action.after, action.limit),
+        });
+      case "cubbyhole_write": {
+        const exists = this.#cubbyhole.read(caller.row, action.path) !== null;
+        if (exists ? !verdict.update : !verdict.create) return REFUSED;
+        this.#cubbyhole.write(caller.row, action.path, action.sealed);
+        return ok({ kind: "done" });
+      }
+      case "cubbyhole_delete":
+        this.#cubbyhole.delete(caller.row, action.path);
+        return ok({ kind: "done" });
+      default:
+        return this.#onTarget(action, caller.row, now);
+    }
+  }
+
+  async #create(
+    action: Extract<CallerAction, { kind: "create" }>,
+    caller: TokenView,
+    verdict: Verdict,
+    now: number,
+  ): Promise<Result<Outcome, Failure>> {
+    const plan = planCreate({
+      request: action.request,
+      creator: { ...caller, type: "service", expires: caller.expiresAt !== null, sudo: verdict.sudo },
+      role: action.role,
+      mount: action.mount,
+      aliasEntityId: action.aliasEntityId,
+      now,
+    });
+    if (!plan.ok) return plan;
+    const { spec, warnings } = plan.value;
+    const elsewhere = spec.orphan || spec.type === "batch" || action.request.id !== "";
+    if (elsewhere || !action.ids) return ok({ kind: "planned", spec, warnings });
+    return this.#insert(spec, action.ids, caller.row, warnings);
+  }
+
+  async #insert(
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    parent: number,
+    warnings: readonly string[],
+  ): Promise<Result<Outcome, Failure>> {
+    if (this.#store.exists(ids.row)) return ok({ kind: "row_taken" });
+    const listed = this.#list(ids);
+    this.#store.insert(spec, ids, parent);
+    this.#arm();
+    const confirmed = await this.#confirm(listed, ids);
+    return confirmed.ok ? ok({ kind: "created", token: confirmed.value, warnings }) : confirmed;
+  }
+
+  /** Starts the write to the list of accessors. Called before the own write, so that the two commit side by side. */
+  #list(ids: NewTokenIds): Promise<boolean> {
+    return accessorShard(this.env, accessorShardNumber(ids.accessor))
+      .add(ids.accessor)
+      .then(
+        () => true,
+        () => false,
+      );
+  }
+
+  /** Waits for the list. A token that could not be listed is taken back: it was never handed out. */
+  async #confirm(listed: Promise<boolean>, ids: NewTokenIds): Promise<Result<TokenView, Failure>> {
+    if (await listed) {
+      const now = currentTime();
+      const row = this.#store.live(ids.row, now);
+      return row ? ok(this.#view(row, now)) : NOT_FOUND;
+    }
+    this.#store.removeUnseen(ids.row);
+    return err({ code: "unavailable", message: "the token could not be stored; try again", retryAfterSeconds: 1 });
+  }
+
+  #onTarget(action: TargetAction, callerRow: number | null, now: number): Result<Outcome, Failure> {
+    const row = this.#planted ? this.#findTarget(action.target, callerRow, now) : null;
+    if (!row) return NOT_FOUND;
+    switch (action.kind) {
+      case "lookup":
+        return ok({ kind: "token", token: this.#view(row, now) });
+      case "revoke":
+        this.#store.revoke(row.row, REVOKED);
+        this.#arm();
+        return ok({ kind: "done" });
+      case "revoke_orphan":
+        this.#store.revoke(row.row, REVOKED_ALONE);
+        this.#arm();
+        return ok({ kind: "done" });
+      case "renew":
+        return this.#renew(action, this.#view(row, now), now);
+    }
+  }
+
+  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {
+    if (token.role !== null && !action.terms) return ok({ kind: "needs_terms", token });
+    const plan = planRenew(token, action.terms ?? token, action.increment, action.mount, now);
+    if (!plan.ok) return plan;
+    const { ttl, expiresAt, warnings } = plan.value;
+    this.#store.renew(token.row, ttl, expiresAt, now);
+    this.#arm();
+    return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
+  }
+
+  #findTarget(target: Target, callerRow: number | null, now: number): TokenRow | null {
+    if (target.by === "self") return callerRow === null ? null : this.#store.live(callerRow, now);
+    const row = this.#store.live(target.row, now);
+    if (!row) return null;
+    const matches =
+      target.by === "token"
+        ? equalBytes(new Uint8Array(row.verifier), target.verifier)
+        : equalBytes(new Uint8Array(row.accessor), target.tail);
+    return matches ? row : null;
+  }
+
+  #view(row: TokenRow, now: number): TokenView {
+    const treeId = this.ctx.id.toString();
+    return {
+      ...recordOf(row),
+      treeId,
+      row: row.row,
+      accessor: accessorText(treeId, row.row, new Uint8Array(row.accessor)),
+      orphan: this.#store.isOrphan(row, now),
+      usesLeft: row.uses_left,
+      grantedTtl: row.granted_ttl,
+      expiresAt: row.expires_at,
+      renewedAt: row.renewed_at,
+    };
+  }
+
+  /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
+  #arm(): void {
+    const due = this.#store.nextSweepAt();
+    if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
+    this.#alarmAt = due;
+    this.ctx.storage.setAlarm(due);
+  }
+
+  async #forgetElsewhere(victims: readonly Victim[]): Promise<void> {
+    const treeId = this.ctx.id.toString();
+    const byShard = new Map<number, string[]>();
+    for (const victim of victims) {
+      const accessor = accessorText(treeId, victim.row, new Uint8Array(victim.accessorTail));
+      const shard = accessorShardNumber(accessor);
+      byShard.set(shard, [...(byShard.get(shard) ?? []), accessor]);
+    }
+    const calls: Promise<void>[] = [...byShard].map(([shard, accessors]) =>
+      accessorShard(this.env, shard).remove(accessors),
+    );
+    for (const { row, customIdKey } of victims) {
+      if (customIdKey !== null) calls.push(customIdsOf(this.env, customIdKey).release(customIdKey, { treeId, row }));
+    }
+    await Promise.all(calls);
+  }
+}

@@ -1,0 +1,41 @@
+import { env, SELF } from "cloudflare:test";
+import type { Env } from "../../src/env.ts";
+
+/** The bindings as the Worker sees them. */
+export const bindings = env as unknown as Env;
+
+/** An answer, read. */
+export interface Answer {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers are inspected by path in tests
+  readonly body: any;
+  readonly headers: Headers;
+}
+
+/** Sends a request to the Worker. `path` is without the base path. */
+export async function call(
+  method: string,
+  path: string,
+  options: { token?: string; body?: unknown; raw?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const headers = new Headers(options.headers);
+  if (options.token) headers.set("X-Vault-Token", options.token);
+  const body = options.raw ?? (options.body === undefined ? null : JSON.stringify(options.body));
+  const response = await SELF.fetch(`http://grove.test/v1/${path}`, { method, headers, body });
+  const text = await response.text();
+  return { status: response.status, body: text === "" ? null : JSON.parse(text), headers: response.headers };
+}
+
+/** Initialises the service of this test file and returns the root token. */
+export async function initialized(): Promise<string> {
+  const answer = await call("PUT", "sys/init");
+  if (answer.status !== 200) throw new Error(`sys/init answered ${answer.status}`);
+  return answer.body.root_token as string;
+}
+
+/** Creates a token and returns its `auth` part. */
+export async function createToken(root: string, fields: Record<string, unknown> = {}) {
+  const answer = await call("POST", "auth/token/create", { token: root, body: fields });
+  if (answer.status !== 200) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer.body.auth as { client_token: string; accessor: string; lease_duration: number; policies: string[] };
+}
