@@ -44,7 +44,7 @@ export function readBlock(writtenPath: string, at: number, block: SyntaxObject, 
   settings.refuseUnsupported("list_scan_response_keys_filter_path");
   const capabilities = readCapabilities(settings);
   const limits = { ...readWrapping(settings), ...readParameters(settings), ...readPagination(settings) };
-  const expiration = settings.moment("expiration");
+  const expiration = settings.expiration();
   const expiry = expiration ? { expiresAt: expiration.value } : {};
   if (capabilities.has("deny")) return { path, capabilities: ["deny"], ...expiry };
   return { path, capabilities: CAPABILITIES.filter((one) => capabilities.has(one)), ...limits, ...expiry };

@@ -25,8 +25,9 @@ export class Problems {
 
   /** All messages in one, at the place of the first; null when there is none. */
   toError(): PolicyParseError | null {
-    const [first] = this.#found;
+    const inOrder = this.#found.toSorted((a, b) => a.at - b.at);
+    const [first] = inOrder;
     if (!first) return null;
-    return locate(this.#source, { message: this.#found.map(({ message }) => message).join("; "), at: first.at });
+    return locate(this.#source, { message: inOrder.map(({ message }) => message).join("; "), at: first.at });
   }
 }

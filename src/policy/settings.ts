@@ -68,12 +68,15 @@ export class Settings {
     });
   }
 
-  /** A moment in ms since 1970, from RFC 3339 text or from seconds since 1970; null when absent or empty. */
-  moment(key: string): Setting<number> | null {
-    return this.#last(key, "", (value) => {
-      const text = value.kind === "string" ? value.value : String(numberOf(value) ?? "x");
-      return text === "" ? Number.POSITIVE_INFINITY : parseAbsoluteTime(text);
-    });
+  /** The moment `expiration`, in ms since 1970. */
+  expiration(): Setting<number> | null {
+    let last: Setting<number> | null = null;
+    for (const { value, at } of this.#given("expiration")) {
+      const time = parseAbsoluteTime(value.kind === "string" ? value.value : String(numberOf(value)));
+      if (time === null) this.problem("invalid expiration time: neither RFC 3339 nor seconds since 1970", at);
+      else last = { value: time, at };
+    }
+    return last;
   }
 
   /** Texts of all lists under `key`. */
