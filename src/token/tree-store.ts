@@ -78,9 +78,9 @@ export class TreeStore {
       .one().earliest;
   }
 
-  /** When the sweep has work (ms), or null for never. Past while revoked rows wait. */
-  nextSweepAt(): number | null {
-    return this.#hasDead ? 0 : this.#earliestExpiry;
+  /** When the sweep has work (ms): `now` while revoked rows wait, null when nothing will ever end. */
+  nextSweepAt(now: number): number | null {
+    return this.#hasDead ? now : this.#earliestExpiry;
   }
 
   /** The row with this number if its token is alive at `now`, with every ancestor. */

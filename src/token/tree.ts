@@ -306,7 +306,7 @@ export class TokenTree extends DurableObject<Env> {
 
   /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
   #arm(): void {
-    const due = this.#store.nextSweepAt();
+    const due = this.#store.nextSweepAt(currentTime());
     if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
     this.#alarmAt = due;
     this.ctx.storage.setAlarm(due);
