@@ -1,0 +1,16 @@
+const RFC3339 = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+
+/**
+ * Reads an RFC 3339 time; null when it is malformed or names a day or hour that does not exist.
+ * @returns ms since the epoch; digits below a millisecond are cut off
+ */
+export function parseRfc3339(text: string): number | null {
+  const match = RFC3339.exec(text);
+  if (match === null) return null;
+  const [, date, clock, fraction = "", offset = "Z"] = match;
+  const local = `${date}T${clock}`;
+  const localMs = Date.parse(`${local}Z`);
+  if (Number.isNaN(localMs) || new Date(localMs).toISOString().slice(0, local.length) !== local) return null;
+  const time = Date.parse(`${local}${fraction.slice(0, 4)}${offset}`);
+  return Number.isNaN(time) ? null : time;
+}
