@@ -1,0 +1,97 @@
+import { err, ok, type Result } from "../src/result.ts";
+import { parseTrustedProxies } from "./client-address.ts";
+import { readFlags } from "./flags.ts";
+import type { GatewayOptions, ListenAddress } from "./server.ts";
+import type { UpstreamAddress } from "./upstream.ts";
+
+export const HELP = `Usage: npm run gateway -- --to URL [options]
+
+Accepts the LIST method, which the platform refuses, and passes it on as GET with list=true.
+Everything else passes unchanged. Run it beside a client that insists on LIST.
+
+  --to URL            the service: https://HOST[:PORT], http://HOST[:PORT] or unix:/PATH
+  --listen HOST:PORT  where to listen (default 127.0.0.1:8200)
+  --trust-proxy LIST  addresses or CIDR blocks, separated by commas, of proxies in front whose
+                      X-Forwarded-For is believed (default none)
+  --max-body BYTES    largest request body (default 33554432)
+  --help              this text
+
+Certificates are always checked. For a private authority set NODE_EXTRA_CA_CERTS=/path/to/ca.pem.
+`;
+
+/** What the command line asks for. */
+export type GatewayCommand = { readonly kind: "help" } | ({ readonly kind: "run" } & Omit<GatewayOptions, "log">);
+
+/** Reads the command line of the gateway; the error is a text for the operator. */
+export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCommand, string> {
+  const flags = readFlags(argv, {
+    to: { type: "string" },
+    listen: { type: "string" },
+    "trust-proxy": { type: "string" },
+    "max-body": { type: "string" },
+    help: { type: "boolean", short: "h" },
+  });
+  if (!flags.ok) return flags;
+  const { help, to, listen, "trust-proxy": trustProxy, "max-body": maxBody } = flags.value;
+  if (help) return ok({ kind: "help" });
+
+  if (to === undefined)
+    return err("--to is needed: the address of the service, for example --to https://grove.example");
+  const upstream = parseUpstream(to);
+  if (!upstream.ok) return upstream;
+  const address = parseListen(listen ?? "127.0.0.1:8200");
+  if (!address.ok) return address;
+  const trustedProxies = parseTrustedProxies(trustProxy);
+  if (!trustedProxies.ok) return trustedProxies;
+  const maxBodyBytes = maxBody === undefined ? undefined : parseBytes(maxBody);
+  if (maxBodyBytes?.ok === false) return maxBodyBytes;
+
+  return ok({
+    kind: "run",
+    listen: address.value,
+    upstream: upstream.value,
+    trustedProxies: trustedProxies.value,
+    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes: maxBodyBytes.value }),
+  });
+}
+
+/** Reads `HOST:PORT`, with an IPv6 address in brackets. */
+export function parseListen(text: string): Result<ListenAddress, string> {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || Number(port) > 65_535) {
+    return err(`--listen takes HOST:PORT, for example 127.0.0.1:8200 or [::1]:8200, not "${text}"`);
+  }
+  return ok({ host, port: Number(port) });
+}
+
+function parseUpstream(text: string): Result<UpstreamAddress, string> {
+  if (text.startsWith("unix:/")) return ok({ kind: "socket", path: text.slice("unix:".length) });
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    return err(`--to takes an address such as https://grove.example, not "${text}"`);
+  }
+  // Compared with what an origin looks like, so that a path, a query or a password is refused and not dropped.
+  if (url.href !== `${url.origin}/`) return err("--to takes a scheme, a host and a port, and nothing more");
+  return ok({ kind: "origin", url });
+}
+
+function parseBytes(text: string): Result<number, string> {
+  return /^[1-9]\d{0,11}$/.test(text) ? ok(Number(text)) : err(`--max-body takes a number of bytes, not "${text}"`);
+}
+
+/** What to tell an operator about an address that cannot be listened on, and which flag chooses another. */
+export function listenFailure(address: ListenAddress, code: string, advice: string): string {
+  const where = `${address.host}:${address.port}`;
+  switch (code) {
+    case "EADDRINUSE":
+      return `${where} is already in use by another program; ${advice}`;
+    case "EACCES":
+      return `this user may not listen on ${where}; ${advice}`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `${address.host} is not an address of this machine; ${advice}`;
+    default:
+      return `cannot listen on ${where} (${code}); ${advice}`;
+  }
+}

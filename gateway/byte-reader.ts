@@ -1,0 +1,120 @@
+import type { Socket } from "node:net";
+import { err, ok, type Result } from "../src/result.ts";
+
+/** Above this many unread bytes the socket is paused: the client waits, memory does not grow. */
+const HIGH_WATER_BYTES = 64 * 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** Why a line cannot be read. */
+export type LineError = "too-long" | "malformed" | "ended";
+
+/** What a socket received and nobody has read yet: lines and runs of bytes, with back-pressure. */
+export class ByteReader {
+  readonly #socket: Socket;
+  #buffer: Buffer = Buffer.alloc(0);
+  /** First unread byte of the buffer. */
+  #start = 0;
+  /** Bytes after `#start` that are known to hold no line feed. */
+  #scanned = 0;
+  #ended = false;
+  #discarding = false;
+  #wake: (() => void) | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    socket.on("end", () => this.stop());
+    socket.on("close", () => this.stop());
+  }
+
+  /** Bytes received and not read yet. */
+  get unread(): number {
+    return this.#buffer.length - this.#start;
+  }
+
+  /**
+   * The next line without its CRLF, as latin1 so that every byte survives; undefined while its end has not arrived.
+   * A line feed without a carriage return before it is malformed: recipients that disagree on it can be made to disagree
+   * on where a request ends.
+   *
+   * @param maxBytes longest line accepted, without the CRLF
+   */
+  line(maxBytes: number): Result<string | undefined, LineError> {
+    const end = this.#buffer.indexOf(LF, this.#start + this.#scanned);
+    if (end === -1) {
+      this.#scanned = this.unread;
+      return this.#scanned > maxBytes + 1 ? err("too-long") : ok(undefined);
+    }
+    if (end === this.#start || this.#buffer[end - 1] !== CR) return err("malformed");
+    if (end - 1 - this.#start > maxBytes) return err("too-long");
+    const text = this.#buffer.toString("latin1", this.#start, end - 1);
+    this.#advance(end + 1 - this.#start);
+    return ok(text);
+  }
+
+  /** As `line`, but waits for the end of the line. */
+  async nextLine(maxBytes: number): Promise<Result<string, LineError>> {
+    for (;;) {
+      const line = this.line(maxBytes);
+      if (!line.ok) return line;
+      if (line.value !== undefined) return ok(line.value);
+      if (!(await this.more())) return err("ended");
+    }
+  }
+
+  /** Between 1 and `maxBytes` bytes; undefined when the client sends no more. */
+  async bytes(maxBytes: number): Promise<Buffer | undefined> {
+    while (this.unread === 0) if (!(await this.more())) return undefined;
+    const part = this.#buffer.subarray(this.#start, this.#start + maxBytes);
+    this.#advance(part.length);
+    return part;
+  }
+
+  /** Waits for bytes that are not here yet; false when there will be none. */
+  async more(): Promise<boolean> {
+    if (this.#ended) return false;
+    const before = this.unread;
+    this.#socket.resume();
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+    return this.unread > before;
+  }
+
+  /** Ends the reading: whoever waits for bytes is told that there are none. */
+  stop(): void {
+    this.#ended = true;
+    this.#wakeUp();
+  }
+
+  /** Ends the reading and drops what still arrives. */
+  discard(): void {
+    this.#discarding = true;
+    this.#buffer = Buffer.alloc(0);
+    this.#start = 0;
+    this.stop();
+    this.#socket.resume();
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#discarding) return;
+    this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
+    this.#start = 0;
+    if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
+    this.#wakeUp();
+  }
+
+  #advance(bytes: number): void {
+    this.#start += bytes;
+    this.#scanned = 0;
+    if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}

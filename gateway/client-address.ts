@@ -1,0 +1,58 @@
+import { BlockList, isIP } from "node:net";
+import { err, ok, type Result } from "../src/result.ts";
+
+/** Who made a request. */
+export interface ClientAddress {
+  /** The address that the service may rely on. */
+  readonly address: string;
+  /** The value for X-Forwarded-For: the addresses that a trusted proxy vouches for and the peer's own, or only the peer's. */
+  readonly chain: string;
+}
+
+/**
+ * The addresses whose X-Forwarded-For is believed, from the value of `--trust-proxy`, as in `10.0.0.0/8,2001:db8::1`.
+ * None without the flag. The error is a text for the operator.
+ */
+export function parseTrustedProxies(text: string | undefined): Result<BlockList, string> {
+  const list = new BlockList();
+  if (text === undefined) return ok(list);
+  for (const item of text.split(",").map((part) => part.trim())) {
+    const [address = "", bits, ...rest] = item.split("/");
+    const version = isIP(address);
+    const widest = version === 4 ? 32 : 128;
+    const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+    if (version === 0 || rest.length > 0 || prefix < 0 || prefix > widest) {
+      return err(`--trust-proxy takes addresses and CIDR blocks; "${item}" is neither`);
+    }
+    list.addSubnet(address, prefix, version === 4 ? "ipv4" : "ipv6");
+  }
+  return ok(list);
+}
+
+/**
+ * The client's address. What a client says of itself counts for nothing: X-Forwarded-For is read only when the peer is a
+ * trusted proxy, and then from the right, up to the first address that is not a trusted proxy. Everything further left
+ * was written by that client.
+ *
+ * @param peer address of the other end of the connection
+ * @param forwardedFor values of the X-Forwarded-For headers, in order
+ */
+export function clientAddress(peer: string, forwardedFor: readonly string[], trusted: BlockList): ClientAddress {
+  const vouched = [plainAddress(peer)];
+  const claimed = forwardedFor.flatMap((value) => value.split(",")).map((part) => plainAddress(part.trim()));
+  while (isTrusted(vouched[0] ?? "", trusted)) {
+    const next = claimed.pop();
+    if (next === undefined || isIP(next) === 0) break;
+    vouched.unshift(next);
+  }
+  return { address: vouched[0] ?? "", chain: vouched.join(", ") };
+}
+
+function isTrusted(address: string, trusted: BlockList): boolean {
+  return trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+/** One spelling per address: no zone, and IPv4 as IPv4 also when the socket is an IPv6 one. */
+function plainAddress(address: string): string {
+  return address.replace(/%.*$/, "").replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, "");
+}

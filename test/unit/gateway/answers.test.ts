@@ -1,0 +1,175 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RawClient, request, startService, startTestGateway } from "./support.ts";
+
+/** A service that answers every connection with these bytes once a request has come, then does as told. */
+async function startScripted(bytes: string, then: "stay" | "end" | "reset" = "stay"): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => {
+      socket.write(Buffer.from(bytes, "latin1"), () => {
+        if (then === "end") socket.end();
+        if (then === "reset") socket.resetAndDestroy();
+      });
+    });
+    onTestFinished(() => {
+      socket.destroy();
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("an answer without a body", () => {
+  it.each([
+    ["HEAD with a length", "HEAD /v1/a", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", "5"],
+    ["HEAD of a chunked answer", "HEAD /v1/a", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", undefined],
+    ["204", "DELETE /v1/a", "HTTP/1.1 204 No Content\r\n\r\n", undefined],
+    ["204 that claims a length", "GET /v1/a", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", undefined],
+    ["304", "GET /v1/a", "HTTP/1.1 304 Not Modified\r\nETag: x\r\nContent-Length: 9\r\n\r\n", "9"],
+    ["empty", "GET /v1/a", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "0"],
+  ])("ends with its headers: %s", async (_, line, bytes, length) => {
+    const client = await RawClient.connect((await startTestGateway(await startScripted(bytes))).port);
+    await client.send(request(line));
+    const answer = await client.answer({ toHead: true });
+    expect(answer.headers.get("content-length")).toBe(length);
+    expect(answer.headers.has("transfer-encoding")).toBe(false);
+    // The connection is still in step: the next answer is read from where this one ended.
+    await client.send("GET nowhere HTTP/1.1\r\n\r\n");
+    expect((await client.answer()).status).toBe(400);
+  });
+
+  it("follows informational ones, which stay here", async () => {
+    const bytes =
+      "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    const client = await RawClient.connect((await startTestGateway(await startScripted(bytes))).port);
+    await client.send(request("GET /v1/a"));
+    expect(await client.answer()).toMatchObject({ status: 200, body: "ok" });
+  });
+});
+
+describe("a chunked answer", () => {
+  it("arrives chunked and whole", async () => {
+    const { url } = await startService((_, response) => {
+      response.write("a".repeat(100_000));
+      setImmediate(() => response.end("end"));
+    });
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request("GET /v1/a"));
+    const answer = await client.answer();
+    expect(answer.headers.get("transfer-encoding")).toBe("chunked");
+    expect(answer.body).toBe(`${"a".repeat(100_000)}end`);
+  });
+
+  it("arrives plain at an HTTP/1.0 client, which is told its end by the end of the connection", async () => {
+    const { url } = await startService((_, response) => {
+      response.write("one ");
+      response.end("two");
+    });
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send("GET /v1/a HTTP/1.0\r\n\r\n");
+    const answer = await client.answer();
+    expect([answer.body, answer.headers.get("connection")]).toEqual(["one two", "close"]);
+  });
+});
+
+describe("an answer that the service breaks off", () => {
+  const begun = [
+    ["with a length", "HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhalf"],
+    ["chunked, inside a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nhalf"],
+    ["chunked, between chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
+    ["chunked, with a bad chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n"],
+  ] as const;
+  const endings = ["end", "reset"] as const;
+
+  it.each(begun.flatMap(([name, bytes]) => endings.map((then) => [name, then, bytes] as const)))(
+    "never looks whole: %s, then %s",
+    async (_, then, bytes) => {
+      const client = await RawClient.connect((await startTestGateway(await startScripted(bytes, then))).port);
+      await client.send(request("GET /v1/a"));
+      await expect(client.answer()).rejects.toThrow();
+      expect((await client.end()).how).toBe("reset");
+    },
+  );
+
+  it("is a reset also for an HTTP/1.0 client, for which a plain end would mean success", async () => {
+    const service = await startScripted(begun[2][1], "end");
+    const client = await RawClient.connect((await startTestGateway(service)).port);
+    await client.send("GET /v1/a HTTP/1.0\r\n\r\n");
+    expect((await client.end()).how).toBe("reset");
+  });
+});
+
+describe("a service that gives no answer", () => {
+  it.each([
+    ["ends the connection", "", "end"],
+    ["resets the connection", "", "reset"],
+    ["speaks something else", "SSH-2.0-OpenSSH_9.6\r\n", "stay"],
+    ["answers without an end", "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nbody", "end"],
+    ["gives two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc", "end"],
+    [
+      "gives a length and chunks",
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "end",
+    ],
+    ["switches protocols", "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", "stay"],
+  ] as const)("is 502: it %s", async (_, bytes, then) => {
+    const client = await RawClient.connect((await startTestGateway(await startScripted(bytes, then))).port);
+    await client.send(request("GET /v1/a"));
+    const answer = await client.answer();
+    expect(answer.status).toBe(502);
+    expect(JSON.parse(answer.body)).toEqual({ errors: [expect.any(String)] });
+    expect((await client.end()).rest).toBe("");
+  });
+
+  it("is 502 when it is not there, and works again when it is, with one line in the log for each", async () => {
+    const { server, url } = await startService((_, response) => response.end("back"));
+    const { port } = server.address() as AddressInfo;
+    const lines: string[] = [];
+    const gateway = await startTestGateway(url, { log: (line) => lines.push(line) });
+    server.close();
+    await once(server, "close");
+    for (const _ of [1, 2, 3]) {
+      const client = await RawClient.connect(gateway.port);
+      await client.send(request("LIST /v1/a"));
+      expect((await client.answer()).status).toBe(502);
+    }
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    const client = await RawClient.connect(gateway.port);
+    await client.send(request("GET /v1/a"));
+    expect((await client.answer()).body).toBe("back");
+    expect(lines).toHaveLength(2);
+  });
+});
+
+describe("a long answer", () => {
+  it("waits in the service while the client does not read it", async () => {
+    const total = 64 * 1024 * 1024;
+    let left = 0;
+    const over = Promise.withResolvers<void>();
+    const { url } = await startService((_, response) => {
+      const piece = Buffer.alloc(64 * 1024);
+      const fill = (): void => {
+        while (left < total) {
+          left += piece.length;
+          if (!response.write(piece)) return;
+        }
+        response.end();
+      };
+      response.on("drain", fill);
+      response.on("close", () => over.resolve());
+      fill();
+    });
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { stallMs: 500 } })).port);
+    client.socket.pause();
+    await client.send(request("GET /v1/a"));
+    await over.promise;
+    expect(left).toBeLessThan(total);
+  });
+});

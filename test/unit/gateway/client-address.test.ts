@@ -1,0 +1,49 @@
+import { describe, expect, it } from "vitest";
+import { clientAddress, parseTrustedProxies } from "../../../gateway/client-address.ts";
+
+function resolve(peer: string, forwardedFor: string[], trustProxy?: string) {
+  const trusted = parseTrustedProxies(trustProxy);
+  if (!trusted.ok) throw new Error(trusted.error);
+  return clientAddress(peer, forwardedFor, trusted.value);
+}
+
+describe("clientAddress", () => {
+  it("is the peer, whatever the peer says", () => {
+    expect(resolve("192.0.2.7", ["10.0.0.1"])).toEqual({ address: "192.0.2.7", chain: "192.0.2.7" });
+  });
+
+  it("is what a trusted proxy says", () => {
+    expect(resolve("10.1.2.3", ["198.51.100.9"], "10.0.0.0/8")).toEqual({
+      address: "198.51.100.9",
+      chain: "198.51.100.9, 10.1.2.3",
+    });
+  });
+
+  it("is the last address before the trusted proxies, not what that client wrote further left", () => {
+    const seen = resolve("10.0.0.1", ["203.0.113.5, 198.51.100.9", "10.0.0.2"], "10.0.0.0/8");
+    expect(seen).toEqual({ address: "198.51.100.9", chain: "198.51.100.9, 10.0.0.2, 10.0.0.1" });
+  });
+
+  it("is the proxy itself when what it passes on is no address", () => {
+    expect(resolve("10.0.0.1", ["198.51.100.9, unknown"], "10.0.0.0/8").address).toBe("10.0.0.1");
+    expect(resolve("10.0.0.1", [], "10.0.0.0/8").address).toBe("10.0.0.1");
+  });
+
+  it("has one spelling: IPv4 from an IPv6 socket, no zone", () => {
+    expect(resolve("::ffff:192.0.2.7", []).address).toBe("192.0.2.7");
+    expect(resolve("::ffff:10.0.0.1", ["2001:db8::1"], "10.0.0.0/8").address).toBe("2001:db8::1");
+    expect(resolve("fe80::1%eth0", ["192.0.2.1"], "fe80::/10").address).toBe("192.0.2.1");
+  });
+});
+
+describe("parseTrustedProxies", () => {
+  it.each(["", "10.0.0.0/8,", "10.0.0.0/33", "10.0.0.0/-1", "::/129", "example.com", "10.0.0.0/8/8", "10.0.0.0/x"])(
+    "refuses %j",
+    (text) => expect(parseTrustedProxies(text).ok).toBe(false),
+  );
+
+  it("takes single addresses and blocks of both kinds", () => {
+    expect(resolve("2001:db8::5", ["192.0.2.1"], "10.0.0.1, 2001:db8::/32").address).toBe("192.0.2.1");
+    expect(resolve("10.0.0.2", ["192.0.2.1"], "10.0.0.1, 2001:db8::/32").address).toBe("10.0.0.2");
+  });
+});

@@ -1,0 +1,135 @@
+import { describe, expect, it } from "vitest";
+import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
+
+describe("limits of the head", () => {
+  it("allows 100 header lines and 30 KiB, and refuses more with 431", async () => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url);
+    const lines = (count: number) => Array.from({ length: count }, (_, index) => `X-${index}: a`);
+    const cases: [string, number][] = [
+      [request("GET /v1/a", ...lines(99)), 200],
+      [request("GET /v1/a", ...lines(100)), 431],
+      [request("GET /v1/a", `X-Long: ${"a".repeat(30 * 1024)}`), 200],
+      [request("GET /v1/a", `X-Long: ${"a".repeat(33 * 1024)}`), 431],
+      [request("GET /v1/a", ...Array.from({ length: 40 }, () => `X-Long: ${"a".repeat(1024)}`)), 431],
+      [request(`GET /v1/${"a".repeat(33 * 1024)}`), 431],
+      // The end never comes; the refusal must not wait for it.
+      [`GET /v1/${"a".repeat(33 * 1024)}`, 431],
+    ];
+    for (const [bytes, status] of cases) {
+      const client = await RawClient.connect(port);
+      await client.send(bytes);
+      expect((await client.answer()).status).toBe(status);
+      client.socket.destroy();
+    }
+    expect(seen).toHaveLength(2);
+  });
+
+  it("reads a header full of blanks in no time", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request("GET /v1/a", `X-Blank: a${" ".repeat(30_000)}b`, `X-Blank: ${"\t ".repeat(500)}`));
+    expect((await client.answer()).status).toBe(200);
+  });
+});
+
+describe("the limit of the body", () => {
+  it.each([
+    ["announced", "Content-Length: 11", "abcdefghijk"],
+    ["announced, before it comes", "Content-Length: 11", ""],
+    ["in one chunk", "Transfer-Encoding: chunked", "b\r\nabcdefghijk\r\n0\r\n\r\n"],
+    ["in many chunks", "Transfer-Encoding: chunked", "6\r\nabcdef\r\n5\r\nghijk\r\n0\r\n\r\n"],
+  ])("refuses more with 413: %s", async (_, header, body) => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { maxBodyBytes: 10 })).port);
+    await client.send(`${request("POST /v1/a", header)}${body}`);
+    const answer = await client.answer();
+    expect(answer.status).toBe(413);
+    expect(JSON.parse(answer.body)).toEqual({ errors: ["http: request body too large"] });
+    expect((await client.end()).rest).toBe("");
+    expect(seen).toEqual([]);
+  });
+
+  it.each([
+    ["announced", "Content-Length: 10", "abcdefghij"],
+    ["in chunks", "Transfer-Encoding: chunked", "5\r\nabcde\r\n5\r\nfghij\r\n0\r\n\r\n"],
+  ])("allows exactly the limit: %s", async (_, header, body) => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { maxBodyBytes: 10 })).port);
+    await client.send(`${request("POST /v1/a", header)}${body}`);
+    expect((await client.answer()).status).toBe(200);
+    expect(seen[0]?.body).toBe("abcdefghij");
+  });
+
+  it("lets a client that is still sending read the refusal", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { maxBodyBytes: 10 })).port);
+    client.socket.pause();
+    await client.send(request("POST /v1/a", "Content-Length: 32000000"));
+    await client.send(Buffer.alloc(32_000_000));
+    client.socket.resume();
+    expect((await client.answer()).status).toBe(413);
+  });
+});
+
+describe("limits of time", () => {
+  it("answers 408 to a head that does not come", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { headMs: 50 } })).port);
+    await client.send("GET /v1/a HTTP/1.1\r\nHost: x\r\n");
+    expect((await client.answer()).status).toBe(408);
+    await client.end();
+  });
+
+  it("answers 408 to a body that does not come", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { exchangeMs: 50 } })).port);
+    await client.send(`${request("POST /v1/a", "Content-Length: 10")}half`);
+    expect((await client.answer()).status).toBe(408);
+    await client.end();
+  });
+
+  it("answers 504 when the service does not answer", async () => {
+    const { url } = await startService(() => {});
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { exchangeMs: 50 } })).port);
+    await client.send(request("GET /v1/a"));
+    expect((await client.answer()).status).toBe(504);
+    await client.end();
+  });
+
+  it("cuts an answer that the service does not go on with", async () => {
+    const { url } = await startService((_, response) => {
+      response.writeHead(200, { "Content-Length": 10 });
+      response.write("half");
+    });
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { stallMs: 50 } })).port);
+    await client.send(request("GET /v1/a"));
+    expect((await client.end()).how).toBe("reset");
+  });
+
+  it("closes a connection that is not used", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { idleMs: 50 } })).port);
+    await client.send(request("GET /v1/a"));
+    await client.answer();
+    expect(await client.end()).toEqual({ how: "ended", rest: "" });
+  });
+
+  it("drops a client that sends requests and reads no answers", async () => {
+    let served = 0;
+    const { url } = await startService((_, response) => {
+      served++;
+      response.writeHead(200, { "X-Long": "x".repeat(12_000) }).end();
+    });
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { stallMs: 200 } })).port);
+    client.socket.pause();
+    await client.send(request("HEAD /v1/a").repeat(2000));
+    await new Promise((resolve) => {
+      client.socket.on("close", resolve);
+      client.socket.on("error", resolve);
+      const probe = setInterval(() => client.socket.write("G"), 20);
+      client.socket.on("close", () => clearInterval(probe));
+    });
+    expect(served).toBeLessThan(2000);
+  });
+});

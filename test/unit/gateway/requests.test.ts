@@ -1,0 +1,207 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
+
+describe("the LIST method", () => {
+  it("arrives as GET with list=true", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request("LIST /v1/auth/token/accessors?limit=3&list=false"));
+    const answer = await client.answer();
+    expect(answer.status).toBe(200);
+    expect(seen).toMatchObject([{ method: "GET", target: "/v1/auth/token/accessors?limit=3&list=true", body: "" }]);
+  });
+
+  it("may have a body, which is passed on", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(`${request("LIST /v1/a", "Content-Length: 2")}{}${request("LIST /v1/b")}`);
+    await client.answer();
+    await client.answer();
+    expect(seen.map((one) => one.target)).toEqual(["/v1/a?list=true", "/v1/b?list=true"]);
+    expect(seen.map((one) => one.body)).toEqual(["{}", ""]);
+  });
+
+  it("inside a body is only text", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    const inner = request("LIST /v1/inner");
+    await client.send(`${request("POST /v1/outer", `Content-Length: ${inner.length}`)}${inner}`);
+    await client.answer();
+    await client.send(
+      `${request("POST /v1/outer", "Transfer-Encoding: chunked")}${inner.length.toString(16)}\r\n${inner}\r\n0\r\n\r\n`,
+    );
+    await client.answer();
+    await client.send(request("LIST /v1/last"));
+    await client.answer();
+    expect(seen.map((one) => [one.method, one.target, one.body])).toEqual([
+      ["POST", "/v1/outer", inner],
+      ["POST", "/v1/outer", inner],
+      ["GET", "/v1/last?list=true", ""],
+    ]);
+  });
+});
+
+/** Five requests of every kind, one after the other on the wire, and what the service must see of them. */
+const PIPELINE = [
+  request("LIST /v1/1"),
+  `${request("POST /v1/2", "Content-Length: 7")}{"a":1}`,
+  request("GET /v1/3?x=1"),
+  `${request("PUT /v1/4", "Transfer-Encoding: chunked")}3\r\nabc\r\n2\r\nde\r\n0\r\nX-Check: 1\r\n\r\n`,
+  request("LIST /v1/5/?list=0"),
+].join("");
+const PIPELINE_SEEN = [
+  ["GET", "/v1/1?list=true", ""],
+  ["POST", "/v1/2", '{"a":1}'],
+  ["GET", "/v1/3?x=1", ""],
+  ["PUT", "/v1/4", "abcde"],
+  ["GET", "/v1/5/?list=true", ""],
+];
+
+describe("requests on one connection", () => {
+  it("are answered in order when they are pipelined", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(PIPELINE);
+    const bodies: string[] = [];
+    for (const _ of PIPELINE_SEEN) bodies.push((await client.answer()).body);
+    expect(bodies).toEqual(PIPELINE_SEEN.map((parts) => parts.join(" ")));
+    expect(seen.map((one) => [one.method, one.target, one.body])).toEqual(PIPELINE_SEEN);
+  });
+
+  it("are the same wherever the bytes are cut in two", async () => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url);
+    for (let cut = 1; cut < PIPELINE.length; cut++) {
+      seen.length = 0;
+      const client = await RawClient.connect(port);
+      await client.send(PIPELINE.slice(0, cut));
+      await nextTurn();
+      await nextTurn();
+      await client.send(PIPELINE.slice(cut));
+      for (const [, target] of PIPELINE_SEEN) expect((await client.answer()).body).toContain(target);
+      expect(seen.map((one) => [one.method, one.target, one.body])).toEqual(PIPELINE_SEEN);
+      client.socket.destroy();
+    }
+  });
+
+  it("are the same byte by byte", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    for (const byte of PIPELINE) {
+      await client.send(byte);
+      await nextTurn();
+    }
+    for (const _ of PIPELINE_SEEN) await client.answer();
+    expect(seen.map((one) => [one.method, one.target, one.body])).toEqual(PIPELINE_SEEN);
+  });
+
+  it("are answered also when the client has ended its side", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    client.socket.end(`${request("GET /v1/1")}${request("LIST /v1/2")}`);
+    expect((await client.answer()).body).toBe("GET /v1/1 ");
+    expect((await client.answer()).body).toBe("GET /v1/2?list=true ");
+    expect(await client.end()).toEqual({ how: "ended", rest: "" });
+  });
+});
+
+describe("a request's body", () => {
+  it("passes unchanged, bytes above ASCII included, with its length or chunked", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => index % 256));
+    await client.send(request("POST /v1/a", `Content-Length: ${bytes.length}`));
+    await client.send(bytes);
+    await client.answer();
+    await client.send(request("POST /v1/b", "Transfer-Encoding: Chunked"));
+    await client.send(`${bytes.length.toString(16).toUpperCase()}\r\n`);
+    await client.send(bytes);
+    await client.send("\r\n000\r\n\r\n");
+    await client.answer();
+    expect(seen.map((one) => one.body === bytes.toString("latin1"))).toEqual([true, true]);
+    expect(seen[0]?.headers["content-length"]).toBe("300000");
+    expect(seen[1]?.headers["transfer-encoding"]).toBe("chunked");
+  });
+
+  it("is asked for when the client waits with it", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request("POST /v1/a", "Content-Length: 2", "Expect: 100-continue"));
+    expect((await client.answer()).status).toBe(100);
+    await client.send("{}");
+    expect((await client.answer()).status).toBe(200);
+    expect(seen[0]?.body).toBe("{}");
+    expect(seen[0]?.headers.expect).toBeUndefined();
+  });
+
+  it("is not asked for when it is too large", async () => {
+    const { url } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url, { maxBodyBytes: 10 })).port);
+    await client.send(request("POST /v1/a", "Content-Length: 11", "Expect: 100-continue"));
+    expect((await client.answer()).status).toBe(413);
+  });
+
+  it("that the service refuses early still gets the service's answer", async () => {
+    const { url } = await startService((_, response) => {
+      response.writeHead(403).end("no");
+    });
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request("POST /v1/a", "Content-Length: 1000"));
+    await client.send("x");
+    const answer = await client.answer();
+    expect([answer.status, answer.body, answer.headers.get("connection")]).toEqual([403, "no", "close"]);
+    expect((await client.end()).rest).toBe("");
+  });
+
+  it("waits in the client while the service does not read it", async () => {
+    // Accepts connections and never reads from them.
+    const service = createServer({ pauseOnConnect: true }, () => {}).listen(0, "127.0.0.1");
+    await once(service, "listening");
+    onTestFinished(() => {
+      service.close();
+    });
+    const url = `http://127.0.0.1:${(service.address() as AddressInfo).port}`;
+    const total = 64 * 1024 * 1024;
+    const { port } = await startTestGateway(url, { maxBodyBytes: total, timeouts: { exchangeMs: 500 } });
+    const socket = connect(port, "127.0.0.1");
+    let left = 0;
+    socket.write(request("POST /v1/a", `Content-Length: ${total}`));
+    await new Promise<void>((resolve) => {
+      const piece = Buffer.alloc(64 * 1024);
+      const fill = (): void => {
+        while (left < total && !socket.destroyed) {
+          left += piece.length;
+          if (!socket.write(piece)) return;
+        }
+      };
+      socket.on("drain", fill);
+      socket.on("data", () => resolve());
+      socket.on("close", () => resolve());
+      socket.on("error", () => resolve());
+      fill();
+    });
+    socket.destroy();
+    expect(left).toBeLessThan(total);
+  });
+});
+
+describe("a client that goes away", () => {
+  it("ends its request at the service too", async () => {
+    const aborted = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const { url } = await startService((incoming) => {
+      incoming.on("close", () => aborted.resolve());
+      incoming.resume();
+      started.resolve();
+    });
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send(request("POST /v1/a", "Content-Length: 100"));
+    await client.send("half");
+    await started.promise;
+    client.socket.destroy();
+    await aborted.promise;
+  });
+});
