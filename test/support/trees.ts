@@ -1,0 +1,83 @@
+import { runInDurableObject } from "cloudflare:test";
+import { vi } from "vitest";
+import { loadInstallation } from "../../src/sys/installation.ts";
+import { treeOf } from "../../src/token/find-tree.ts";
+import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
+import { TokenTree } from "../../src/token/tree.ts";
+import { bindings } from "./service.ts";
+
+/** Where a token lives. */
+export async function locate(
+  token: string,
+): Promise<{ stub: DurableObjectStub<TokenTree>; treeId: string; row: number }> {
+  const keys = await keysOfInstallation();
+  const credential = await readServiceToken(keys, token);
+  const stub = credential && treeOf(bindings, credential.treeId);
+  if (!credential || !stub) throw new Error("not a service token of this installation");
+  return { stub, treeId: credential.treeId, row: credential.row };
+}
+
+/**
+ * Writes `count` copies of the token `parent` below it, straight into the tree: all direct children (`wide`), or each the
+ * child of the one before (`chain`). Returns the texts of the first, a middle and the last one.
+ */
+export async function growTree(parent: string, count: number, shape: "wide" | "chain"): Promise<string[]> {
+  const keys = await keysOfInstallation();
+  const { stub, treeId, row } = await locate(parent);
+  const all: NewTokenIds[] = [];
+  const start = Date.now();
+  // One ms apart, so that every row number is its own.
+  for (let i = 0; i < count; i++) all.push(await newTokenIds(keys, treeId, start + i));
+  await runInDurableObject(stub, (_, state) => {
+    let above = row;
+    for (const ids of all) {
+      state.storage.sql.exec(
+        `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
+         SELECT ?, ?, ?, ?, 0, 0, granted_ttl, expires_at, record FROM tokens WHERE row = ?`,
+        ids.row,
+        above,
+        ids.verifier,
+        ids.accessorTail,
+        row,
+      );
+      if (shape === "chain") above = ids.row;
+    }
+  });
+  return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
+}
+
+/** Rows in the table of tokens. */
+export async function countRows(stub: DurableObjectStub<TokenTree>): Promise<number> {
+  return runInDurableObject(
+    stub,
+    (_, state) => state.storage.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n,
+  );
+}
+
+const alarm = TokenTree.prototype.alarm;
+
+/** Keeps trees from sweeping by themselves in this test file, so that a test decides when `sweep` happens. */
+export function holdSweeps(): void {
+  vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
+}
+
+/** Does what the alarms of the tree would do until nothing dead is left. */
+export async function sweep(stub: DurableObjectStub<TokenTree>): Promise<void> {
+  for (let round = 0; round < 100; round++) {
+    await runInDurableObject(stub, (tree) => alarm.call(tree));
+    const dead = await runInDurableObject(
+      stub,
+      (_, state) =>
+        state.storage.sql.exec("SELECT 1 FROM tokens WHERE state <> 0 OR expires_at <= ? LIMIT 1", Date.now()).toArray()
+          .length,
+    );
+    if (dead === 0) return;
+  }
+  throw new Error("the sweep does not end");
+}
+
+async function keysOfInstallation() {
+  const loaded = await loadInstallation(bindings);
+  if (!loaded.ok) throw new Error("the service is not initialised");
+  return loaded.value.keys;
+}

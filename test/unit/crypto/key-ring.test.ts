@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { toBase64, toHex } from "../../../src/crypto/bytes.ts";
+import {
+  importKeys,
+  newKeyRing,
+  openData,
+  parseSealKey,
+  sealData,
+  sealedWithVersion,
+  sealKeyRing,
+  unsealKeyRing,
+} from "../../../src/crypto/key-ring.ts";
+
+function sealKey(version: number, fill: number) {
+  const parsed = parseSealKey(`${version}:${toBase64(new Uint8Array(32).fill(fill))}`);
+  if (!parsed.ok) throw new Error(parsed.error);
+  return parsed.value;
+}
+
+describe("seal key", () => {
+  it.each([
+    "",
+    "abc",
+    "1:",
+    "1:AAAA",
+    "0:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+    "x:AAAA",
+    `1:${"A".repeat(44)}`,
+  ])("%j is refused without being repeated", (text) => {
+    const parsed = parseSealKey(text);
+    expect(parsed.ok).toBe(false);
+    if (!parsed.ok && text.length > 10) expect(parsed.error).not.toContain(text);
+  });
+
+  it("opens what it sealed, and nothing else does", async () => {
+    const ring = newKeyRing();
+    const sealed = await sealKeyRing(ring, sealKey(3, 1));
+    expect(sealedWithVersion(sealed)).toBe(3);
+    expect(await unsealKeyRing(sealed, sealKey(3, 1))).toEqual(ring);
+    expect(await unsealKeyRing(sealed, sealKey(3, 2))).toBeNull();
+    expect(await unsealKeyRing(sealed, sealKey(4, 1))).toBeNull();
+    expect(sealed).not.toContain(ring.identity);
+  });
+
+  it("does not open a ring of which any byte was changed", async () => {
+    const sealed = await sealKeyRing(newKeyRing(), sealKey(1, 1));
+    for (let i = 0; i < sealed.length; i++) {
+      const changed = `${sealed.slice(0, i)}${sealed[i] === "A" ? "B" : "A"}${sealed.slice(i + 1)}`;
+      expect(await unsealKeyRing(changed, sealKey(1, 1))).toBeNull();
+    }
+  });
+});
+
+describe("sealed data", () => {
+  it("opens in its context only", async () => {
+    const keys = await importKeys(newKeyRing());
+    const plain = new TextEncoder().encode("a secret");
+    const sealed = await sealData(keys, "here", plain);
+    expect(await openData(keys, "here", sealed)).toEqual(plain);
+    expect(await openData(keys, "there", sealed)).toBeNull();
+    expect(toHex(sealed)).not.toContain(toHex(plain));
+  });
+
+  it("does not open when changed, cut or made by another installation", async () => {
+    const keys = await importKeys(newKeyRing());
+    const sealed = await sealData(keys, "here", new Uint8Array([1, 2, 3]));
+    for (let i = 0; i < sealed.length; i++) {
+      const changed = sealed.slice();
+      changed[i] = (changed[i] ?? 0) ^ 1;
+      expect(await openData(keys, "here", changed)).toBeNull();
+      expect(await openData(keys, "here", sealed.subarray(0, i))).toBeNull();
+    }
+    expect(await openData(await importKeys(newKeyRing()), "here", sealed)).toBeNull();
+  });
+
+  it("stays readable after the data key was replaced", async () => {
+    const ring = newKeyRing();
+    const sealed = await sealData(await importKeys(ring), "here", new Uint8Array([7]));
+    const next = { ...ring, data: [...ring.data, { version: 2, key: newKeyRing().identity }] };
+    const keys = await importKeys(next);
+    expect(keys.currentDataVersion).toBe(2);
+    expect(await openData(keys, "here", sealed)).toEqual(new Uint8Array([7]));
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { auditPath } from "../../../src/http/audit.ts";
+import { readOperation, readPath } from "../../../src/http/request.ts";
+
+describe("readPath", () => {
+  it.each([
+    ["/v1/auth/token/create", "auth/token/create"],
+    ["/api/v2/auth/token/create", "auth/token/create"],
+    ["/auth/token/create", "auth/token/create"],
+    ["/v1/sys/policy/a..b", "sys/policy/a..b"],
+    ["/v1/sys/policy/a%2Fb", "sys/policy/a/b"],
+  ])("%s is %s", (path, expected) =>
+    expect(readPath(new URL(`http://x${path}`))).toEqual({ ok: true, value: expected }),
+  );
+
+  it.each(["/v1/sys/policies/acl/..%2fx", "/v1/sys/policies/acl/%2e%2e%2fx", "/v1/a/.%2Fb"])(
+    "CVE-2026-3605: %s is refused as a relative path",
+    (path) => {
+      const read = readPath(new URL(`http://x${path}`));
+      expect(read).toEqual({ ok: false, error: { code: "invalid_request", message: "relative paths not supported" } });
+    },
+  );
+
+  it("CVE-2026-3605: dots that the URL parser folds leave a path without them", () => {
+    for (const path of ["/v1/sys/policies/acl/%2e%2e/x", "/v1/sys/policies/acl/../x", "/v1/../../sys/x"]) {
+      const read = readPath(new URL(`http://x${path}`));
+      expect(read.ok && read.value.split("/")).not.toContain("..");
+    }
+  });
+
+  it.each(["/v1/a%00b", "/v1/a%0ab", "/v1/a%7f", "/v1/%e2%80%a8", "/v1/%ff", "/v1/%", `/v1/${"a".repeat(3000)}`])(
+    "%s is refused",
+    (path) => expect(readPath(new URL(`http://x${path}`)).ok).toBe(false),
+  );
+});
+
+describe("readOperation", () => {
+  const operation = (method: string, query = "") => readOperation(method, new URLSearchParams(query));
+
+  it.each([
+    ["GET", "", "read"],
+    ["GET", "list=true", "list"],
+    ["GET", "list=T", "list"],
+    ["GET", "list=false", "read"],
+    ["GET", "scan=1", "scan"],
+    ["GET", "help=1", "help"],
+    ["POST", "", "update"],
+    ["PUT", "list=true", "update"],
+    ["PATCH", "", "patch"],
+    ["DELETE", "", "delete"],
+    ["HEAD", "", "head"],
+  ])("%s ?%s is %s", (method, query, expected) =>
+    expect(operation(method, query)).toEqual({ ok: true, value: expected }),
+  );
+
+  it("refuses a bad flag, both flags and unknown methods", () => {
+    expect(operation("GET", "list=maybe").ok).toBe(false);
+    expect(operation("GET", "list=1&scan=1").ok).toBe(false);
+    expect(operation("BREW")).toEqual({ ok: false, error: { code: "unknown_method" } });
+  });
+});
+
+describe("auditPath", () => {
+  it.each([
+    ["auth/token/create", "auth/token/create"],
+    ["auth/token/lookup/s.abc", "auth/token/lookup/<token>"],
+    ["auth/token/lookup/hvs.CAES", "auth/token/lookup/<token>"],
+    ["b.xyz", "<token>"],
+    ["sys/policy/as.b", "sys/policy/as.b"],
+  ])("%s is logged as %s", (path, logged) => expect(auditPath(path)).toBe(logged));
+});

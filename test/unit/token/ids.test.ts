@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
+import { emptyFilter, mayHold, withCustomId } from "../../../src/token/custom-id-filter.ts";
+import {
+  accessorText,
+  customIdHash,
+  newRow,
+  newTokenIds,
+  readAccessor,
+  readServiceToken,
+} from "../../../src/token/ids.ts";
+
+const TREE = "5f".repeat(32);
+const NOW = Date.UTC(2026, 10, 21);
+let keys: Keys;
+
+beforeAll(async () => {
+  keys = await importKeys(newKeyRing());
+});
+
+describe("service tokens", () => {
+  it("carry their tree and row", async () => {
+    const ids = await newTokenIds(keys, TREE, NOW);
+    expect(ids.token).toMatch(/^s\.[A-Za-z0-9_-]{84}$/);
+    expect(await readServiceToken(keys, ids.token)).toEqual({ treeId: TREE, row: ids.row, verifier: ids.verifier });
+  });
+
+  it("are refused when any character differs", async () => {
+    const { token } = await newTokenIds(keys, TREE, NOW);
+    for (let i = 0; i < token.length; i++) {
+      const changed = `${token.slice(0, i)}${token[i] === "A" ? "B" : "A"}${token.slice(i + 1)}`;
+      expect(await readServiceToken(keys, changed)).toBeNull();
+    }
+  });
+
+  it("are refused by another installation", async () => {
+    const { token } = await newTokenIds(await importKeys(newKeyRing()), TREE, NOW);
+    expect(await readServiceToken(keys, token)).toBeNull();
+  });
+
+  it("garbage is refused and never throws", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ maxLength: 120 }), async (text) => {
+        expect(await readServiceToken(keys, text)).toBeNull();
+        expect(await readServiceToken(keys, `s.${text}`)).toBeNull();
+        expect(await readAccessor(keys, text)).toBeNull();
+      }),
+      { seed: 3, numRuns: 500 },
+    );
+  });
+});
+
+describe("accessors", () => {
+  it("lead to the row and are rebuilt from what the tree stores", async () => {
+    const ids = await newTokenIds(keys, TREE, NOW);
+    expect(await readAccessor(keys, ids.accessor)).toEqual({ treeId: TREE, row: ids.row, tail: ids.accessorTail });
+    expect(accessorText(TREE, ids.row, ids.accessorTail)).toBe(ids.accessor);
+  });
+
+  it("are not tokens, and tokens are not accessors", async () => {
+    const ids = await newTokenIds(keys, TREE, NOW);
+    expect(await readServiceToken(keys, `s.${ids.accessor}`)).toBeNull();
+    expect(await readAccessor(keys, ids.token.slice(2))).toBeNull();
+  });
+});
+
+describe("rows", () => {
+  it("grow with time and stay exact numbers for decades", () => {
+    expect(newRow(NOW + 1)).toBeGreaterThan(newRow(NOW));
+    expect(Number.isSafeInteger(newRow(Date.UTC(2090, 0, 1)))).toBe(true);
+  });
+});
+
+describe("custom id filter", () => {
+  it("never denies an id that was put in, and denies nearly all others", async () => {
+    const key = async (text: string) => (await customIdHash(keys, text)).directoryKey;
+    let filter = emptyFilter();
+    for (let i = 0; i < 500; i++) filter = withCustomId(filter, await key(`id-${i}`));
+    for (let i = 0; i < 500; i++) expect(mayHold(filter, await key(`id-${i}`))).toBe(true);
+    let wrong = 0;
+    for (let i = 0; i < 500; i++) if (mayHold(filter, await key(`other-${i}`))) wrong++;
+    expect(wrong).toBe(0);
+    expect(mayHold(emptyFilter(), await key("id-1"))).toBe(false);
+  });
+});

@@ -1,0 +1,191 @@
+import { evictDurableObject } from "cloudflare:test";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { TokenTree } from "../../../src/token/tree.ts";
+import { costOf } from "../../support/costs.ts";
+import { call, createToken, initialized } from "../../support/service.ts";
+import { countRows, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  holdSweeps();
+  root = await initialized();
+  await call("POST", "sys/policies/acl/maker", {
+    token: root,
+    body: { policy: 'path "auth/token/create" { capabilities = ["update"] }' },
+  });
+});
+
+const orphan = async () => {
+  const answer = await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["maker"] } });
+  return { token: answer.body.auth.client_token, accessor: answer.body.auth.accessor };
+};
+const child = async (token: string) => (await createToken(token)).client_token;
+const status = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
+
+describe("revocation of a tree", () => {
+  it("refuses 10,000 descendants from the answer on: one call, a handful of rows", async () => {
+    const top = await orphan();
+    const wide = await growTree(top.token, 9000, "wide");
+    const chain = await growTree(top.token, 1000, "chain");
+    const leaves = [...wide, ...chain];
+    for (const leaf of leaves) expect(await status(leaf)).toBe(200);
+
+    const { stub } = await locate(top.token);
+    const calls = vi.spyOn(TokenTree.prototype, "act");
+    const cost = await costOf(stub, async () => {
+      const answer = await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
+      expect(answer.status).toBe(204);
+    });
+    expect(calls).toHaveBeenCalledTimes(1);
+    calls.mockRestore();
+    // The row itself and its entry in the index of dead rows.
+    expect(cost).toEqual({ rowsRead: 2, rowsWritten: 2 });
+
+    for (const leaf of [top.token, ...leaves]) {
+      expect(await status(leaf)).toBe(403);
+      const seen = await call("POST", "auth/token/lookup", { token: root, body: { token: leaf } });
+      expect([seen.status, seen.body.errors]).toEqual([403, ["bad token"]]);
+    }
+    const made = await call("POST", "auth/token/create", { token: leaves[0] ?? "", body: {} });
+    expect(made.status).toBe(403);
+    await sweep(stub);
+    expect(await countRows(stub)).toBe(0);
+  });
+
+  it("costs a leaf no more than the top of a tree", async () => {
+    const top = await orphan();
+    const [leaf] = await growTree(top.token, 1, "wide");
+    const { stub } = await locate(top.token);
+    const cost = await costOf(stub, () => call("POST", "auth/token/revoke", { token: root, body: { token: leaf } }));
+    expect(cost).toEqual({ rowsRead: 2, rowsWritten: 2 });
+    expect(await status(top.token)).toBe(200);
+  });
+
+  it("T56, T57: takes children and grandchildren along, with their accessors", async () => {
+    const top = await orphan();
+    const middle = await createToken(top.token);
+    const low = await createToken(middle.client_token);
+    expect((await call("POST", "auth/token/revoke-self", { token: top.token })).status).toBe(204);
+    for (const { client_token, accessor } of [middle, low]) {
+      expect(await status(client_token)).toBe(403);
+      const seen = await call("POST", "auth/token/lookup-accessor", { token: root, body: { accessor } });
+      expect([seen.status, seen.body.errors]).toEqual([400, ["invalid accessor"]]);
+    }
+    const { stub } = await locate(low.client_token);
+    await sweep(stub);
+    const listed = await call("GET", "auth/token/accessors?list=true", { token: root });
+    for (const accessor of [top.accessor, middle.accessor, low.accessor]) {
+      expect(listed.body.data.keys).not.toContain(accessor);
+    }
+  });
+
+  it("leaves what hangs beside it alone", async () => {
+    const top = await orphan();
+    const [left, right] = [await child(top.token), await child(top.token)];
+    const below = await child(left);
+    await call("POST", "auth/token/revoke", { token: root, body: { token: left } });
+    expect(await status(below)).toBe(403);
+    expect(await status(right)).toBe(200);
+    const { stub } = await locate(top.token);
+    await sweep(stub);
+    expect(await countRows(stub)).toBe(2);
+    expect(await status(right)).toBe(200);
+  });
+
+  it("T59: trees of depth 1, 2 and 10 end empty", async () => {
+    for (const depth of [1, 2, 10]) {
+      const top = await orphan();
+      let lowest = top.token;
+      for (let i = 0; i < depth; i++) lowest = await child(lowest);
+      await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
+      expect(await status(lowest)).toBe(403);
+      const { stub } = await locate(top.token);
+      await sweep(stub);
+      expect(await countRows(stub)).toBe(0);
+    }
+  });
+
+  it("an object that wakes up in the middle of a sweep still refuses what is below", async () => {
+    const top = await orphan();
+    const [, , lowest] = await growTree(top.token, 50, "chain");
+    const { stub } = await locate(top.token);
+    await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
+    await evictDurableObject(stub);
+    expect(await status(lowest ?? "")).toBe(403);
+  });
+});
+
+describe("revoke-orphan", () => {
+  it("T58: ends the token alone; its children are orphans and live on", async () => {
+    const top = await orphan();
+    const middle = await child(top.token);
+    const low = await child(middle);
+    const lowest = await child(low);
+    const answer = await call("POST", "auth/token/revoke-orphan", { token: root, body: { token: middle } });
+    expect(answer.status).toBe(204);
+    expect(await status(middle)).toBe(403);
+    const seen = await call("GET", "auth/token/lookup-self", { token: low });
+    expect([seen.status, seen.body.data.orphan]).toEqual([200, true]);
+    const { stub } = await locate(top.token);
+    await sweep(stub);
+    const after = await call("GET", "auth/token/lookup-self", { token: low });
+    expect([after.status, after.body.data.orphan]).toEqual([200, true]);
+    expect((await call("GET", "auth/token/lookup-self", { token: lowest })).body.data.orphan).toBe(false);
+
+    // The former grandparent is not an ancestor any more; the new root of the subtree is.
+    await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
+    expect(await status(low)).toBe(200);
+    await call("POST", "auth/token/revoke", { token: root, body: { token: low } });
+    expect(await status(lowest)).toBe(403);
+  });
+
+  it("keeps the children also when everything above dies before the sweep", async () => {
+    const top = await orphan();
+    const middle = await child(top.token);
+    const low = await child(middle);
+    await call("POST", "auth/token/revoke-orphan", { token: root, body: { token: middle } });
+    await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
+    expect(await status(low)).toBe(200);
+    const { stub } = await locate(top.token);
+    await sweep(stub);
+    expect(await status(low)).toBe(200);
+    expect(await countRows(stub)).toBe(1);
+  });
+
+  it("costs the same with many children", async () => {
+    const top = await orphan();
+    await growTree(top.token, 2000, "wide");
+    const { stub } = await locate(top.token);
+    const cost = await costOf(stub, () =>
+      call("POST", "auth/token/revoke-orphan", { token: root, body: { token: top.token } }),
+    );
+    expect(cost).toEqual({ rowsRead: 2, rowsWritten: 2 });
+    await sweep(stub);
+    expect(await countRows(stub)).toBe(2000);
+  });
+
+  it("needs sudo; the token survives a refusal", async () => {
+    await call("POST", "sys/policies/acl/no-sudo", {
+      token: root,
+      body: { policy: 'path "auth/token/revoke-orphan*" { capabilities = ["update"] }' },
+    });
+    const { client_token: caller } = await createToken(root, { policies: ["no-sudo"] });
+    const victim = await child(root);
+    for (const [path, body] of [
+      ["auth/token/revoke-orphan", { token: victim }],
+      [`auth/token/revoke-orphan/${victim}`, {}],
+    ] as const) {
+      const answer = await call("POST", path, { token: caller, body });
+      expect([answer.status, answer.body.errors]).toEqual([
+        400,
+        ["root or sudo privileges required to revoke and orphan"],
+      ]);
+    }
+    expect(await status(victim)).toBe(200);
+    expect((await call("POST", `auth/token/revoke-orphan/${victim}`, { token: root })).status).toBe(204);
+    expect(await status(victim)).toBe(403);
+    const again = await call("POST", "auth/token/revoke-orphan", { token: root, body: { token: victim } });
+    expect([again.status, again.body.errors]).toEqual([400, ["token to revoke not found"]]);
+  });
+});
