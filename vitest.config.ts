@@ -10,7 +10,7 @@ export default defineConfig({
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
-              bindings: { GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=", POLICY_CACHE_SECONDS: "0" },
+              bindings: { GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=", POLICY_CACHE_SECONDS: "5" },
             },
           }),
         ],

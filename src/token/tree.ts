@@ -72,7 +72,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#planted = true;
     this.#store.insert(spec, ids, null);
     this.#arm();
-    return this.#confirm(listed, ids);
+    return this.#confirm(listed, spec, ids, true);
   }
 
   /**
@@ -99,7 +99,7 @@ export class TokenTree extends DurableObject<Env> {
     const allowed = authorize(installation, caller, call.access, now);
     if (!allowed.ok) return allowed;
     const verdict = allowed.value;
-    const outcome = call.action && (await this.#perform(call.action, caller, verdict, now));
+    const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, now));
     return ok({ caller: used, verdict, outcome });
   }
 
@@ -164,6 +164,7 @@ export class TokenTree extends DurableObject<Env> {
   async #perform(
     action: CallerAction,
     caller: TokenView,
+    callerRow: TokenRow,
     verdict: Verdict,
     now: number,
   ): Promise<Result<Outcome, Failure>> {
@@ -189,7 +190,7 @@ export class TokenTree extends DurableObject<Env> {
         this.#cubbyhole.delete(caller.row, action.path);
         return ok({ kind: "done" });
       default:
-        return this.#onTarget(action, caller.row, now);
+        return this.#onTarget(action, callerRow, now);
     }
   }
 
@@ -224,7 +225,7 @@ export class TokenTree extends DurableObject<Env> {
     const listed = this.#list(ids);
     this.#store.insert(spec, ids, parent);
     this.#arm();
-    const confirmed = await this.#confirm(listed, ids);
+    const confirmed = await this.#confirm(listed, spec, ids, false);
     return confirmed.ok ? ok({ kind: "created", token: confirmed.value, warnings }) : confirmed;
   }
 
@@ -239,17 +240,31 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /** Waits for the list. A token that could not be listed is taken back: it was never handed out. */
-  async #confirm(listed: Promise<boolean>, ids: NewTokenIds): Promise<Result<TokenView, Failure>> {
-    if (await listed) {
-      const now = currentTime();
-      const row = this.#store.live(ids.row, now);
-      return row ? ok(this.#view(row, now)) : NOT_FOUND;
+  async #confirm(
+    listed: Promise<boolean>,
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    orphan: boolean,
+  ): Promise<Result<TokenView, Failure>> {
+    if (!(await listed)) {
+      this.#store.removeUnseen(ids.row);
+      return err({ code: "unavailable", message: "the token could not be stored; try again", retryAfterSeconds: 1 });
     }
-    this.#store.removeUnseen(ids.row);
-    return err({ code: "unavailable", message: "the token could not be stored; try again", retryAfterSeconds: 1 });
+    const { record, expiresAt } = spec;
+    return ok({
+      ...record,
+      treeId: this.ctx.id.toString(),
+      row: ids.row,
+      accessor: ids.accessor,
+      orphan,
+      usesLeft: record.numUses,
+      grantedTtl: record.creationTtl,
+      expiresAt,
+      renewedAt: null,
+    });
   }
 
-  #onTarget(action: TargetAction, callerRow: number | null, now: number): Result<Outcome, Failure> {
+  #onTarget(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
     const row = this.#planted ? this.#findTarget(action.target, callerRow, now) : null;
     if (!row) return NOT_FOUND;
     switch (action.kind) {
@@ -278,8 +293,8 @@ export class TokenTree extends DurableObject<Env> {
     return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
   }
 
-  #findTarget(target: Target, callerRow: number | null, now: number): TokenRow | null {
-    if (target.by === "self") return callerRow === null ? null : this.#store.live(callerRow, now);
+  #findTarget(target: Target, callerRow: TokenRow | null, now: number): TokenRow | null {
+    if (target.by === "self") return callerRow;
     const row = this.#store.live(target.row, now);
     if (!row) return null;
     const matches =

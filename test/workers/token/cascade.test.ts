@@ -96,7 +96,7 @@ describe("revocation of a tree", () => {
   it("T59: trees of depth 1, 2 and 10 end empty", async () => {
     for (const depth of [1, 2, 10]) {
       const top = await orphan();
-      let lowest = top.token;
+      let lowest: string = top.token;
       for (let i = 0; i < depth; i++) lowest = await child(lowest);
       await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
       expect(await status(lowest)).toBe(403);

@@ -1,0 +1,160 @@
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { app } from "../../../src/http/app.ts";
+import { System } from "../../../src/sys/system.ts";
+import { AccessorShard } from "../../../src/token/accessor-shard.ts";
+import { CustomIds } from "../../../src/token/custom-ids.ts";
+import { TokenTree } from "../../../src/token/tree.ts";
+import { costOf } from "../../support/costs.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdSweeps, locate } from "../../support/trees.ts";
+
+let root: string;
+let token: string;
+
+const METHODS = [
+  [TokenTree, ["run", "act", "plant", "insert", "isAlive"]],
+  [AccessorShard, ["add", "remove", "list"]],
+  [CustomIds, ["find", "reserve", "release"]],
+] as const;
+
+beforeAll(async () => {
+  holdSweeps();
+  root = await initialized();
+  await call("POST", "sys/policies/acl/maker", {
+    token: root,
+    body: { policy: 'path "auth/token/*" { capabilities = ["create", "update", "read", "sudo"] }' },
+  });
+  const made = await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["maker"] } });
+  token = made.body.auth.client_token;
+});
+
+afterEach(() => vi.useRealTimers());
+
+/** Sends a request as an isolate that has read the installation before, and counts every call to an object. */
+async function hopsOf(method: string, path: string, options: { token: string; body?: unknown }): Promise<string[]> {
+  const headers = { "X-Vault-Token": options.token };
+  const send = async (body: unknown) => {
+    const init = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
+    const response = await app.fetch(new Request(`http://grove.test/v1/${path}`, init), bindings);
+    return response.text();
+  };
+  await app.fetch(new Request("http://grove.test/v1/auth/token/lookup-self", { headers }), bindings);
+  const hops: string[] = [];
+  const spies = [
+    vi.spyOn(System.prototype, "snapshot").mockImplementation(() => {
+      hops.push("System.snapshot");
+      return null;
+    }),
+  ];
+  const originals: (() => void)[] = [];
+  for (const [type, names] of METHODS) {
+    for (const name of names) {
+      const prototype = type.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
+      const original = prototype[name];
+      if (!original) continue;
+      prototype[name] = function counted(this: unknown, ...args: unknown[]) {
+        hops.push(`${type.name}.${name}`);
+        return original.apply(this, args);
+      };
+      originals.push(() => {
+        prototype[name] = original;
+      });
+    }
+  }
+  try {
+    await send(options.body);
+  } finally {
+    for (const restore of originals) restore();
+    for (const spy of spies) spy.mockRestore();
+  }
+  return hops.sort();
+}
+
+describe("calls to objects", () => {
+  it.each([
+    ["look-up self", "GET", "auth/token/lookup-self", undefined, ["TokenTree.run"]],
+    ["renewal of oneself", "POST", "auth/token/renew-self", {}, ["TokenTree.run"]],
+    ["creation of a child", "POST", "auth/token/create", {}, ["AccessorShard.add", "TokenTree.run"]],
+    [
+      "creation of an orphan",
+      "POST",
+      "auth/token/create-orphan",
+      {},
+      ["AccessorShard.add", "TokenTree.plant", "TokenTree.run"],
+    ],
+    ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, ["TokenTree.run"]],
+    ["an unknown path", "GET", "auth/token/nothing", undefined, ["TokenTree.run"]],
+  ])("%s", async (_, method, path, body, expected) => {
+    expect(await hopsOf(method, path, { token, body })).toEqual(expected);
+  });
+
+  it("look-up, renewal and revocation of a token in the caller's own tree ride on its hop", async () => {
+    for (const path of ["lookup", "renew", "revoke"]) {
+      const child = (await createToken(token)).client_token;
+      expect(await hopsOf("POST", `auth/token/${path}`, { token, body: { token: child } })).toEqual(["TokenTree.run"]);
+    }
+  });
+
+  it("a token in another tree costs one hop more", async () => {
+    const other = (await createToken(root)).client_token;
+    expect(await hopsOf("POST", "auth/token/lookup", { token, body: { token: other } })).toEqual([
+      "TokenTree.act",
+      "TokenTree.run",
+    ]);
+  });
+
+  it("an orphan batch token is judged without any object, one with a parent asks the parent's tree", async () => {
+    const role = { type: "batch", ttl: "1h" };
+    const orphan = await call("POST", "auth/token/create-orphan", { token, body: role });
+    const batch = orphan.body.auth.client_token;
+    expect(batch).toMatch(/^b\./);
+    expect(await hopsOf("GET", "auth/token/lookup-self", { token: batch })).toEqual([]);
+    const below = (await createToken(token, role)).client_token;
+    expect(await hopsOf("GET", "auth/token/lookup-self", { token: below })).toEqual(["TokenTree.isAlive"]);
+  });
+
+  it("forged and garbage tokens wake nothing", async () => {
+    const { treeId } = await locate(token);
+    const forged = [
+      "s.bad",
+      "s.",
+      "b.",
+      "b.AAAA",
+      "x",
+      "hvs.CAESIJ",
+      "not-a-custom-id",
+      "a".repeat(300),
+      "é",
+      `s.${Buffer.from(treeId, "hex").toString("base64url").padEnd(84, "A")}`,
+      `${token.slice(0, -1)}${token.endsWith("A") ? "B" : "A"}`,
+      `s.${token}`,
+      token.slice(2),
+    ];
+    for (const bad of forged) {
+      expect(await hopsOf("GET", "auth/token/lookup-self", { token: bad }), bad).toEqual([]);
+      const seen = await call("GET", "auth/token/lookup-self", { token: bad });
+      expect([seen.status, seen.body.errors]).toEqual([403, ["permission denied"]]);
+    }
+    const body = { token: `s.${"A".repeat(84)}` };
+    expect(await hopsOf("POST", "auth/token/lookup", { token, body })).toEqual(["TokenTree.run"]);
+  });
+});
+
+describe("rows", () => {
+  it.each([
+    ["look-up self", "GET", "lookup-self", undefined, { rowsRead: 1, rowsWritten: 0 }],
+    // The row, and its place in the index of expiry out and in.
+    ["renewal", "POST", "renew-self", { increment: "1h" }, { rowsRead: 2, rowsWritten: 2 }],
+    // The row and its entries in the indexes of parents and of expiry.
+    ["creation of a child", "POST", "create", { ttl: "700h" }, { rowsRead: 3, rowsWritten: 3 }],
+  ])("%s", async (_, method, path, body, expected) => {
+    const made = await call("POST", "auth/token/create-orphan", {
+      token: root,
+      body: { policies: ["maker"], ttl: "1h" },
+    });
+    const fresh = made.body.auth.client_token;
+    const { stub } = await locate(fresh);
+    const cost = await costOf(stub, () => call(method, `auth/token/${path}`, { token: fresh, body }));
+    expect(cost).toEqual(expected);
+  });
+});
