@@ -99,16 +99,19 @@ export class Acl {
 
   /** Judges a request at the moment `now` (ms). Protected paths, which need `sudo` too, are judged by `authorize`. */
   check(request: AccessRequest, now: number): Verdict {
-    if (this.isRoot) return ROOT;
     const { operation } = request;
-    if (operation === "help") return { ...REFUSED, allowed: true };
     const listing = operation === "list" || operation === "scan";
+    const data = request.data ?? {};
+    if (this.isRoot) {
+      const page = listing ? pageLimit(null, [], data) : null;
+      return page?.ok ? { ...ROOT, limit: page.value } : ROOT;
+    }
+    if (operation === "help") return { ...REFUSED, allowed: true };
     const grant = this.#indexAt(now).find(withoutLeadingSlashes(request.path), listing);
     if (!grant) return REFUSED;
     const refused = grant.capabilities.has("sudo") ? { ...REFUSED, sudo: true } : REFUSED;
     const given = NEEDED[operation].filter((capability) => grant.capabilities.has(capability));
     if (given.length === 0 || !wrappingPermits(grant, request.wrapTtlSeconds)) return refused;
-    const data = request.data ?? {};
     let limit: number | null = null;
     if (listing) {
       const page = pageLimit(grant.paginationLimit, grant.parameters.required, data);

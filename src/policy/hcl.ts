@@ -50,14 +50,13 @@ class HclParser {
     const keys: { key: string; at: number }[] = [];
     for (let token = this.#token; token; token = this.#token) {
       if (token.kind === "identifier" || token.kind === "string") {
-        // Labels become nested objects, so that their number counts as depth.
-        if (depth + keys.length >= MAX_POLICY_DEPTH) return this.#fail("nested too deeply", token.at);
         keys.push({ key: token.text, at: token.at });
         this.#advance();
       } else if (token.kind === "=" && keys.length === 1) {
         this.#advance();
         return this.#nest(keys, this.#value(depth + 1));
       } else if (token.kind === "{" && keys.length > 0) {
+        // Labels become nested objects, so that their number counts as depth.
         return this.#nest(keys, this.#value(depth + keys.length));
       } else {
         return this.#fail(keys.length === 0 ? "expected a key" : "expected '=' or '{'", token.at);

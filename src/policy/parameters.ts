@@ -51,8 +51,9 @@ function listed(value: unknown, values: readonly ParameterValue[]): boolean {
 }
 
 /**
- * True when a field's `value` is what the policy names. Types must be equal: the text "1" is not the number 1. Two
- * texts match by a leading or trailing `*` in a pattern of two or more characters; a lone `*` is literal.
+ * True when a field's `value` is what the policy names. Types must be equal: the text "1" is not the number 1, which
+ * equals the number 1 of a JSON body, so that a denied number is refused. Two texts match by a leading or trailing `*`
+ * in a pattern of two or more characters; a lone `*` is literal.
  */
 export function valueMatches(pattern: ParameterValue, value: unknown): boolean {
   if (typeof pattern === "string") return typeof value === "string" && textMatches(pattern, value);

@@ -336,11 +336,12 @@ describe("a write whose target may or may not exist", () => {
 describe("expiration of a block", () => {
   const soon = new Date(NOW + 1000).toISOString();
   const later = new Date(NOW + 5000).toISOString();
-  const acl = compileAcl(
-    [
-      {
-        name: "p",
-        rules: rulesOf(`
+  const compiled = () =>
+    compileAcl(
+      [
+        {
+          name: "p",
+          rules: rulesOf(`
 path "a" { capabilities = ["read"] }
 path "a" {
   capabilities = ["update"]
@@ -355,10 +356,12 @@ path "b" {
   expiration   = "${soon}"
 }
 path "b*" { capabilities = ["list"] }`),
-      },
-    ],
-    { now: NOW },
-  );
+        },
+      ],
+      { now: NOW },
+    );
+
+  const acl = compiled();
 
   test("an expired block is as good as absent, also a deny", () => {
     expect(acl.capabilities("a", NOW)).toEqual(["deny"]);
@@ -367,6 +370,11 @@ path "b*" { capabilities = ["list"] }`),
     expect(acl.capabilities("b", NOW + 1001)).toEqual(["list"]);
     expect(acl.capabilities("a", NOW + 5000)).toEqual(["deny"]);
     expect(acl.capabilities("a", NOW + 5001)).toEqual(["read"]);
+  });
+
+  test("a block holds up to and including its moment, whenever it is first asked for", () => {
+    expect(compiled().capabilities("b", NOW + 1000)).toEqual(["delete"]);
+    expect(compiled().capabilities("b", NOW + 1001)).toEqual(["list"]);
   });
 
   test("a clock that goes back brings the block back", () => {

@@ -89,6 +89,7 @@ describe("heredocs", () => {
   test.each([
     ["a = <<EOF\none\n  two\nEOF\n", "one\n  two\n"],
     ["a = <<EOF\none\n  EOF\n", "one\n"],
+    ["a = <<EOF\n  one\n  EOF\n", "  one\n"],
     ["a = <<EOF\nEOF", ""],
     ['a = <<EOF\n"quoted" \\n {{x}}\nEOF\n', '"quoted" \\n {{x}}\n'],
     ["a = <<EOF\r\none\r\nEOF\r\n", "one\n"],
@@ -145,6 +146,16 @@ describe("mistakes and where they are", () => {
   ])("%j: %s at %i:%i", (text, message, line, column) => {
     expect(problem(text)).toEqual([message, line, column]);
   });
+});
+
+test.each([
+  [0, 1, 1],
+  [2, 1, 3],
+  [3, 2, 1],
+  [4, 3, 1],
+  [5, 3, 2],
+])("offset %i is line %i, column %i; a line break is the end of its line", (at, line, column) => {
+  expect(locate("ab\n\ncd", { message: "m", at })).toEqual({ message: "m", line, column });
 });
 
 describe("nesting", () => {

@@ -130,7 +130,7 @@ path "proto" { ${FULL}
   });
 
   test("a field that is only inherited does not satisfy a required one", () => {
-    const inherited = aclOf(`path "a" { ${FULL}\n required_parameters = ["tostring"] }`);
+    const inherited = aclOf(`path "a" { ${FULL}\n required_parameters = ["constructor"] }`);
     expect(allows(inherited, "update", "a", { data: { x: 1 } })).toBe(false);
   });
 });
@@ -194,6 +194,7 @@ path "test/types" { ${FULL}
   allowed_parameters = {
     "map"  = [{ "good" = "one" }]
     "list" = [["a", 1]]
+    "keys" = [{ "0" = "a" }]
     "int"  = [1, 2]
     "bool" = [false]
     "both" = ["*mid*", "*"] } }
@@ -241,6 +242,8 @@ path "no/numbers" { ${FULL}
     ["test/types", { list: ["a"] }, false],
     ["test/types", { list: ["a", 1, 2] }, false],
     ["test/types", { list: { 0: "a", 1: 1 } }, false],
+    ["test/types", { keys: { 0: "a" } }, true],
+    ["test/types", { keys: ["a"] }, false],
     ["test/types", { int: 1 }, true],
     ["test/types", { int: 3 }, false],
     ["test/types", { int: "1" }, false],
@@ -317,6 +320,12 @@ path "d" { capabilities = ["list", "scan"]
       const verdict = check(acl, operation, `${path}/`, { data });
       expect(verdict.allowed ? verdict.limit : refused).toBe(expected);
     }
+  });
+
+  test("root has no limit, and may say so", () => {
+    const root = compileAcl([{ name: "root", rules: [] }], { now: NOW });
+    expect(check(root, "list", "b/", { data: { limit: "max" } })).toMatchObject({ allowed: true, limit: 0 });
+    expect(check(root, "list", "b/", { data: { limit: "3" } })).toMatchObject({ allowed: true, limit: null });
   });
 
   test("the lowest limit of one path holds", () => {

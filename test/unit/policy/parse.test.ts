@@ -95,6 +95,7 @@ describe("P2 values that mean nothing", () => {
     ],
     ['path "p/{{identity.entity.id" {}', 'path "p/{{identity.entity.id": unbalanced templating characters', 1, 6],
     ['path "p/}}{{" {}', 'path "p/}}{{": unbalanced templating characters', 1, 6],
+    ['path "p}}" {}', 'path "p}}": unbalanced templating characters', 1, 6],
     ['path "p/{{a}}b}}" {}', 'path "p/{{a}}b}}": unbalanced templating characters', 1, 6],
     ['path "p/{{a{{b}}}}" {}', 'path "p/{{a{{b}}}}": unbalanced templating characters', 1, 6],
     ['path = "p"', 'path must be a block: path "..." { ... }', 1, 1],
