@@ -102,6 +102,8 @@ function logUnread(id: string, request: Request, failure: Failure, env: Env): vo
   });
 }
 
+/** The error text for the log. Texts hold nothing that the client sent but, in this one, the path. */
 function firstError(result: Result<unknown, Failure>): string | undefined {
-  return result.ok ? undefined : toWire(result.error).errors[0];
+  if (result.ok) return undefined;
+  return result.error.code === "no_route" ? "no handler for route" : toWire(result.error).errors[0];
 }

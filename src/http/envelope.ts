@@ -9,6 +9,9 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
+/** Statuses that can't have a body; a client can ask the health endpoint for them. */
+const NO_BODY = new Set([204, 205, 304]);
+
 /** The response for a reply, with the warnings that the pipeline adds. */
 export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
   if (reply.kind === "plain") return respond(reply.status, reply.body);
@@ -36,6 +39,7 @@ export function renderFailure(failure: Failure): Response {
 }
 
 function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  if (NO_BODY.has(status)) return new Response(null, { status, headers: HEADERS });
   return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
 }
 

@@ -61,7 +61,8 @@ export class Installation {
    * entity: without one, templates have nothing to differ by.
    */
   aclFor(names: readonly string[], context: TemplateContext): Acl {
-    const key = names.join("\n");
+    // As JSON: a name that holds a separator must not become two names.
+    const key = JSON.stringify(names);
     const cached = context.entity ? undefined : this.#acls.get(key);
     if (cached) return cached;
     const policies = names.flatMap((name) => {
@@ -115,6 +116,11 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   // Two refreshes can end in the other order than they began; the newer state stays.
   if (!cached || cached.installation.version <= installation.version) cached = { installation, checkedAt };
   return ok(installation);
+}
+
+/** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */
+export function forgetInstallation(): void {
+  cached = null;
 }
 
 /** Why the seal key of this deployment can't be used, as a text for operators; null when it can. */

@@ -67,6 +67,11 @@ export function newRow(now: number): number {
   return (now - ROW_EPOCH_MS) * 4096 + random;
 }
 
+/** When a row number was drawn (ms). */
+export function rowDrawnAt(row: number): number {
+  return Math.floor(row / 4096) + ROW_EPOCH_MS;
+}
+
 /** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. */
 export async function newTokenIds(keys: Keys, treeId: string, now: number, customId?: string): Promise<NewTokenIds> {
   const row = newRow(now);

@@ -3,15 +3,17 @@ import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import type { AuthReply } from "../http/reply.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { Installation } from "../sys/installation.ts";
-import { refreshInstallation } from "../sys/installation.ts";
+import { type Installation, refreshInstallation } from "../sys/installation.ts";
 import { systemOf } from "../sys/system.ts";
 import { sealBatchToken } from "./batch.ts";
 import { customIdsOf } from "./custom-ids.ts";
 import { treeOf } from "./find-tree.ts";
-import { customIdHash, newTokenIds, type TokenAddress } from "./ids.ts";
+import { customIdHash, newTokenIds, rowDrawnAt, type TokenAddress } from "./ids.ts";
 import type { TokenSpec } from "./record.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
+
+/** How long a creation can be between taking its id and writing its token, with a wide margin. */
+const RESERVATION_MS = 60_000;
 
 /**
  * Makes a token that the rules allow and that does not simply become a child in its creator's tree: a batch token, the
@@ -77,11 +79,16 @@ async function issueWithCustomId(
   return err(invalid("parent token not found"));
 }
 
-/** Takes the directory entry. An entry gives way only when its tree says that the token is not alive. */
+/**
+ * Takes the directory entry. An entry gives way when its tree says that the token has ended. A row that is not there may
+ * still be on its way from a creation at the same moment, so it has to be of some age to count as left by a crash.
+ */
 async function reserve(env: Env, key: string, address: TokenAddress): Promise<boolean> {
   const directory = customIdsOf(env, key);
   const held = await directory.reserve(key, address, null);
   if (!held) return true;
-  if (await treeOf(env, held.treeId)?.isAlive(held.row)) return false;
+  const fate = (await treeOf(env, held.treeId)?.fateOf(held.row)) ?? "absent";
+  const young = currentTime() - rowDrawnAt(held.row) < RESERVATION_MS;
+  if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;
 }

@@ -128,6 +128,12 @@ export class TokenTree extends DurableObject<Env> {
     return this.#planted && this.#store.live(row, currentTime()) !== null;
   }
 
+  /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
+  fateOf(row: number): "alive" | "dead" | "absent" {
+    if (!this.#planted || !this.#store.exists(row)) return "absent";
+    return this.#store.live(row, currentTime()) ? "alive" : "dead";
+  }
+
   /** Sweeps what is dead, step by step, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;

@@ -1,4 +1,4 @@
-import { normalizePolicyNames } from "../../policy/name.ts";
+import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { TokenRole } from "../role.ts";
 
@@ -21,6 +21,8 @@ export interface PolicyChoice {
  */
 export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
   const { requested, noDefaultPolicy, callerPolicies, sudo, role } = choice;
+  const problem = requested?.map(normalizePolicyName).find((name) => name !== "" && policyNameProblem(name));
+  if (problem !== undefined) return err(policyNameProblem(problem) ?? "");
   const chosen =
     role && hasPolicyLists(role) ? chooseByRole(choice, role) : chooseByCaller(requested, callerPolicies, sudo);
   if (!chosen.ok) return chosen;

@@ -1,0 +1,202 @@
+import { SELF } from "cloudflare:test";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { call, createToken, initialized } from "../../support/service.ts";
+import { holdSweeps } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  holdSweeps();
+  root = await initialized();
+});
+
+const create = (options: Parameters<typeof call>[2]) => call("POST", "auth/token/create", { token: root, ...options });
+const listed = async () => (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data.keys.length;
+
+describe("malformed requests are refused and change nothing", () => {
+  it.each<[string, number, Parameters<typeof call>[2]]>([
+    ["not JSON", 400, { raw: '{"policies":[' }],
+    ["not an object", 400, { raw: "[1]" }],
+    ["not UTF-8 text", 400, { raw: '{"a":"\ud800' }],
+    ["too deep", 400, { raw: `{"a":${"[".repeat(5000)}` }],
+    ["too many strings", 400, { body: { policies: Array.from({ length: 1001 }, () => "x") } }],
+    ["too large", 413, { raw: `{"a":"${"x".repeat(1_048_576)}"}` }],
+    ["an object as a number", 400, { body: { num_uses: { secret: "swordfish" } } }],
+    ["an object as a duration", 400, { body: { ttl: { secret: "swordfish" } } }],
+    ["a text as a duration", 400, { body: { ttl: "swordfish" } }],
+    ["a list as a text", 400, { body: { display_name: ["swordfish"] } }],
+    ["a text as a bool", 400, { body: { renewable: "swordfish" } }],
+    ["objects in a list", 400, { body: { policies: [{ a: "swordfish" }] } }],
+    ["objects in metadata", 400, { body: { meta: { a: { b: "swordfish" } } } }],
+    ["metadata too large", 400, { body: { meta: { a: "x".repeat(70_000) } } }],
+    ["a number out of range", 400, { body: { num_uses: 1e12 } }],
+    ["a duration out of range", 400, { body: { ttl: "99999999999h" } }],
+    ["a negative ttl", 400, { body: { ttl: "-1h" } }],
+    ["a negative use count", 400, { body: { num_uses: -1 } }],
+    ["an unknown type", 400, { body: { type: "swordfish" } }],
+    ["a long display name", 400, { body: { display_name: "x".repeat(600) } }],
+    ["a long custom id", 400, { body: { id: "x".repeat(300) } }],
+    ["a custom id with a line break", 400, { body: { id: "a\nb" } }],
+    ["a bad wrap TTL", 400, { headers: { "X-Vault-Wrap-TTL": "swordfish" } }],
+    ["a negative wrap TTL", 400, { headers: { "X-Vault-Wrap-TTL": "-1s" } }],
+    ["another namespace", 404, { headers: { "X-Vault-Namespace": "swordfish" } }],
+    ["a namespace that looks like the root", 404, { headers: { "X-Vault-Namespace": "a/root" } }],
+  ])("%s", async (_, status, options) => {
+    const before = await listed();
+    const answer = await create(options);
+    expect(answer.status).toBe(status);
+    expect(JSON.stringify(answer.body)).not.toContain("swordfish");
+    expect(await listed()).toBe(before);
+  });
+
+  it("CVE-2025-4166: a type failure names the field, not the value", async () => {
+    const answer = await create({ body: { num_uses: { secret: "x-y-z" } } });
+    expect(answer.body.errors[0]).toContain('"num_uses"');
+    expect(JSON.stringify(answer.body)).not.toContain("x-y-z");
+  });
+
+  it("is told to callers with rights only: without them the answer is a 403, whatever the body", async () => {
+    const { client_token } = await createToken(root, { policies: ["default"] });
+    const answer = await call("POST", "auth/token/create", { token: client_token, body: { ttl: "swordfish" } });
+    expect([answer.status, answer.body.errors]).toEqual([403, ["permission denied"]]);
+  });
+});
+
+describe("paths and methods", () => {
+  it.each([
+    ["GET", "auth/token/nothing-here", 404, ["unsupported path"]],
+    ["GET", "sys/nothing-here", 404, ["unsupported path"]],
+    ["GET", "nope/x", 404, ['no handler for route "nope/x". route entry not found.']],
+    ["GET", "auth/nope/login", 404, ['no handler for route "auth/nope/login". route entry not found.']],
+    ["DELETE", "auth/token/create", 405, ["unsupported operation"]],
+    ["GET", "auth/token/create", 405, ["unsupported operation"]],
+    ["PATCH", "auth/token/lookup", 405, ["unsupported operation"]],
+    ["POST", "auth/token/create/", 400, ["cannot write to a path ending in '/'"]],
+    ["GET", "sys/policies/acl/%2e%2e%2fx", 400, ["relative paths not supported"]],
+    ["GET", "sys/policies/acl/a%00b", 400, ["the path holds characters that are not printable"]],
+    ["GET", `sys/${"a".repeat(3000)}`, 400, ["the path is too long"]],
+    ["GET", "auth/token/accessors?list=maybe", 400, ["list and scan must be true or false"]],
+  ])("%s %s is %i", async (method, path, status, errors) => {
+    const answer = await call(method, path, { token: root });
+    expect([answer.status, answer.body.errors]).toEqual([status, errors]);
+  });
+
+  it("an unknown method is a 405 without a text", async () => {
+    const response = await SELF.fetch("http://grove.test/v1/auth/token/create", { method: "OPTIONS" });
+    expect([response.status, await response.json()]).toEqual([405, { errors: [] }]);
+  });
+
+  it("an unknown path is told to callers whose policies reach it only", async () => {
+    const { client_token } = await createToken(root, { policies: ["default"] });
+    expect((await call("GET", "nope/x", { token: client_token })).status).toBe(403);
+    expect((await call("GET", "nope/x")).status).toBe(403);
+  });
+
+  it("all base paths serve the same", async () => {
+    for (const base of ["", "/v1", "/api/v2"]) {
+      const response = await SELF.fetch(`http://grove.test${base}/auth/token/lookup-self`, {
+        headers: { "X-Vault-Token": root },
+      });
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+  });
+
+  it("takes the token from either header or as a bearer", async () => {
+    for (const headers of [
+      { "X-Vault-Token": root },
+      { "X-Service-Token": root },
+      { Authorization: `Bearer ${root}` },
+      { "X-Vault-Token": root, Authorization: "Bearer something-else" },
+    ]) {
+      const response = await SELF.fetch("http://grove.test/v1/auth/token/lookup-self", { headers });
+      expect(response.status).toBe(200);
+      await response.text();
+    }
+    const basic = await SELF.fetch("http://grove.test/v1/auth/token/lookup-self", {
+      headers: { Authorization: `bearer ${root}` },
+    });
+    expect([basic.status, await basic.json()]).toEqual([403, { errors: ["permission denied"] }]);
+  });
+
+  it("H2: reads a form body", async () => {
+    const response = await SELF.fetch("http://grove.test/v1/auth/token/create", {
+      method: "POST",
+      headers: { "X-Vault-Token": root, "Content-Type": "application/x-www-form-urlencoded" },
+      body: "policies=default&ttl=1h",
+    });
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ auth: { policies: ["default"], lease_duration: 3600 } });
+  });
+
+  it("H4: no answer may be kept on the way", async () => {
+    const answer = await create({ body: {} });
+    expect(answer.headers.get("Cache-Control")).toBe("no-store");
+    expect((await call("GET", "nope")).headers.get("Cache-Control")).toBe("no-store");
+  });
+
+  it("T20: an unknown field is only warned about", async () => {
+    const answer = await create({ body: { surprise: 1, another: "x" } });
+    expect(answer.status).toBe(200);
+    expect(answer.body.warnings).toEqual(["Endpoint ignored these unrecognized parameters: [another surprise]"]);
+  });
+});
+
+describe("fuzz", () => {
+  const path = fc.constantFrom(
+    "auth/token/create",
+    "auth/token/create-orphan",
+    "auth/token/lookup",
+    "auth/token/renew",
+    "auth/token/revoke-orphan",
+    "auth/token/lookup-accessor",
+    "sys/policies/acl/p",
+    "sys/policy/p",
+    "cubbyhole/x",
+  );
+  const field = fc.constantFrom(
+    ...[
+      "token",
+      "accessor",
+      "id",
+      "policies",
+      "meta",
+      "ttl",
+      "period",
+      "num_uses",
+      "type",
+      "increment",
+      "policy",
+      "rules",
+    ],
+  );
+
+  it("no body makes a 500", async () => {
+    await fc.assert(
+      fc.asyncProperty(path, fc.dictionary(field, fc.jsonValue({ maxDepth: 3 })), async (target, body) => {
+        const answer = await call("POST", target, { token: root, body });
+        expect(answer.status).toBeLessThan(500);
+      }),
+      { seed: 11, numRuns: 200 },
+    );
+  }, 60_000);
+
+  it("no path, query or token makes a 500", async () => {
+    const words = fc.array(
+      fc.oneof(fc.string(), fc.constantFrom("auth", "token", "sys", "policy", "..", "%2e", "lookup")),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        words,
+        fc.string(),
+        fc.constantFrom("GET", "POST", "PUT", "DELETE", "PATCH"),
+        async (parts, query, method) => {
+          const url = `${parts.map(encodeURIComponent).join("/")}?${encodeURIComponent(query)}`;
+          expect((await call(method, url, { token: root })).status).toBeLessThan(500);
+        },
+      ),
+      { seed: 12, numRuns: 200 },
+    );
+  }, 60_000);
+});

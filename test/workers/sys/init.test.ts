@@ -1,0 +1,123 @@
+import { createExecutionContext } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { app } from "../../../src/http/app.ts";
+import { systemOf } from "../../../src/sys/system.ts";
+import { bindings, call } from "../../support/service.ts";
+
+async function callWith(overrides: Record<string, unknown>, method: string, path: string, token?: string) {
+  const headers = token ? { "X-Vault-Token": token } : undefined;
+  const request = new Request(`http://grove.test/v1/${path}`, { method, ...(headers && { headers }) });
+  const response = await app.fetch(request, { ...bindings, ...overrides }, createExecutionContext());
+  return { status: response.status, body: JSON.parse(await response.text()) as Record<string, unknown> };
+}
+
+/** In order: the installation of this file goes through its life. */
+describe("a new installation", () => {
+  it.each([undefined, "", "short", "1:AAAA"])(
+    "without a seal key (%j) every request is a 503 that says what to do",
+    async (key) => {
+      for (const [method, path] of [
+        ["GET", "auth/token/lookup-self"],
+        ["GET", "sys/health"],
+        ["PUT", "sys/init"],
+        ["GET", "nothing"],
+      ] as const) {
+        const answer = await callWith({ GROVE_SEAL_KEY: key }, method, path, "some-token");
+        expect(answer.status).toBe(503);
+        expect(String(answer.body.errors)).toContain("GROVE_SEAL_KEY");
+      }
+      const missing = await callWith({ GROVE_SEAL_KEY: undefined }, "GET", "x");
+      expect(String(missing.body.errors)).toContain("npx wrangler secret put GROVE_SEAL_KEY");
+    },
+  );
+
+  it("H7: says that it is not initialised, and serves nothing else", async () => {
+    expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
+    const health = await call("GET", "sys/health");
+    expect([health.status, health.body.initialized, health.body.sealed]).toEqual([501, false, true]);
+    expect((await call("GET", "sys/health?uninitcode=299")).status).toBe(299);
+    expect((await call("GET", "sys/seal-status")).body).toMatchObject({ initialized: false, sealed: true });
+    const answer = await call("GET", "auth/token/lookup-self", { token: "x" });
+    expect(answer.status).toBe(503);
+    expect(String(answer.body.errors)).toContain("sys/init");
+  });
+
+  it("gives the root token once, also when two ask at the same time", async () => {
+    const answers = await Promise.all([call("PUT", "sys/init"), call("POST", "sys/init"), call("PUT", "sys/init")]);
+    const winners = answers.filter(({ status }) => status === 200);
+    expect(winners).toHaveLength(1);
+    for (const { status, body } of answers.filter((answer) => !winners.includes(answer))) {
+      expect([status, body.errors]).toEqual([400, ["Grove is already initialized"]]);
+    }
+    const root = winners[0]?.body.root_token ?? "";
+    const self = await call("GET", "auth/token/lookup-self", { token: root });
+    // T44: exactly these keys; without a lease there is nothing about renewal.
+    expect(Object.keys(self.body.data)).toEqual([
+      "accessor",
+      "creation_time",
+      "creation_ttl",
+      "display_name",
+      "entity_id",
+      "expire_time",
+      "explicit_max_ttl",
+      "id",
+      "meta",
+      "num_uses",
+      "orphan",
+      "path",
+      "policies",
+      "ttl",
+      "type",
+    ]);
+    expect(self.body.data).toMatchObject({ display_name: "root", path: "auth/token/root", policies: ["root"], ttl: 0 });
+    expect((await call("PUT", "sys/init")).status).toBe(400);
+    expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(200);
+  });
+
+  it("answers the status endpoints without a token", async () => {
+    expect((await call("GET", "sys/init")).body).toEqual({ initialized: true });
+    expect((await call("GET", "sys/leader")).body).toEqual({ ha_enabled: false });
+    const health = await call("GET", "sys/health");
+    expect(health.status).toBe(200);
+    expect(health.body).toMatchObject({ initialized: true, sealed: false, standby: false });
+    expect((await call("GET", "sys/health?activecode=204")).status).toBe(204);
+    expect((await call("GET", "sys/health?activecode=99")).status).toBe(400);
+    expect((await call("HEAD", "sys/health")).status).toBe(200);
+    expect((await call("DELETE", "sys/health")).status).not.toBe(200);
+  });
+});
+
+describe("the seal key", () => {
+  const next = `2:${Buffer.from("another-seal-key-of-the-tests-32").toString("base64")}`;
+  const fresh = async () => (await import("../../../src/sys/installation.ts")).forgetInstallation();
+
+  it("a wrong one keeps the service sealed and says which version is missing", async () => {
+    await fresh();
+    const answer = await callWith({ GROVE_SEAL_KEY: next }, "GET", "auth/token/lookup-self", "x");
+    expect(answer.status).toBe(503);
+    expect(String(answer.body.errors)).toContain("version 1");
+  });
+
+  it("is rotated by giving both; then the old one is not needed any more", async () => {
+    await fresh();
+    const both = { GROVE_SEAL_KEY: next, GROVE_SEAL_KEY_PREVIOUS: bindings.GROVE_SEAL_KEY };
+    expect((await callWith(both, "GET", "auth/token/lookup-self", "x")).status).toBe(403);
+    await fresh();
+    expect((await callWith({ GROVE_SEAL_KEY: next }, "GET", "auth/token/lookup-self", "x")).status).toBe(403);
+    await fresh();
+    expect((await callWith({}, "GET", "auth/token/lookup-self", "x")).status).toBe(503);
+    const snapshot = await systemOf(bindings).snapshot(null);
+    expect(snapshot?.sealedKeyRing).toMatch(/^2\./);
+  });
+});
+
+describe("a development installation", () => {
+  it("never replaces the root token of an installation that exists", async () => {
+    await (await import("../../../src/sys/installation.ts")).forgetInstallation();
+    const env = {
+      GROVE_SEAL_KEY: `2:${Buffer.from("another-seal-key-of-the-tests-32").toString("base64")}`,
+      GROVE_DEV_ROOT_TOKEN: "dev-root",
+    };
+    expect((await callWith(env, "GET", "auth/token/lookup-self", "dev-root")).status).toBe(403);
+  });
+});
