@@ -67,7 +67,7 @@ export async function handle(env: Env, request: GroveRequest): Promise<Handled> 
   if (fields && !fields.ok) return { ...done, result: fields };
   if (prepared && !prepared.ok) return { ...done, result: prepared };
   if (!route || !ready) throw new Error("a resolved route has its context");
-  const result = await route.handle({ ...ready, ...judged.value });
+  const result = emptyListAsNotFound(await route.handle({ ...ready, ...judged.value }));
   return { ...done, result, warnings: unknownFieldWarnings(fields?.value.unknown ?? []) };
 }
 
@@ -121,6 +121,12 @@ function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest 
 function pathForLog(request: GroveRequest, resolved: ReturnType<typeof resolveRoute>): string {
   if (resolved.ok) return resolved.value.route.secretPath ? resolved.value.pattern : request.path;
   return request.path.startsWith("auth/token/") ? "auth/token/<unknown>" : request.path;
+}
+
+/** A list without names does not exist for clients. */
+function emptyListAsNotFound(result: Result<Reply, Failure>): Result<Reply, Failure> {
+  const keys = result.ok && result.value.kind === "data" ? result.value.data?.keys : undefined;
+  return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;
 }
 
 function unknownFieldWarnings(names: readonly string[]): string[] {

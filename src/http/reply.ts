@@ -40,7 +40,7 @@ export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: re
   return warnings ? { kind: "data", data, warnings } : { kind: "data", data };
 }
 
-/** 200 with the names of a list; a list without names is a 404, which the envelope does. */
+/** 200 with the names of a list; a list without names becomes a 404 on its way out. */
 export function keysReply(keys: readonly string[]): Reply {
   return { kind: "data", data: { keys } };
 }

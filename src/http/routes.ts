@@ -41,7 +41,7 @@ export function resolveRoute(
   const mount = installation.mounts.find((candidate) => path.startsWith(`auth/${candidate.path}`));
   const table = mount ? BY_MOUNT_TYPE[mount.type] : FIXED;
   const prefix = mount ? `auth/${mount.path}` : "";
-  if (!table || !(mount || FIXED_MOUNTS.some((fixed) => path.startsWith(fixed)))) {
+  if (!table || !(mount || FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed)))) {
     return err({ code: "no_route", path });
   }
   const mountPath = path.slice(prefix.length);

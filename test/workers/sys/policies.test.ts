@@ -1,0 +1,157 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { app } from "../../../src/http/app.ts";
+import { forgetInstallation } from "../../../src/sys/installation.ts";
+import { systemOf } from "../../../src/sys/system.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdSweeps } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  holdSweeps();
+  root = await initialized();
+});
+
+const TEXT = 'path "auth/token/lookup-self" { capabilities = ["read"] }';
+const write = (name: string, body: unknown, at = "sys/policies/acl") =>
+  call("POST", `${at}/${name}`, { token: root, body });
+const read = (name: string, at = "sys/policies/acl") => call("GET", `${at}/${name}`, { token: root });
+const list = async (at = "sys/policies/acl") => (await call("GET", `${at}?list=true`, { token: root })).body.data.keys;
+
+describe("policies over HTTP", () => {
+  it("H12, P6: the list starts as default and root; names are sorted, response-wrapping is hidden", async () => {
+    expect(await list()).toEqual(["default", "root"]);
+    await write("foo", { policy: TEXT });
+    expect(await list()).toEqual(["default", "foo", "root"]);
+    const old = await call("GET", "sys/policy", { token: root });
+    expect(old.body.keys).toEqual(["default", "foo", "root"]);
+    expect(old.body.policies).toEqual(["default", "foo", "root"]);
+    expect((await read("response-wrapping")).status).toBe(200);
+  });
+
+  it("P5: names are one whatever their case; deleting twice is no error", async () => {
+    const written = await write("MiXed", { policy: TEXT });
+    expect([written.status, written.body.warnings]).toEqual([200, ["policy name was converted to mixed"]]);
+    expect((await read("mIXED")).body.data).toMatchObject({ name: "mixed", policy: TEXT });
+    for (let i = 0; i < 2; i++) {
+      expect((await call("DELETE", "sys/policies/acl/MIXED", { token: root })).status).toBe(204);
+    }
+    expect((await read("mixed")).status).toBe(404);
+  });
+
+  it("names with slashes are listed below their folder", async () => {
+    await write("team/a", { policy: TEXT });
+    await write("team/b", { policy: TEXT });
+    expect(await list("sys/policies/acl/team")).toEqual(["team/a", "team/b"]);
+    expect((await read("team/a", "sys/policy")).body.data.rules).toBe(TEXT);
+  });
+
+  it("takes the older field at the older path, and says so", async () => {
+    const written = await write("old", { rules: TEXT }, "sys/policy");
+    expect([written.status, written.body.warnings]).toEqual([
+      200,
+      ["'rules' is deprecated, please use 'policy' instead"],
+    ]);
+  });
+
+  it.each([
+    ["root", "POST", 'cannot update "root" policy'],
+    ["ROOT", "POST", 'cannot update "root" policy'],
+    [" root ", "POST", 'cannot update "root" policy'],
+    ["response-wrapping", "POST", 'cannot update "response-wrapping" policy'],
+    ["root", "DELETE", 'cannot delete "root" policy'],
+    ["Root", "DELETE", 'cannot delete "root" policy'],
+    ["default", "DELETE", "cannot delete default policy"],
+    ["response-wrapping", "DELETE", 'cannot delete "response-wrapping" policy'],
+  ])("P7: %j can't be changed by %s", async (name, method, message) => {
+    for (const at of ["sys/policies/acl", "sys/policy"]) {
+      const path = `${at}/${encodeURIComponent(name)}`;
+      const answer = await call(method, path, { token: root, body: { policy: TEXT } });
+      expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
+    }
+  });
+
+  it("a malformed policy is refused with its place, and nothing changes", async () => {
+    await write("kept", { policy: TEXT });
+    const answer = await write("kept", { policy: 'path "a" {\n  capabilities = ["banana"]\n}' });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0]).toMatch(/^failed to parse policy: .*\(line 2, column \d+\)$/);
+    expect((await read("kept")).body.data.policy).toBe(TEXT);
+    for (const body of [{}, { policy: "" }]) {
+      const empty = await write("kept", body);
+      expect([empty.status, empty.body.errors]).toEqual([400, ["'policy' parameter not supplied or empty"]]);
+    }
+  });
+
+  it("a change holds at once for tokens that have the policy", async () => {
+    const token = (await createToken(root, { policies: ["live"], no_default_policy: true })).client_token;
+    const allowed = async () => (await call("GET", "sys/policies/acl/live", { token })).status;
+    expect(await allowed()).toBe(403);
+    await write("live", { policy: 'path "sys/policies/acl/*" { capabilities = ["read"] }' });
+    expect(await allowed()).toBe(200);
+    await write("live", { policy: 'path "sys/policies/acl/*" { capabilities = ["deny"] }' });
+    expect(await allowed()).toBe(403);
+    await write("live", { policy: 'path "sys/policies/acl/*" { capabilities = ["read"] }' });
+    await call("DELETE", "sys/policies/acl/live", { token: root });
+    expect(await allowed()).toBe(403);
+  });
+
+  it("an isolate that did not write sees a change after POLICY_CACHE_SECONDS, and with 0 at once", async () => {
+    const token = (await createToken(root, { policies: ["elsewhere"], no_default_policy: true })).client_token;
+    await write("elsewhere", { policy: 'path "sys/policies/acl/*" { capabilities = ["read"] }' });
+    const send = (seconds: string) =>
+      app.fetch(new Request("http://grove.test/v1/sys/policies/acl/default", { headers: { "X-Vault-Token": token } }), {
+        ...bindings,
+        POLICY_CACHE_SECONDS: seconds,
+      });
+    const status = async (seconds: string) => {
+      const response = await send(seconds);
+      await response.text();
+      return response.status;
+    };
+    expect(await status("3600")).toBe(200);
+    // What another isolate does: the object changes, and nobody tells this one.
+    await systemOf(bindings).deletePolicy("elsewhere");
+    expect(await status("3600")).toBe(200);
+    expect(await status("0")).toBe(403);
+    forgetInstallation();
+  });
+
+  it("P8: what default gives, and what it does not", async () => {
+    const token = (await createToken(root, { policies: ["default"] })).client_token;
+    expect((await call("GET", "auth/token/lookup-self", { token })).status).toBe(200);
+    expect((await call("POST", "auth/token/renew-self", { token })).status).toBe(200);
+    expect((await call("POST", "auth/token/lookup-self", { token, body: {} })).status).toBe(403);
+    expect((await call("POST", "auth/token/create", { token, body: {} })).status).toBe(403);
+    expect((await call("POST", "auth/token/revoke-self", { token })).status).toBe(204);
+  });
+});
+
+describe("protected paths", () => {
+  it("listing accessors needs sudo on top of list", async () => {
+    await write("lister", { policy: 'path "auth/token/accessors" { capabilities = ["list"] }' });
+    await write("sudo-lister", { policy: 'path "auth/token/accessors/" { capabilities = ["list", "sudo"] }' });
+    const lister = (await createToken(root, { policies: ["lister"] })).client_token;
+    const sudo = await createToken(root, { policies: ["sudo-lister"] });
+    expect((await call("GET", "auth/token/accessors?list=true", { token: lister })).status).toBe(403);
+    const answer = await call("GET", "auth/token/accessors?list=true", { token: sudo.client_token });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data.keys).toContain(sudo.accessor);
+  });
+
+  it("the list of accessors goes by page without repeating or losing one", async () => {
+    for (let i = 0; i < 30; i++) await createToken(root);
+    const all = (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data
+      .keys as unknown as string[];
+    const paged: string[] = [];
+    for (let after = ""; ; ) {
+      const page = await call("GET", `auth/token/accessors?list=true&limit=7&after=${after}`, { token: root });
+      if (page.status === 404) break;
+      const keys = page.body.data.keys as unknown as string[];
+      expect(keys.length).toBeLessThanOrEqual(7);
+      paged.push(...keys);
+      after = keys.at(-1) ?? "";
+    }
+    expect(paged).toEqual(all);
+  });
+});
