@@ -34,6 +34,14 @@ export function text(otherwise = ""): Field<string> {
   });
 }
 
+/** Text where an empty one means something else than none. null when absent. */
+export function optionalText(): Field<string | null> {
+  return field("a string", (value) => {
+    if (value === undefined || value === null) return null;
+    return isScalar(value) ? String(value) : undefined;
+  });
+}
+
 /** true or false, also as text or as 0 and 1. */
 export function flag(otherwise: boolean): Field<boolean> {
   return field("a bool", (value) => {

@@ -2,6 +2,7 @@ import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Installation } from "../sys/installation.ts";
+import { MOUNT_ROUTES } from "../sys/mount-routes.ts";
 import { POLICY_ROUTES } from "../sys/policy-routes.ts";
 import { STATUS_ROUTES } from "../sys/status-routes.ts";
 import { TOKEN_ROUTES } from "../token/routes.ts";
@@ -19,7 +20,7 @@ export interface ResolvedRoute<R extends Route> {
 }
 
 /** Routes at fixed places, by full path. */
-const FIXED = new RouteTable([...STATUS_ROUTES, ...POLICY_ROUTES, ...CUBBYHOLE_ROUTES]);
+const FIXED = new RouteTable([...STATUS_ROUTES, ...POLICY_ROUTES, ...MOUNT_ROUTES, ...CUBBYHOLE_ROUTES]);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
 const FIXED_MOUNTS = ["sys/", "cubbyhole/"];
 /** Routes of each type of auth mount, by the path below the mount. */
@@ -38,12 +39,11 @@ export function resolveRoute(
   request: GroveRequest,
 ): Result<ResolvedRoute<TokenRoute<never, never>>, Failure> {
   const { operation, path } = request;
-  const mount = installation.mounts.find((candidate) => path.startsWith(`auth/${candidate.path}`));
+  const mount = path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
+  if (!mount && !FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed))) return err({ code: "no_route", path });
   const table = mount ? BY_MOUNT_TYPE[mount.type] : FIXED;
+  if (!table) return err({ code: "unsupported_path" });
   const prefix = mount ? `auth/${mount.path}` : "";
-  if (!table || !(mount || FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed)))) {
-    return err({ code: "no_route", path });
-  }
   const mountPath = path.slice(prefix.length);
   const match = table.match(operation, mountPath);
   if (match.found === "other_operation") return err({ code: "unsupported_operation" });

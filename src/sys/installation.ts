@@ -28,8 +28,10 @@ export class Installation {
   readonly version: number;
   readonly clusterId: string;
   readonly keys: Keys;
+  /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
+  readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: Map<string, readonly PathRule[]>;
   readonly #acls = new Map<string, Acl>();
 
@@ -37,7 +39,8 @@ export class Installation {
     this.version = snapshot.version;
     this.clusterId = snapshot.clusterId;
     this.keys = keys;
-    this.mounts = snapshot.mounts;
+    this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
+    this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
     this.#policies = new Map(
       snapshot.policies.map(({ name, rulesJson }) => [name, JSON.parse(rulesJson) as PathRule[]]),
@@ -53,7 +56,16 @@ export class Installation {
 
   /** The mount at `path` (with a slash at the end), if any. */
   mountAt(path: string): Mount | undefined {
-    return this.mounts.find((mount) => mount.path === path);
+    return this.#mountsByPath.get(path);
+  }
+
+  /** The mount that serves `path` (below `auth/`); the one with the longest path if there are several. */
+  mountServing(path: string): Mount | undefined {
+    let found: Mount | undefined;
+    for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+      found = this.#mountsByPath.get(path.slice(0, slash + 1)) ?? found;
+    }
+    return found;
   }
 
   /**

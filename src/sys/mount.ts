@@ -13,7 +13,12 @@ export interface Mount {
   readonly accessor: string;
   readonly uuid: string;
   readonly config: MountConfig;
+  /** True while everything that it issued is being revoked: it serves nothing any more, but its place is not free yet. */
+  readonly disabled: boolean;
 }
+
+/** What a mount does about the kind of token that its logins give. */
+export type MountTokenType = "default-service" | "default-batch" | "service" | "batch";
 
 /** What can be tuned on a mount. */
 export interface MountConfig {
@@ -21,9 +26,26 @@ export interface MountConfig {
   readonly defaultLeaseTtl: number;
   /** Seconds; 0 means the system's. */
   readonly maxLeaseTtl: number;
-  readonly tokenType: "default-service" | "default-batch" | "service" | "batch";
+  readonly tokenType: MountTokenType;
   readonly listingVisibility: "" | "hidden" | "unauth";
+  /** Names of headers; empty means not set, as in the lists below. Kept for clients that manage them. */
+  readonly passthroughRequestHeaders: readonly string[];
+  readonly allowedResponseHeaders: readonly string[];
+  readonly auditNonHmacRequestKeys: readonly string[];
+  readonly auditNonHmacResponseKeys: readonly string[];
 }
+
+/** The configuration of a mount that nobody tuned. */
+export const DEFAULT_MOUNT_CONFIG: MountConfig = {
+  defaultLeaseTtl: 0,
+  maxLeaseTtl: 0,
+  tokenType: "default-service",
+  listingVisibility: "",
+  passthroughRequestHeaders: [],
+  allowedResponseHeaders: [],
+  auditNonHmacRequestKeys: [],
+  auditNonHmacResponseKeys: [],
+};
 
 /** Lifetimes that a mount gives to its tokens, in seconds, with the system's where it sets none. */
 export interface MountTtl {
@@ -37,14 +59,22 @@ export function mountTtl(mount: Mount | undefined): MountTtl {
   return { defaultSeconds: Math.min(mount?.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS, maxSeconds), maxSeconds };
 }
 
+/** A new mount with its own accessor. */
+export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "config">): Mount {
+  return {
+    ...fields,
+    accessor: `auth_${fields.type}_${toHex(randomBytes(4))}`,
+    uuid: crypto.randomUUID(),
+    disabled: false,
+  };
+}
+
 /** The token method, which every installation has at `auth/token/`. */
 export function tokenMount(): Mount {
-  return {
+  return newMount({
     path: "token/",
     type: "token",
     description: "token based credentials",
-    accessor: `auth_token_${toHex(randomBytes(4))}`,
-    uuid: crypto.randomUUID(),
-    config: { defaultLeaseTtl: 0, maxLeaseTtl: 0, tokenType: "default-service", listingVisibility: "" },
-  };
+    config: DEFAULT_MOUNT_CONFIG,
+  });
 }

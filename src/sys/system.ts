@@ -1,11 +1,14 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
+import { err, ok, type Result } from "../result.ts";
 import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
 import { emptyFilter, withCustomId } from "../token/custom-id-filter.ts";
 import { type Mount, tokenMount } from "./mount.ts";
+import { type MountChange, mountPathProblem, tuneMount } from "./mount-rules.ts";
 
 /** A policy as the operator wrote it. */
 export interface StoredPolicy {
@@ -96,10 +99,7 @@ export class System extends DurableObject<Env> {
         .exec<{ name: string; rules: string }>("SELECT name, rules FROM policies ORDER BY name")
         .toArray()
         .map(({ name, rules }) => ({ name, rulesJson: rules })),
-      mounts: this.#sql
-        .exec<{ mount: string }>("SELECT mount FROM mounts ORDER BY path")
-        .toArray()
-        .map((stored) => JSON.parse(stored.mount) as Mount),
+      mounts: this.#mounts(),
       customIdFilter: new Uint8Array(row.custom_id_filter),
     };
   }
@@ -160,6 +160,52 @@ export class System extends DurableObject<Env> {
   /** Deletes the policy `name`. Safe to repeat. */
   deletePolicy(name: string): void {
     this.#sql.exec("DELETE FROM policies WHERE name = ?", name);
+    this.#changed();
+  }
+
+  /** Adds a mount. Two that are enabled at once can't both get one place. */
+  enableMount(mount: Mount): Result<null, Failure> {
+    const problem = mountPathProblem(mount.path, this.#mounts());
+    if (problem) return err(invalid(problem));
+    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
+    this.#changed();
+    return ok(null);
+  }
+
+  /** Changes the settings of the mount at `path`. */
+  tuneMount(path: string, change: MountChange): Result<null, Failure> {
+    const mount = this.#mounts().find((candidate) => candidate.path === path && !candidate.disabled);
+    if (!mount) return err(invalid(`No auth engine at ${path}`));
+    const tuned = tuneMount(mount, change);
+    if (!tuned.ok) return err(invalid(tuned.error));
+    this.#replaceMount(tuned.value);
+    return ok(null);
+  }
+
+  /** Takes the mount at `path` out of service. Safe to repeat. False when there is none. */
+  disableMount(path: string): boolean {
+    const mount = this.#mounts().find((candidate) => candidate.path === path);
+    if (mount && !mount.disabled) this.#replaceMount({ ...mount, disabled: true });
+    return mount !== undefined;
+  }
+
+  /** Frees the place of a mount that is out of service. Safe to repeat. */
+  removeMount(path: string): void {
+    const mount = this.#mounts().find((candidate) => candidate.path === path);
+    if (!mount?.disabled) return;
+    this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
+    this.#changed();
+  }
+
+  #mounts(): Mount[] {
+    return this.#sql
+      .exec<{ mount: string }>("SELECT mount FROM mounts ORDER BY path")
+      .toArray()
+      .map((stored) => JSON.parse(stored.mount) as Mount);
+  }
+
+  #replaceMount(mount: Mount): void {
+    this.#sql.exec("UPDATE mounts SET mount = ? WHERE path = ?", JSON.stringify(mount), mount.path);
     this.#changed();
   }
 
