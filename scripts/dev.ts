@@ -1,0 +1,141 @@
+import { appendFileSync } from "node:fs";
+import { BlockList } from "node:net";
+import { createInterface } from "node:readline";
+import { listenFailure } from "../gateway/arguments.ts";
+import { startGateway } from "../gateway/server.ts";
+import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
+import { err, ok, type Result } from "../src/result.ts";
+import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
+import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
+import { sortLine } from "./dev/output.ts";
+import { startWrangler } from "./dev/wrangler.ts";
+import { waitUntilAnswers } from "./local/answers.ts";
+import type { Child } from "./local/child.ts";
+import { DataDirectory } from "./local/data-directory.ts";
+import { portProblem } from "./local/port.ts";
+import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
+import { readWorkerDefinition, settingsFromEnvironment } from "./local/worker-definition.ts";
+
+/** How long the Worker may take to answer once Wrangler has built and started it. */
+const ANSWER_MS = 30_000;
+
+const PORT_ADVICE = "choose another with --port N";
+
+interface Prepared {
+  readonly data: DataDirectory;
+  readonly identity: DevIdentity;
+}
+
+/** Prepares everything that the Worker needs before it starts. */
+async function prepare(command: DevCommand & { kind: "run" }): Promise<Result<Prepared, string>> {
+  const definition = await readWorkerDefinition();
+  if (!definition.ok) return definition;
+  const data = DataDirectory.open(command.data);
+  if (!data.ok) return data;
+  if (command.fresh) data.value.remove(KEPT);
+  const identity = devIdentity(data.value, command.rootToken);
+  if (!identity.ok) return identity;
+  const environment = environmentFile({
+    ...settingsFromEnvironment(definition.value, process.env),
+    GROVE_SEAL_KEY: identity.value.sealKey,
+    GROVE_DEV_ROOT_TOKEN: identity.value.rootToken,
+    CLIENT_ADDRESS_HEADER,
+  });
+  if (!environment.ok) return environment;
+  data.value.write("environment", environment.value);
+  return ok({ data: data.value, identity: identity.value });
+}
+
+/**
+ * Shows what the user can use, keeps the audit log, and finds out where the Worker listens. A source file with a mistake is
+ * shown and waited for: Wrangler builds again when it changes.
+ */
+function followOutput(wrangler: Child, data: DataDirectory): Promise<number> {
+  return new Promise((resolve) => {
+    for (const stream of wrangler.streams) {
+      createInterface({ input: stream }).on("line", (text) => {
+        const line = sortLine(text);
+        if (line.kind === "ready") resolve(line.port);
+        if (line.kind === "audit") appendFileSync(data.file("audit.log"), `${text}\n`, { mode: 0o600 });
+        if (line.kind === "message") console.error(text);
+      });
+    }
+  });
+}
+
+async function start(
+  command: DevCommand & { kind: "run" },
+  asked: Promise<void>,
+): Promise<Result<Running & { identity: DevIdentity }, string>> {
+  const listen = { host: "127.0.0.1", port: command.port };
+  const taken = await portProblem(listen, PORT_ADVICE);
+  if (taken !== undefined) return err(taken);
+  const prepared = await prepare(command);
+  if (!prepared.ok) return prepared;
+  const { data, identity } = prepared.value;
+
+  const wrangler = startWrangler(data);
+  const fail = async (message: string): Promise<Result<never, string>> => {
+    await wrangler.stop();
+    data.close();
+    return err(message);
+  };
+  const gone = Promise.race([asked.then(() => "asked to stop"), wrangler.ended]);
+  const port = await Promise.race([followOutput(wrangler, data), gone]);
+  if (typeof port === "string") return fail(`the start was broken off: ${port}`);
+  if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, gone, ANSWER_MS)))
+    return fail("the Worker does not answer");
+
+  const gateway = await startGateway({
+    listen,
+    upstream: { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) },
+    trustedProxies: new BlockList(),
+    log: (line) => console.error(`gateway: ${line}`),
+  });
+  if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));
+  return ok({ gateway: gateway.value, child: wrangler, close: () => data.close(), identity });
+}
+
+function banner(address: string, rootToken: string, auditLog: string): string {
+  return `
+Grove listens on ${address}
+
+  Root token   ${rootToken}
+  Audit log    ${auditLog}
+
+In another terminal:
+
+  export VAULT_ADDR=${address}
+  export VAULT_TOKEN=${rootToken}
+  bao token lookup      # or: vault token lookup
+  curl -H "X-Vault-Token: $VAULT_TOKEN" $VAULT_ADDR/v1/auth/token/lookup-self
+
+For development only: the root token never expires and there is no TLS. Ctrl-C stops it; data is kept until --fresh.
+`;
+}
+
+async function main(): Promise<number> {
+  const command = parseDevArguments(process.argv.slice(2));
+  if (!command.ok) {
+    console.error(`dev: ${command.error}\ndev: --help lists the options`);
+    return 2;
+  }
+  if (command.value.kind === "help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const asked = askedToStop();
+  const running = await start(command.value, asked);
+  if (!running.ok) {
+    console.error(`dev: ${running.error}`);
+    return 1;
+  }
+  const { gateway, identity } = running.value;
+  console.log(banner(`http://127.0.0.1:${gateway.port}`, identity.rootToken, `${command.value.data}/audit.log`));
+  const ended = await superviseUntilStopped(running.value, asked);
+  if (ended === undefined) return 0;
+  console.error(`dev: the development server ended by itself (${ended}); everything is stopped`);
+  return 1;
+}
+
+process.exit(await main());

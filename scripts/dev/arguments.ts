@@ -1,0 +1,47 @@
+import { readFlags } from "../../gateway/flags.ts";
+import { err, ok, type Result } from "../../src/result.ts";
+import { checkCustomId } from "../../src/token/rules/custom-id.ts";
+
+export const HELP = `Usage: npm run dev -- [options]
+
+Starts Grove on this machine for development, with a root token, and reloads it when a source file changes.
+Data is kept between starts.
+
+  --port N           port on 127.0.0.1 (default 8200; 0 for any free one)
+  --data DIR         where data and keys are kept (default .grove/dev)
+  --fresh            start empty: forget data, keys and the root token
+  --root-token ID    the root token of a new installation (default a random one)
+  --help             this text
+
+Settings of the Worker (docs/operations.md) are taken from the environment, as in POLICY_CACHE_SECONDS=0 npm run dev.
+`;
+
+/** What the command line asks for. */
+export type DevCommand =
+  | { readonly kind: "help" }
+  | {
+      readonly kind: "run";
+      readonly port: number;
+      readonly data: string;
+      readonly fresh: boolean;
+      readonly rootToken: string | undefined;
+    };
+
+/** Reads the command line; the error is a text for the user. */
+export function parseDevArguments(argv: readonly string[]): Result<DevCommand, string> {
+  const flags = readFlags(argv, {
+    port: { type: "string", default: "8200" },
+    data: { type: "string", default: ".grove/dev" },
+    fresh: { type: "boolean", default: false },
+    "root-token": { type: "string" },
+    help: { type: "boolean", short: "h" },
+  });
+  if (!flags.ok) return flags;
+  const { port, data, fresh, "root-token": rootToken, help } = flags.value;
+  if (help) return ok({ kind: "help" });
+  if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) return err("--port takes a number from 0 to 65535");
+  if (data === "") return err("--data takes a directory");
+  const problem = rootToken === undefined ? null : rootToken === "" ? "it is empty" : checkCustomId(rootToken);
+  if (problem !== null) return err(`--root-token cannot be used: ${problem}`);
+  return ok({ kind: "run", port: Number(port), data, fresh, rootToken });
+}

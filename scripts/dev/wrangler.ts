@@ -1,0 +1,44 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Child } from "../local/child.ts";
+import type { DataDirectory } from "../local/data-directory.ts";
+import { PROJECT } from "../local/worker-definition.ts";
+
+/** Starts `wrangler dev` on a free port of the loopback address. */
+export function startWrangler(data: DataDirectory): Child {
+  const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
+  return new Child({
+    command: process.execPath,
+    args: [
+      join(wrangler, "../bin/wrangler.js"),
+      "dev",
+      "--config",
+      join(PROJECT, "wrangler.toml"),
+      "--local",
+      "--ip=127.0.0.1",
+      "--port=0",
+      "--inspector-ip=127.0.0.1",
+      "--inspector-port=0",
+      "--persist-to",
+      data.file("state"),
+      "--env-file",
+      data.file("environment"),
+      "--show-interactive-dev-session=false",
+    ],
+    env: {
+      ...process.env,
+      NO_COLOR: "1",
+      FORCE_COLOR: undefined,
+      WRANGLER_HIDE_BANNER: "true",
+      WRANGLER_SEND_METRICS: "false",
+      WRANGLER_WRITE_LOGS: "false",
+      // Apart from other projects that run on this machine.
+      WRANGLER_REGISTRY_PATH: data.file("registry"),
+      // No request to the network at start, and no page that shows the stored data to whoever reaches the port.
+      CLOUDFLARE_CF_FETCH_ENABLED: "false",
+      X_LOCAL_EXPLORER: "false",
+      X_LOCAL_OBSERVABILITY: "false",
+    },
+    output: "pipe",
+  });
+}

@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+
+/** How long a child may take to end after it is asked to. */
+const STOP_MS = 8_000;
+
+/** How to start a child. */
+export interface ChildOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  /** `pipe`: the output is read here; `inherit`: it goes where this process's own goes. */
+  readonly output: "pipe" | "inherit";
+}
+
+/** A long-running program that ends with this process, however this process ends. */
+export class Child {
+  /** Resolves when the program has ended, with how it did: `exit code 1`, `SIGKILL`, or why it could not be started. */
+  readonly ended: Promise<string>;
+  readonly #process: ChildProcess;
+  #running = true;
+
+  constructor({ command, args, env, output }: ChildOptions) {
+    // A process group of its own: Ctrl-C reaches only this process, which then stops everything in order.
+    this.#process = spawn(command, args, { env, stdio: ["ignore", output, output], detached: true });
+    const guard = this.#process.pid === undefined ? undefined : guardGroup(this.#process.pid);
+    this.ended = new Promise((resolve) => {
+      this.#process.once("error", (error) => resolve(error.message));
+      this.#process.once("exit", (code, signal) => resolve(signal ?? `exit code ${code}`));
+    });
+    void this.ended.then(() => {
+      this.#running = false;
+      this.#signalGroup("SIGKILL");
+      guard?.kill("SIGKILL");
+    });
+  }
+
+  /** What the program writes, when its output is `pipe`. */
+  get streams(): Readable[] {
+    return [this.#process.stdout, this.#process.stderr].filter((stream) => stream !== null);
+  }
+
+  /** Asks the program to end, and makes it after a while. */
+  async stop(): Promise<void> {
+    if (!this.#running) return;
+    this.#process.kill("SIGTERM");
+    const force = setTimeout(() => this.#signalGroup("SIGKILL"), STOP_MS);
+    await this.ended;
+    clearTimeout(force);
+  }
+
+  #signalGroup(signal: NodeJS.Signals): void {
+    if (this.#process.pid === undefined) return;
+    try {
+      process.kill(-this.#process.pid, signal);
+    } catch {
+      // Nobody is left in the group, which is what was wanted.
+    }
+  }
+}
+
+/**
+ * A shell that waits for this process to go away and then kills the group. Without it a killed parent would leave the
+ * server running on its data with nobody in front, and the next start would open the same data a second time.
+ */
+function guardGroup(group: number): ChildProcess {
+  const script = 'read -r _; kill -s KILL -- "-$0"';
+  const guard = spawn("/bin/sh", ["-c", script, String(group)], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  guard.unref();
+  guard.on("error", () => {});
+  return guard;
+}

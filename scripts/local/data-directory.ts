@@ -1,0 +1,126 @@
+import { randomBytes } from "node:crypto";
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { err, ok, type Result } from "../../src/result.ts";
+
+/** Below this the disk counts as full: a database would fail in the middle of its work. */
+const MIN_FREE_BYTES = 16 * 1024 * 1024;
+
+/** A directory that one server at a time keeps its data in. */
+export class DataDirectory {
+  readonly path: string;
+  /** Held open for its lock. */
+  readonly #lock: DatabaseSync;
+
+  private constructor(path: string, lock: DatabaseSync) {
+    this.path = path;
+    this.#lock = lock;
+  }
+
+  /** Makes the directory, for this user only, checks that it can be written, and locks it. The error is for the operator. */
+  static open(directory: string): Result<DataDirectory, string> {
+    const path = resolve(directory);
+    const problem = unusable(path);
+    if (problem !== undefined) return err(problem);
+
+    const lock = lockFile(join(path, "lock"));
+    if (lock === undefined) {
+      return err(`${path} is in use by another server${ownerOf(path)}; stop that one, or choose another --data DIR`);
+    }
+    writeFileSync(join(path, "pid"), `${process.pid}\n`, { mode: 0o600 });
+    return ok(new DataDirectory(path, lock));
+  }
+
+  /** The path of an entry. */
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  /** Writes a small file that only this user can read. */
+  write(name: string, content: string): void {
+    // Removed first, as an existing file keeps its mode.
+    rmSync(this.file(name), { force: true });
+    writeFileSync(this.file(name), content, { mode: 0o600, flag: "wx" });
+  }
+
+  /** The content of a small file without the line end, made by `make` when the file is not there yet. */
+  readOrMake(name: string, make: () => string): string {
+    if (!existsSync(this.file(name))) this.write(name, `${make()}\n`);
+    return readFileSync(this.file(name), "utf8").trim();
+  }
+
+  /** Removes entries with what is in them. */
+  remove(names: readonly string[]): void {
+    for (const name of names) rmSync(this.file(name), { recursive: true, force: true });
+  }
+
+  /** Lets another server use the directory. */
+  close(): void {
+    rmSync(this.file("pid"), { force: true });
+    this.#lock.close();
+  }
+}
+
+/** Why nothing can be kept in a directory, or undefined. */
+function unusable(path: string): string | undefined {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    // Permissions alone do not tell of a file system that is mounted read-only or has no space left.
+    const probe = join(path, `probe-${randomBytes(8).toString("hex")}`);
+    try {
+      writeFileSync(probe, Buffer.alloc(64 * 1024));
+    } finally {
+      rmSync(probe, { force: true });
+    }
+    const { bavail, bsize } = statfsSync(path);
+    if (bavail * bsize < MIN_FREE_BYTES)
+      return `the disk of ${path} is full; free some space, or choose another --data DIR`;
+    return undefined;
+  } catch (error) {
+    return `${path} cannot be used for data: ${reason(error)}`;
+  }
+}
+
+function reason(error: unknown): string {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  switch (code) {
+    case "EACCES":
+    case "EPERM":
+      return "this user may not write there";
+    case "EROFS":
+      return "the file system is read-only";
+    case "ENOSPC":
+    case "EDQUOT":
+      return "no space is left";
+    case "ENOTDIR":
+    case "EEXIST":
+      return "it is not a directory";
+    default:
+      return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/**
+ * Locks a file until this process ends. SQLite's lock is one of the operating system's: nothing is left behind after a
+ * crash or a power cut, so there is no stale lock to be told from a live one, also where process ids repeat (containers).
+ */
+function lockFile(path: string): DatabaseSync | undefined {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    database.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+    return database;
+  } catch {
+    database.close();
+    return undefined;
+  }
+}
+
+function ownerOf(path: string): string {
+  try {
+    return ` (process ${readFileSync(join(path, "pid"), "utf8").trim()})`;
+  } catch {
+    return "";
+  }
+}
