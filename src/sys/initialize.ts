@@ -79,6 +79,7 @@ function rootToken(now: number, customIdKey: string | null): TokenSpec {
       numUses: 0,
       leased: false,
       customIdKey,
+      login: null,
     },
   };
 }

@@ -59,6 +59,12 @@ export function mountTtl(mount: Mount | undefined): MountTtl {
   return { defaultSeconds: Math.min(mount?.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS, maxSeconds), maxSeconds };
 }
 
+/** The lifetimes of a mount below a maximum of something on it, such as a role. `maxTtl` in seconds; 0: no maximum. */
+export function narrowTtl(ttl: MountTtl, maxTtl: number): MountTtl {
+  if (maxTtl === 0 || maxTtl >= ttl.maxSeconds) return ttl;
+  return { defaultSeconds: Math.min(ttl.defaultSeconds, maxTtl), maxSeconds: maxTtl };
+}
+
 /** A new mount with its own accessor. */
 export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "config">): Mount {
   return {

@@ -8,14 +8,19 @@ export const ACCESSOR_SHARDS = 16;
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "the accessors of this shard",
-    sql: "CREATE TABLE accessors (accessor TEXT PRIMARY KEY) WITHOUT ROWID",
+    description: "the accessors of this shard with the paths of their tokens, and mounts that issue nothing any more",
+    sql: `
+      CREATE TABLE accessors (accessor TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
+      CREATE INDEX accessors_by_path ON accessors (path);
+      CREATE TABLE closed_mounts (mount TEXT PRIMARY KEY) WITHOUT ROWID;
+    `,
   },
 ];
 
 /**
- * One of 16 parts of the list of accessors. It serves listing only: a look-up by accessor goes straight to the tree, which
- * the accessor names.
+ * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
+ * accessor goes straight to the tree, which the accessor names. Every creation writes here, so this is also where a mount
+ * that is being disabled stops issuing, whatever an isolate still believes about it.
  */
 export class AccessorShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
@@ -27,13 +32,24 @@ export class AccessorShard extends DurableObject<Env> {
     this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
   }
 
-  /** Lists `accessor` from now on. Safe to repeat. */
-  add(accessor: string): void {
-    if (!this.#ready) {
-      migrate(this.#sql, MIGRATIONS);
-      this.#ready = true;
-    }
-    this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor) VALUES (?)", accessor);
+  /**
+   * Lists `accessor` from now on. Safe to repeat.
+   *
+   * @param path the path that made the token.
+   * @param mount the uuid of the auth mount that issues it; null for other tokens.
+   * @returns false, with nothing written, when that mount issues nothing any more.
+   */
+  add(accessor: string, path: string, mount: string | null): boolean {
+    this.#create();
+    if (mount !== null && this.#isClosed(mount)) return false;
+    this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor, path) VALUES (?, ?)", accessor, path);
+    return true;
+  }
+
+  /** Lists nothing that `mount` (a uuid) issues from now on. Safe to repeat. */
+  closeMount(mount: string): void {
+    this.#create();
+    this.#sql.exec("INSERT OR IGNORE INTO closed_mounts (mount) VALUES (?)", mount);
   }
 
   /** Drops `accessors` from the list. Safe to repeat. */
@@ -56,6 +72,16 @@ export class AccessorShard extends DurableObject<Env> {
       )
       .toArray()
       .map((row) => row.accessor);
+  }
+
+  #create(): void {
+    if (this.#ready) return;
+    migrate(this.#sql, MIGRATIONS);
+    this.#ready = true;
+  }
+
+  #isClosed(mount: string): boolean {
+    return this.#sql.exec("SELECT 1 FROM closed_mounts WHERE mount = ?", mount).toArray().length > 0;
   }
 }
 

@@ -17,7 +17,10 @@ export type Target =
 /** What a tree can be asked to do about one of its tokens. */
 export type TargetAction =
   | { readonly kind: "lookup"; readonly target: Target }
-  /** `terms` null: the token's own; a token made by a role needs the role's, which the answer then asks for. */
+  /**
+   * `terms` null: the token's own; a token made by a role or by a login needs those that its role or method gives today,
+   * which the answer then asks for.
+   */
   | {
       readonly kind: "renew";
       readonly target: Target;

@@ -1,6 +1,14 @@
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
 export type TokenType = "service" | "batch";
 
+/** Who vouched for the holder of a token that an auth method issued. */
+export interface LoginRecord {
+  /** The `uuid` of the mount; a mount made later at the same path is another one. */
+  readonly mount: string;
+  /** What the method wants to know again when the token is renewed. Never shown to clients. */
+  readonly internal: Readonly<Record<string, string>>;
+}
+
 /** What is fixed when a token is made. Times in ms since 1970, durations in seconds. */
 export interface TokenRecord {
   /** Lower case, sorted, without repeats. */
@@ -30,6 +38,8 @@ export interface TokenRecord {
   readonly leased: boolean;
   /** Key in the directory of custom ids when a root caller chose the id, else null. */
   readonly customIdKey: string | null;
+  /** null unless an auth method issued the token. */
+  readonly login: LoginRecord | null;
 }
 
 /** A token about to be made. */

@@ -16,7 +16,7 @@ import { accessorText, type NewTokenIds } from "./ids.ts";
 import type { TokenSpec, TokenView } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
 import { planCreate } from "./rules/create.ts";
-import { planRenew } from "./rules/renew.ts";
+import { ownTerms, planRenew } from "./rules/renew.ts";
 import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
 import { REVOKED, REVOKED_ALONE, recordOf, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
 
@@ -28,9 +28,17 @@ const SWEEP_STEPS = 64;
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
 
+/** What the list of accessors said to a new token; it refuses those of a mount that is being disabled. */
+type Listing = "listed" | "refused" | "failed";
+
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(DENIED);
 const NOT_FOUND = err({ code: "not_found" } as const);
+const NOT_STORED: Failure = {
+  code: "unavailable",
+  message: "the token could not be stored; try again",
+  retryAfterSeconds: 1,
+};
 
 /**
  * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are
@@ -67,7 +75,7 @@ export class TokenTree extends DurableObject<Env> {
   /** Starts the tree with its first token. Answers when the token and its entry in the list of accessors are durable. */
   async plant(spec: TokenSpec, ids: NewTokenIds): Promise<Result<TokenView, Failure>> {
     if (this.#planted) throw new Error("a tree is planted once");
-    const listed = this.#list(ids);
+    const listed = this.#list(spec, ids);
     migrate(this.#sql, TREE_MIGRATIONS);
     this.#planted = true;
     this.#store.insert(spec, ids, null);
@@ -228,7 +236,7 @@ export class TokenTree extends DurableObject<Env> {
     warnings: readonly string[],
   ): Promise<Result<Outcome, Failure>> {
     if (this.#store.exists(ids.row)) return ok({ kind: "row_taken" });
-    const listed = this.#list(ids);
+    const listed = this.#list(spec, ids);
     this.#store.insert(spec, ids, parent);
     this.#arm();
     const confirmed = await this.#confirm(listed, spec, ids, false);
@@ -236,25 +244,26 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /** Starts the write to the list of accessors. Called before the own write, so that the two commit side by side. */
-  #list(ids: NewTokenIds): Promise<boolean> {
+  #list({ record }: TokenSpec, ids: NewTokenIds): Promise<Listing> {
     return accessorShard(this.env, accessorShardNumber(ids.accessor))
-      .add(ids.accessor)
+      .add(ids.accessor, record.path, record.login?.mount ?? null)
       .then(
-        () => true,
-        () => false,
+        (added) => (added ? "listed" : "refused"),
+        () => "failed",
       );
   }
 
   /** Waits for the list. A token that could not be listed is taken back: it was never handed out. */
   async #confirm(
-    listed: Promise<boolean>,
+    listing: Promise<Listing>,
     spec: TokenSpec,
     ids: NewTokenIds,
     orphan: boolean,
   ): Promise<Result<TokenView, Failure>> {
-    if (!(await listed)) {
+    const listed = await listing;
+    if (listed !== "listed") {
       this.#store.removeUnseen(ids.row);
-      return err({ code: "unavailable", message: "the token could not be stored; try again", retryAfterSeconds: 1 });
+      return err(listed === "refused" ? DENIED : NOT_STORED);
     }
     const { record, expiresAt } = spec;
     return ok({
@@ -290,8 +299,8 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {
-    if (token.role !== null && !action.terms) return ok({ kind: "needs_terms", token });
-    const plan = planRenew(token, action.terms ?? token, action.increment, action.mount, now);
+    if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });
+    const plan = planRenew(token, action.terms ?? ownTerms(token), action.increment, action.mount, now);
     if (!plan.ok) return plan;
     const { ttl, expiresAt, warnings } = plan.value;
     this.#store.renew(token.row, ttl, expiresAt, now);

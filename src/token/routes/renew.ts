@@ -5,7 +5,10 @@ import type { Reply } from "../../http/reply.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../http/route.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { mountTtl } from "../../sys/mount.ts";
-import type { Target } from "../actions.ts";
+import type { Outcome, Target } from "../actions.ts";
+import { treeOf } from "../find-tree.ts";
+import { loginTerms } from "../login-renewal.ts";
+import type { TokenView } from "../record.ts";
 import { authOfToken } from "../render.ts";
 import {
   accessorTarget,
@@ -87,9 +90,26 @@ function renewal(
 }
 
 async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Promise<Result<Reply, Failure>> {
-  const outcome = await outcomeOf(context, context.prepared.targeted);
+  const first = await outcomeOf(context, context.prepared.targeted);
+  const asked = first.ok && first.value.kind === "needs_terms" ? first.value.token : null;
+  const outcome = asked ? await renewOnTerms(context, asked) : first;
   if (!outcome.ok) return err(outcome.error.code === "not_found" ? notFound : outcome.error);
   if (outcome.value.kind !== "renewed") throw new Error(`a renewal does not end in "${outcome.value.kind}"`);
   const { token, warnings } = outcome.value;
   return ok({ kind: "auth", auth: authOfToken(token, context.prepared.text), warnings });
+}
+
+/** Renews a token once more, with the terms that it stands under today. */
+async function renewOnTerms(
+  { env, installation, presented, prepared }: CallContext<unknown, Renewal>,
+  token: TokenView,
+): Promise<Result<Outcome, Failure>> {
+  const { treeId, action } = prepared.targeted;
+  const tree = treeOf(env, treeId);
+  if (action.kind !== "renew" || !tree) throw new Error("only a renewal that reached its tree asks for terms");
+  const answer = await loginTerms(env, installation, token);
+  if (!answer.ok) return answer;
+  const self = presented.kind === "service" ? tokenTarget(presented).target : action.target;
+  const target = action.target.by === "self" ? self : action.target;
+  return tree.act({ ...action, ...answer.value, target });
 }

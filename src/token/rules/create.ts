@@ -149,6 +149,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
         numUses: mergeUses(request.numUses, role?.tokenNumUses ?? 0),
         leased: true,
         customIdKey: null,
+        login: null,
       },
     },
     warnings,

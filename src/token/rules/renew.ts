@@ -1,13 +1,24 @@
 import { type Failure, invalid } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
-import type { MountTtl } from "../../sys/mount.ts";
+import { type MountTtl, narrowTtl } from "../../sys/mount.ts";
 import type { TokenView } from "../record.ts";
 import { type Grant, grantTtl } from "./grant.ts";
 
-/** Limits that hold now for a token: its own, or those of its role as the role is today. Seconds; 0: none. */
+/** What holds now for a token: its own terms, or those of its role or auth method as they are today. Seconds. */
 export interface RenewTerms {
+  /** 0: not periodic. */
   readonly period: number;
+  /** 0: none. */
   readonly explicitMaxTtl: number;
+  /** Lifetime of a renewal that asks for none. null: that of the last grant; 0: the mount's default. */
+  readonly ttl: number | null;
+  /** The longest life from the creation on; 0: the mount's. */
+  readonly maxTtl: number;
+}
+
+/** The terms of a token that neither a role nor an auth method has a say in. */
+export function ownTerms(token: Pick<TokenView, "period" | "explicitMaxTtl">): RenewTerms {
+  return { period: token.period, explicitMaxTtl: token.explicitMaxTtl, ttl: null, maxTtl: 0 };
 }
 
 /**
@@ -36,14 +47,15 @@ export function planRenew(
 ): Result<Grant, Failure> {
   const refusal = refuseRenewal(token);
   if (refusal) return err(refusal);
+  const lastTtl = terms.ttl === null ? token.grantedTtl : terms.ttl;
   const grant = grantTtl({
     issuedAt: token.createdAt,
     now,
     requestedTtl: increment,
-    defaultTtl: token.grantedTtl || mount.defaultSeconds,
+    defaultTtl: lastTtl || mount.defaultSeconds,
     period: terms.period,
     explicitMaxTtl: terms.explicitMaxTtl,
-    mount,
+    mount: narrowTtl(mount, terms.maxTtl),
   });
   return grant.ok ? ok(grant.value) : err(invalid("past the max TTL, cannot renew"));
 }

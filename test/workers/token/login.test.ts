@@ -1,0 +1,147 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { ok } from "../../../src/result.ts";
+import { type Installation, loadInstallation } from "../../../src/sys/installation.ts";
+import type { Mount } from "../../../src/sys/mount.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../../../src/token/accessor-shard.ts";
+import { issueLogin } from "../../../src/token/login.ts";
+import { LOGIN_RENEWALS, type LoginRenewal } from "../../../src/token/login-renewal.ts";
+import type { Login } from "../../../src/token/rules/login.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+
+const LOGIN: Login = {
+  policies: ["dev"],
+  noDefaultPolicy: false,
+  tokenType: "default",
+  ttl: 600,
+  maxTtl: 0,
+  period: 0,
+  explicitMaxTtl: 0,
+  numUses: 0,
+  boundCidrs: [],
+  displayName: "i-1",
+  metadata: { role: "dev" },
+  entityId: "",
+  internal: { role_name: "dev", secret_note: "kept" },
+};
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+async function enable(path: string, config: Record<string, unknown> = {}): Promise<Mount> {
+  await call("POST", `sys/auth/${path}`, { token: root, body: { type: "cloud", config } });
+  const mount = (await installation()).mountAt(`${path}/`);
+  if (!mount) throw new Error("the mount is there");
+  return mount;
+}
+
+async function installation(): Promise<Installation> {
+  const loaded = await loadInstallation(bindings);
+  if (!loaded.ok) throw new Error("the service is initialised");
+  return loaded.value;
+}
+
+async function login(mount: Mount, changes: Partial<Login> = {}) {
+  return issueLogin(bindings, await installation(), mount, { ...LOGIN, ...changes });
+}
+
+async function tokenOf(mount: Mount, changes: Partial<Login> = {}) {
+  const issued = await login(mount, changes);
+  if (!issued.ok) throw new Error(JSON.stringify(issued.error));
+  return issued.value.auth.clientToken;
+}
+
+describe("a login", () => {
+  it("gives an orphan of its own tree that shows nothing of what the method keeps", async () => {
+    const mount = await enable("one/cloud");
+    const token = await tokenOf(mount);
+    const seen = await call("GET", "auth/token/lookup-self", { token });
+    expect(seen.body.data).toMatchObject({
+      path: "auth/one/cloud/login",
+      display_name: "one-cloud-i-1",
+      meta: { role: "dev" },
+      orphan: true,
+      policies: ["default", "dev"],
+      renewable: true,
+      type: "service",
+    });
+    expect(JSON.stringify(seen.body)).not.toContain("kept");
+  });
+
+  it("gives what the mount is tuned to", async () => {
+    const mount = await enable("two", { token_type: "batch", max_lease_ttl: "100s" });
+    const token = await tokenOf(mount);
+    expect(token).toMatch(/^b\./);
+    expect((await call("GET", "auth/token/lookup-self", { token })).body.data).toMatchObject({ creation_ttl: 100 });
+  });
+
+  it("refuses metadata that is too large", async () => {
+    const mount = await enable("three");
+    expect(await login(mount, { metadata: { x: "y".repeat(70_000) } })).toMatchObject({
+      error: { message: "the metadata of the login is too large" },
+    });
+  });
+});
+
+describe("renewal of a login's token", () => {
+  it("asks the method with what it kept, and takes today's terms under the mount's maximum", async () => {
+    const mount = await enable("renewed", { max_lease_ttl: "1000s" });
+    const token = await tokenOf(mount);
+    const asked: LoginRenewal[] = [];
+    LOGIN_RENEWALS.set("cloud", async (renewal) => {
+      asked.push(renewal);
+      return ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 });
+    });
+    const renewed = await call("POST", "auth/token/renew-self", { token });
+    expect(renewed.body.auth).toMatchObject({ client_token: token, lease_duration: 50 });
+    expect(asked[0]).toMatchObject({ internal: LOGIN.internal, mount: { path: "renewed/" } });
+    const longer = await call("POST", "auth/token/renew", { token: root, body: { token, increment: "1h" } });
+    expect(Number(longer.body.auth.lease_duration)).toBeLessThanOrEqual(1000);
+    const { accessor } = (await call("GET", "auth/token/lookup-self", { token })).body.data;
+    expect((await call("POST", "auth/token/renew-accessor", { token: root, body: { accessor } })).status).toBe(200);
+    LOGIN_RENEWALS.clear();
+  });
+
+  it("is refused when the method refuses, and for a method without renewal", async () => {
+    const token = await tokenOf(await enable("refused"));
+    expect((await call("POST", "auth/token/renew-self", { token })).body.errors).toEqual(["lease is not renewable"]);
+    LOGIN_RENEWALS.set("cloud", async () => ({ ok: false, error: { code: "invalid_request", message: "gone" } }));
+    expect(await call("POST", "auth/token/renew-self", { token })).toMatchObject({
+      status: 400,
+      body: { errors: ["gone"] },
+    });
+    LOGIN_RENEWALS.clear();
+  });
+
+  it("leaves the children of the token to the token method", async () => {
+    const token = await tokenOf(await enable("parents"), { policies: ["maker"] });
+    await call("POST", "sys/policies/acl/maker", {
+      token: root,
+      body: { policy: 'path "auth/token/create" { capabilities = ["update"] }' },
+    });
+    const child = await createToken(token, { ttl: "60s" });
+    const renewed = await call("POST", "auth/token/renew-self", { token: child.client_token });
+    expect(renewed.body.auth).toMatchObject({ lease_duration: 60 });
+  });
+});
+
+describe("a mount that issues nothing any more", () => {
+  it("is refused by the list of accessors, and for batch tokens by the system, whatever the isolate knows", async () => {
+    const mount = await enable("closing");
+    const kept = await tokenOf(mount);
+    for (let shard = 0; shard < ACCESSOR_SHARDS; shard++) await accessorShard(bindings, shard).closeMount(mount.uuid);
+    expect(await login(mount)).toEqual({ ok: false, error: { code: "permission_denied" } });
+    expect((await call("GET", "auth/token/lookup-self", { token: kept })).status).toBe(200);
+    await call("DELETE", "sys/auth/closing", { token: root });
+    expect(await login(mount, { tokenType: "batch" })).toEqual({ ok: false, error: { code: "permission_denied" } });
+    const again = await enable("closing");
+    expect((await login(again)).ok).toBe(true);
+    LOGIN_RENEWALS.set("cloud", async () => ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 }));
+    expect((await call("POST", "auth/token/renew-self", { token: kept })).body.errors).toEqual([
+      "the auth method that issued this token is disabled",
+    ]);
+    LOGIN_RENEWALS.clear();
+  });
+});
