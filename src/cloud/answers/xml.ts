@@ -1,0 +1,115 @@
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+
+/** An element of an answer. Attributes are left out: the answers carry nothing but a namespace in them. */
+export type XmlElement = {
+  readonly name: string;
+  /** Text of an element without children, entities decoded; "" when it has children. */
+  readonly text: string;
+  readonly children: readonly XmlElement[];
+};
+
+/** Answers nest about ten levels deep. */
+const MAX_DEPTH = 24;
+
+const TEXT = "#text";
+
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: true,
+  ignoreDeclaration: true,
+  parseTagValue: false,
+  trimValues: false,
+  processEntities: false,
+  maxNestedTags: MAX_DEPTH,
+});
+
+/**
+ * Parses an answer of the cloud strictly: one well-formed document of elements and text. Document types, entities of
+ * one's own, comments, CDATA and processing instructions are refused; the services send none, and each is a way to make
+ * two readers see different documents. Null when the text is anything else.
+ */
+export function parseXml(text: string): XmlElement | null {
+  const body = text.replace(/^\s*(<\?xml [^<>]*\?>)?\s*/, "");
+  if (!/^<[A-Za-z]/.test(body) || /<[!?]/.test(body)) return null;
+  try {
+    if (XMLValidator.validate(body) !== true) return null;
+    const nodes: unknown = parser.parse(body);
+    const elements = readNodes(nodes, 0);
+    return elements?.text.trim() === "" && elements.children.length === 1 ? (elements.children[0] ?? null) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The only child at the end of a path of names, each of which must be the only one of its name. Null otherwise. */
+export function onlyChild(element: XmlElement, ...path: readonly string[]): XmlElement | null {
+  let current = element;
+  for (const name of path) {
+    const [child, ...more] = current.children.filter((candidate) => candidate.name === name);
+    if (child === undefined || more.length > 0) return null;
+    current = child;
+  }
+  return current;
+}
+
+/** The text at the end of such a path. Null when it is missing, repeated, empty or no text. */
+export function textAt(element: XmlElement, ...path: readonly string[]): string | null {
+  const child = onlyChild(element, ...path);
+  return child && child.children.length === 0 && child.text !== "" ? child.text : null;
+}
+
+/** Reads what the parser makes of the inside of an element. Null when it holds something other than elements and text. */
+function readNodes(nodes: unknown, depth: number): { text: string; children: XmlElement[] } | null {
+  if (!Array.isArray(nodes) || depth > MAX_DEPTH) return null;
+  let text = "";
+  const children: XmlElement[] = [];
+  for (const node of nodes as Record<string, unknown>[]) {
+    const [name, ...more] = Object.keys(node).filter((key) => key !== ":@");
+    if (name === undefined || more.length > 0) return null;
+    const value = node[name];
+    if (name === TEXT) {
+      text += String(value);
+      continue;
+    }
+    const inner = readNodes(value, depth + 1);
+    const decoded = inner && decodeEntities(inner.text);
+    if (inner === null || decoded === null) return null;
+    if (inner.children.length > 0 && inner.text.trim() !== "") return null;
+    children.push({ name, text: inner.children.length > 0 ? "" : decoded, children: inner.children });
+  }
+  return { text, children };
+}
+
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ["amp", "&"],
+  ["lt", "<"],
+  ["gt", ">"],
+  ["quot", '"'],
+  ["apos", "'"],
+]);
+
+/** Decodes the five predefined entities and character references, once. Null for any other use of `&`. */
+function decodeEntities(text: string): string | null {
+  let valid = true;
+  const decoded = text.replace(
+    /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9a-fA-F]{1,6}));|&/g,
+    (_, name, dec, hex) => {
+      const code = dec === undefined ? Number.parseInt(hex ?? "", 16) : Number(dec);
+      const character = name === undefined ? characterOf(code) : NAMED.get(name);
+      if (character === undefined) valid = false;
+      return character ?? "";
+    },
+  );
+  return valid ? decoded : null;
+}
+
+/** The character of a reference, for those that XML allows. */
+function characterOf(code: number): string | undefined {
+  const allowed =
+    code === 9 ||
+    code === 10 ||
+    code === 13 ||
+    (code >= 0x20 && code <= 0xd7ff) ||
+    (code >= 0xe000 && code <= 0x10ffff);
+  return allowed ? String.fromCodePoint(code) : undefined;
+}

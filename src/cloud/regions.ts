@@ -1,0 +1,97 @@
+/**
+ * The cloud's regions and service hosts, as data. A host is looked up here and never built from what a client sent, so
+ * that no spelling of a region can lead a request, or credentials, elsewhere.
+ */
+
+/** A part of the cloud with accounts of its own, as the second item of an ARN names it. */
+export type Partition = "aws" | "aws-cn" | "aws-us-gov" | "aws-eusc";
+
+export type Region = {
+  readonly name: string;
+  readonly partition: Partition;
+  readonly stsHost: string;
+  readonly ec2Host: string;
+};
+
+/** A host of the security token service, and the region that requests to it are signed for. */
+export type StsHost = { readonly host: string; readonly region: string; readonly partition: Partition };
+
+/** IAM has one host per partition. */
+export type IamHost = { readonly host: string; readonly signingRegion: string };
+
+const PARTITIONS: Readonly<
+  Record<Partition, { readonly suffix: string; readonly iam: IamHost; readonly regions: readonly string[] }>
+> = {
+  aws: {
+    suffix: "amazonaws.com",
+    iam: { host: "iam.amazonaws.com", signingRegion: "us-east-1" },
+    regions: [
+      ...["af-south-1", "ap-east-1", "ap-east-2", "ap-northeast-1", "ap-northeast-2", "ap-northeast-3"],
+      ...["ap-south-1", "ap-south-2", "ap-southeast-1", "ap-southeast-2", "ap-southeast-3", "ap-southeast-4"],
+      ...["ap-southeast-5", "ap-southeast-6", "ap-southeast-7", "ca-central-1", "ca-west-1", "eu-central-1"],
+      ...["eu-central-2", "eu-north-1", "eu-south-1", "eu-south-2", "eu-west-1", "eu-west-2", "eu-west-3"],
+      ...["il-central-1", "me-central-1", "me-south-1", "me-west-1", "mx-central-1", "sa-east-1", "sa-west-1"],
+      ...["us-east-1", "us-east-2", "us-west-1", "us-west-2"],
+    ],
+  },
+  "aws-cn": {
+    suffix: "amazonaws.com.cn",
+    iam: { host: "iam.cn-north-1.amazonaws.com.cn", signingRegion: "cn-north-1" },
+    regions: ["cn-north-1", "cn-northwest-1"],
+  },
+  "aws-us-gov": {
+    suffix: "amazonaws.com",
+    iam: { host: "iam.us-gov.amazonaws.com", signingRegion: "us-gov-west-1" },
+    regions: ["us-gov-east-1", "us-gov-west-1"],
+  },
+  "aws-eusc": {
+    suffix: "amazonaws.eu",
+    iam: { host: "iam.eusc-de-east-1.amazonaws.eu", signingRegion: "eusc-de-east-1" },
+    regions: ["eusc-de-east-1"],
+  },
+};
+
+/** Hosts of STS beside the one of each region: the global one, and those with FIPS 140 modules. */
+const OTHER_STS_HOSTS: readonly StsHost[] = [
+  { host: "sts.amazonaws.com", region: "us-east-1", partition: "aws" },
+  ...["us-east-1", "us-east-2", "us-west-1", "us-west-2"].map(
+    (region): StsHost => ({ host: `sts-fips.${region}.amazonaws.com`, region, partition: "aws" }),
+  ),
+];
+
+const REGIONS: ReadonlyMap<string, Region> = new Map(
+  (Object.keys(PARTITIONS) as Partition[]).flatMap((partition) => {
+    const { suffix, regions } = PARTITIONS[partition];
+    return regions.map((name) => {
+      const region = { name, partition, stsHost: `sts.${name}.${suffix}`, ec2Host: `ec2.${name}.${suffix}` };
+      return [name, region] as const;
+    });
+  }),
+);
+
+const STS_HOSTS: ReadonlyMap<string, StsHost> = new Map(
+  [
+    ...OTHER_STS_HOSTS,
+    ...[...REGIONS.values()].map(({ name, partition, stsHost }) => ({ host: stsHost, region: name, partition })),
+  ].map((entry) => [entry.host, entry] as const),
+);
+
+/** The region of this name, or null when it is not a region of the cloud. */
+export function findRegion(name: string): Region | null {
+  return REGIONS.get(name) ?? null;
+}
+
+/** The STS host of exactly this name (lower case, no port), or null. */
+export function findStsHost(host: string): StsHost | null {
+  return STS_HOSTS.get(host) ?? null;
+}
+
+/** The IAM host of a partition. */
+export function iamHostOf(partition: Partition): IamHost {
+  return PARTITIONS[partition].iam;
+}
+
+/** Whether a text names a partition. */
+export function isPartition(text: string): text is Partition {
+  return Object.hasOwn(PARTITIONS, text);
+}
