@@ -5,6 +5,7 @@ import type { Failure } from "../errors.ts";
 import type { Result } from "../result.ts";
 import { initializeForDevelopment } from "../sys/initialize.ts";
 import { sealKeyProblem } from "../sys/installation.ts";
+import { callerRecord } from "../token/caller.ts";
 import { type AuditLine, auditHash, auditPath, writeAuditLine } from "./audit.ts";
 import { renderFailure, renderReply } from "./envelope.ts";
 import { toWire } from "./failure.ts";
@@ -70,7 +71,7 @@ function describe(error: unknown): string {
 async function logRequest(request: GroveRequest, handled: Handled, status: number): Promise<void> {
   const { caller, installation, result } = handled;
   const error = firstError(result);
-  const record = caller?.kind === "service" ? caller.token : caller?.token.record;
+  const record = caller && callerRecord(caller);
   const line: AuditLine = {
     type: "request",
     time: new Date(currentTime()).toISOString(),

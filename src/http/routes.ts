@@ -1,10 +1,12 @@
 import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
+import { CAPABILITY_ROUTES } from "../sys/capability-routes.ts";
 import type { Installation } from "../sys/installation.ts";
 import { MOUNT_ROUTES } from "../sys/mount-routes.ts";
 import { POLICY_ROUTES } from "../sys/policy-routes.ts";
 import { STATUS_ROUTES } from "../sys/status-routes.ts";
+import { UI_ROUTES } from "../sys/ui-routes.ts";
 import { TOKEN_ROUTES } from "../token/routes.ts";
 import type { GroveRequest } from "./request.ts";
 import { type OpenRoute, type Route, RouteTable, type TokenRoute } from "./route.ts";
@@ -20,7 +22,14 @@ export interface ResolvedRoute<R extends Route> {
 }
 
 /** Routes at fixed places, by full path. */
-const FIXED = new RouteTable([...STATUS_ROUTES, ...POLICY_ROUTES, ...MOUNT_ROUTES, ...CUBBYHOLE_ROUTES]);
+const FIXED = new RouteTable([
+  ...STATUS_ROUTES,
+  ...POLICY_ROUTES,
+  ...MOUNT_ROUTES,
+  ...CAPABILITY_ROUTES,
+  ...UI_ROUTES,
+  ...CUBBYHOLE_ROUTES,
+]);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
 const FIXED_MOUNTS = ["sys/", "cubbyhole/"];
 /** Routes of each type of auth mount, by the path below the mount. */

@@ -10,7 +10,7 @@ import { mayHold } from "./custom-id-filter.ts";
 import { customIdsOf } from "./custom-ids.ts";
 import { treeOf } from "./find-tree.ts";
 import { BATCH_PREFIX, customIdHash, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "./ids.ts";
-import type { TokenView } from "./record.ts";
+import type { TokenRecord, TokenView } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
 import { couldBeCustomId } from "./rules/custom-id.ts";
 
@@ -23,6 +23,11 @@ export type Presented =
 export type Caller =
   | { readonly kind: "service"; readonly token: TokenView }
   | { readonly kind: "batch"; readonly token: BatchToken };
+
+/** What is fixed about the caller's token. */
+export function callerRecord(caller: Caller): TokenRecord {
+  return caller.kind === "service" ? caller.token : caller.token.record;
+}
 
 /**
  * Reads a token text. Whatever this installation did not make is refused here, from what the isolate knows, before any
@@ -51,6 +56,32 @@ export async function isBatchAlive(env: Env, token: BatchToken, now: number): Pr
   if (!token.parent) return true;
   const tree = treeOf(env, token.parent.treeId);
   return tree !== null && (await tree.isAlive(token.parent.row));
+}
+
+/**
+ * Who holds a token, found good now, without counting a use: for endpoints that need no token but tell more to one.
+ *
+ * @returns null for every token that can't be used.
+ */
+export async function identify(
+  env: Env,
+  installation: Installation,
+  text: string,
+  clientAddress: string | null,
+): Promise<Caller | null> {
+  const presented = await readToken(env, installation, text);
+  const caller = presented && (await findCaller(env, presented));
+  return caller && addressAllowed(callerRecord(caller).boundCidrs, clientAddress) ? caller : null;
+}
+
+async function findCaller(env: Env, presented: Presented): Promise<Caller | null> {
+  if (presented.kind === "batch") {
+    const alive = await isBatchAlive(env, presented.token, currentTime());
+    return alive ? { kind: "batch", token: presented.token } : null;
+  }
+  const { treeId, row, verifier } = presented.credential;
+  const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
+  return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
 }
 
 /** Judges a request by a batch token here in the Worker: without a hop when the token is an orphan. */

@@ -1,0 +1,100 @@
+import { z } from "zod";
+import { currentTime } from "../clock.ts";
+import { type Failure, invalid } from "../errors.ts";
+import { commaList, text } from "../http/fields.ts";
+import { MAX_PATH_LENGTH } from "../http/limits.ts";
+import type { Reply } from "../http/reply.ts";
+import { type CallContext, type Route, simpleRoute, tokenRoute } from "../http/route.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { BatchToken } from "../token/batch.ts";
+import { callerRecord, isBatchAlive } from "../token/caller.ts";
+import {
+  accessorTarget,
+  inCallersTree,
+  outcomeOf,
+  readTargetToken,
+  type TargetedAction,
+  tokenTarget,
+} from "../token/target.ts";
+import type { Installation } from "./installation.ts";
+
+/** `path` is the older name of `paths`. */
+const PATHS = { paths: commaList(), path: commaList() };
+
+const INVALID_TOKEN = invalid("invalid token");
+const INVALID_ACCESSOR = invalid("invalid accessor");
+
+/** A token whose capabilities are asked for: one in a tree, or a batch token, which is known from its text. */
+type Subject = TargetedAction | { readonly batch: BatchToken };
+
+/** What the caller, or another token, may do on some paths. */
+export const CAPABILITY_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "update",
+    "sys/capabilities-self",
+    z.object({ ...PATHS, token: z.unknown().optional() }),
+    async (context) => answer(context.installation, context.fields, callerRecord(context.caller).policies),
+  ),
+
+  tokenRoute("update", "sys/capabilities", z.object({ ...PATHS, token: z.unknown().optional() }), {
+    async prepare(context): Promise<Result<Subject, Failure>> {
+      const { fields } = context;
+      if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
+      const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
+      if (!read.ok) return read;
+      if (!read.value) return err(INVALID_TOKEN);
+      if (read.value.kind === "service") {
+        const { treeId, target } = tokenTarget(read.value);
+        return ok({ treeId, action: { kind: "lookup", target } });
+      }
+      return ok({ batch: read.value.token });
+    },
+    action: async (context) => ("batch" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    handle: (context) => answerForSubject(context, INVALID_TOKEN),
+  }),
+
+  tokenRoute("update", "sys/capabilities-accessor", z.object({ ...PATHS, accessor: text() }), {
+    async prepare(context): Promise<Result<Subject, Failure>> {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return found
+        ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
+        : err(INVALID_ACCESSOR);
+    },
+    action: async (context) => ("batch" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
+  }),
+];
+
+interface PathFields {
+  readonly paths: readonly string[] | null;
+  readonly path: readonly string[] | null;
+}
+
+async function answerForSubject(
+  context: CallContext<PathFields, Subject>,
+  unknown: Failure,
+): Promise<Result<Reply, Failure>> {
+  const { env, installation, fields, prepared } = context;
+  if ("batch" in prepared) {
+    const alive = await isBatchAlive(env, prepared.batch, currentTime());
+    return alive ? answer(installation, fields, prepared.batch.record.policies) : err(unknown);
+  }
+  const outcome = await outcomeOf(context, prepared);
+  if (!outcome.ok || outcome.value.kind !== "token") return err(unknown);
+  return answer(installation, fields, outcome.value.token.policies);
+}
+
+/** Each path with its capabilities, once more as `capabilities` when there is only one. */
+function answer(installation: Installation, fields: PathFields, policies: readonly string[]): Result<Reply, Failure> {
+  const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
+  if (paths.length === 0) return err(invalid("paths must be supplied"));
+  if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));
+  const now = currentTime();
+  const acl = installation.aclFor(policies, { now });
+  const entries = paths.map((path): [string, string[]] => [path, acl.capabilities(path, now)]);
+  const only = paths.length === 1 ? entries[0] : undefined;
+  const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
+  return ok({ kind: "data", data, inject: true });
+}

@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { currentTime } from "../clock.ts";
+import { DENIED, type Failure } from "../errors.ts";
+import { dataReply, type Reply } from "../http/reply.ts";
+import { openRoute, type RequestContext, type Route, simpleRoute } from "../http/route.ts";
+import type { Acl } from "../policy/acl.ts";
+import { resultantAcl } from "../policy/ui.ts";
+import { err, ok, type Result } from "../result.ts";
+import { callerRecord, identify } from "../token/caller.ts";
+import { type Installation, loadInstallation } from "./installation.ts";
+import { fixedMounts, mountObject } from "./mount-view.ts";
+
+type MountObject = Readonly<Record<string, unknown>>;
+
+/** What user interfaces ask before they show anything. */
+export const UI_ROUTES: readonly Route[] = [
+  openRoute("read", "sys/internal/ui/mounts", listMounts),
+  openRoute("read", "sys/internal/ui/mounts/:path{.+}", readMount),
+  simpleRoute("read", "sys/internal/ui/resultant-acl", z.object({}), async ({ installation, caller }) => {
+    const now = currentTime();
+    return ok(dataReply({ ...resultantAcl(installation.aclFor(callerRecord(caller).policies, { now }), now) }));
+  }),
+];
+
+/** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */
+async function listMounts(context: RequestContext): Promise<Result<Reply, Failure>> {
+  const loaded = await loadInstallation(context.env);
+  if (!loaded.ok) return loaded;
+  const installation = loaded.value;
+  if (context.request.token === "") return ok(dataReply({ auth: unauthenticatedMounts(installation), secret: {} }));
+  const acl = await aclOfCaller(context, installation);
+  if (!acl) return err(DENIED);
+  const now = currentTime();
+  const reached = (prefix: string, mounts: Readonly<Record<string, MountObject>>) =>
+    Object.fromEntries(Object.entries(mounts).filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
+  return ok(
+    dataReply({
+      auth: reached("auth/", authMounts(installation)),
+      secret: reached("", await fixedMounts(installation.clusterId)),
+    }),
+  );
+}
+
+/** A path without a mount and one that the caller can't reach answer the same. */
+async function readMount(context: RequestContext): Promise<Result<Reply, Failure>> {
+  const loaded = await loadInstallation(context.env);
+  if (!loaded.ok) return loaded;
+  const installation = loaded.value;
+  const acl = context.request.token === "" ? null : await aclOfCaller(context, installation);
+  if (!acl) return err(DENIED);
+  const wanted = `${context.params.path ?? ""}/`;
+  const mounts = [
+    ...Object.entries(await fixedMounts(installation.clusterId)),
+    ...Object.entries(authMounts(installation)).map(([path, view]) => [`auth/${path}`, view] as const),
+  ];
+  const found = mounts.find(([path]) => wanted.startsWith(path));
+  if (!found || !acl.grantsAnythingUnder(found[0], currentTime())) {
+    return err({
+      code: "forbidden",
+      message: "preflight capability check returned 403, please ensure client's policies grant access to the path",
+    });
+  }
+  return ok(dataReply({ ...found[1], path: found[0] }));
+}
+
+async function aclOfCaller({ env, request }: RequestContext, installation: Installation): Promise<Acl | null> {
+  const caller = await identify(env, installation, request.token, request.clientAddress);
+  return caller && installation.aclFor(callerRecord(caller).policies, { now: currentTime() });
+}
+
+function authMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {
+  return Object.fromEntries(mounts.map((mount) => [mount.path, mountObject(mount)]));
+}
+
+function unauthenticatedMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {
+  return Object.fromEntries(
+    mounts
+      .filter(({ config }) => config.listingVisibility === "unauth")
+      .map(({ path, type, description }) => [path, { type, description, options: null }]),
+  );
+}
