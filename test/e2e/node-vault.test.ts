@@ -43,7 +43,7 @@ describe("node-vault", () => {
     expect((await own.tokenRenewSelf({ increment: "30m" })).auth.lease_duration).toBe(1800);
 
     const maker = (await root().tokenCreate({ policies: ["root"], ttl: "1h" })).auth.client_token as string;
-    const child = (await client(maker).tokenCreate({})).auth.client_token as string;
+    const child = (await client(maker).tokenCreate({ ttl: "10m" })).auth.client_token as string;
     await root().tokenRevoke({ token: maker });
     expect(await statusOf(client(child).tokenLookupSelf())).toBe(403);
     await own.tokenRevokeSelf();
@@ -53,7 +53,7 @@ describe("node-vault", () => {
   it("makes orphans, and revokes a token without its children", async () => {
     const orphan = await root().tokenCreateOrphan({ policies: ["root"], ttl: "1h" });
     expect(orphan.auth.orphan).toBe(true);
-    const child = (await client(orphan.auth.client_token).tokenCreate({})).auth.client_token as string;
+    const child = (await client(orphan.auth.client_token).tokenCreate({ ttl: "10m" })).auth.client_token as string;
     await root().tokenRevokeOrphan({ token: orphan.auth.client_token });
     expect((await client(child).tokenLookupSelf()).data.orphan).toBe(true);
   });

@@ -1,0 +1,130 @@
+import { runInDurableObject } from "cloudflare:test";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { migrate } from "../../../src/storage/schema.ts";
+import type { TokenRecord } from "../../../src/token/record.ts";
+import { deleteVictims, nextVictims } from "../../../src/token/sweep.ts";
+import { REVOKED, REVOKED_ALONE, TREE_MIGRATIONS, TreeStore } from "../../../src/token/tree-store.ts";
+import { bindings } from "../../support/service.ts";
+
+/** What a tree should be: every token knows whether it ended by itself, and liveness is looked up along the parents. */
+interface ModelToken {
+  parent: number | null;
+  ended: boolean;
+  expiresAt: number | null;
+}
+
+class Model {
+  readonly tokens = new Map<number, ModelToken>();
+  now = 1000;
+
+  alive(row: number | null): boolean {
+    if (row === null) return true;
+    const token = this.tokens.get(row);
+    if (!token || token.ended || (token.expiresAt !== null && token.expiresAt <= this.now)) return false;
+    return this.alive(token.parent);
+  }
+
+  revokeAlone(row: number): void {
+    const token = this.tokens.get(row);
+    if (token) token.ended = true;
+    for (const child of this.tokens.values()) if (child.parent === row) child.parent = null;
+  }
+}
+
+const RECORD = { numUses: 0, creationTtl: 0, customIdKey: null } as unknown as TokenRecord;
+const BYTES = new Uint8Array(24);
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant("create" as const),
+      at: fc.nat(),
+      ttl: fc.option(fc.integer({ min: 1, max: 60 })),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom("revoke" as const, "revokeAlone" as const), at: fc.nat() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("renew" as const), at: fc.nat(), ttl: fc.integer({ min: 1, max: 60 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 30 }) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("sweep" as const), limit: fc.integer({ min: 1, max: 8 }) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("wake" as const) }) },
+);
+
+describe("a token tree, against a model that walks every parent every time", () => {
+  it("keeps alive exactly what should be, whatever happens in whatever order, and ends with the living rows alone", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
+        const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
+        await runInDurableObject(stub, (_, { storage: { sql } }) => {
+          migrate(sql, TREE_MIGRATIONS);
+          play(sql, steps);
+        });
+      }),
+      { seed: 21, numRuns: 150 },
+    );
+  }, 60_000);
+});
+
+function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): void {
+  const model = new Model();
+  let store = new TreeStore(sql);
+  let nextRow = 1;
+  const pick = (at: number): number | null => {
+    const living = [...model.tokens.keys()].filter((row) => model.alive(row));
+    return living.length === 0 ? null : (living[at % living.length] ?? null);
+  };
+  const add = (parent: number | null, expiresAt: number | null) => {
+    const row = nextRow++;
+    const ids = { row, token: "", verifier: BYTES, accessor: "", accessorTail: BYTES };
+    store.insert({ type: "service", record: RECORD, expiresAt, orphan: parent === null }, ids, parent);
+    model.tokens.set(row, { parent, ended: false, expiresAt });
+  };
+  add(null, null);
+  for (const each of steps) {
+    const row = "at" in each ? pick(each.at) : null;
+    if (each.do === "create") add(row, each.ttl === null ? null : model.now + each.ttl);
+    else if (each.do === "pass") model.now += each.ms;
+    else if (each.do === "wake") {
+      store = new TreeStore(sql);
+      store.refresh();
+    } else if (each.do === "sweep") {
+      deleteVictims(sql, nextVictims(sql, model.now, each.limit));
+      store.refresh();
+    } else if (row !== null && each.do === "revoke") {
+      store.revoke(row, REVOKED);
+      const token = model.tokens.get(row);
+      if (token) token.ended = true;
+    } else if (row !== null && each.do === "revokeAlone") {
+      store.revoke(row, REVOKED_ALONE);
+      model.revokeAlone(row);
+    } else if (row !== null && each.do === "renew") {
+      const token = model.tokens.get(row);
+      if (token?.expiresAt != null) {
+        token.expiresAt = model.now + each.ttl;
+        store.renew(row, each.ttl, token.expiresAt, model.now);
+      }
+    }
+    compare(store, model);
+  }
+  for (let round = 0; round < 500 && nextVictims(sql, model.now, 3).length > 0; round++) {
+    deleteVictims(sql, nextVictims(sql, model.now, 3));
+  }
+  store.refresh();
+  compare(store, model);
+  const rows = sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n;
+  expect(rows).toBe([...model.tokens.keys()].filter((row) => model.alive(row)).length);
+}
+
+function compare(store: TreeStore, model: Model): void {
+  for (const [row, token] of model.tokens) {
+    const found = store.live(row, model.now);
+    if ((found !== null) !== model.alive(row)) throw new Error(`token ${row} should be ${found ? "dead" : "alive"}`);
+    if (found && store.isOrphan(found, model.now) !== (token.parent === null)) {
+      throw new Error(`token ${row} should ${token.parent === null ? "" : "not "}be an orphan`);
+    }
+  }
+}
