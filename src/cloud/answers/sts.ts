@@ -1,9 +1,9 @@
 import type { Failure } from "../../errors.ts";
 import { invalid } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
+import { parseRfc3339 } from "../../rfc3339.ts";
 import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
-import { parseRfc3339 } from "../time.ts";
 import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 

@@ -35,7 +35,7 @@ export function parseXml(text: string): XmlElement | null {
     if (XMLValidator.validate(body) !== true) return null;
     const nodes: unknown = parser.parse(body);
     const elements = readNodes(nodes, 0);
-    return elements?.text.trim() === "" && elements.children.length === 1 ? (elements.children[0] ?? null) : null;
+    return elements?.children.length === 1 ? (elements.children[0] ?? null) : null;
   } catch {
     return null;
   }
@@ -55,7 +55,7 @@ export function onlyChild(element: XmlElement, ...path: readonly string[]): XmlE
 /** The text at the end of such a path. Null when it is missing, repeated, empty or no text. */
 export function textAt(element: XmlElement, ...path: readonly string[]): string | null {
   const child = onlyChild(element, ...path);
-  return child && child.children.length === 0 && child.text !== "" ? child.text : null;
+  return child && child.text !== "" ? child.text : null;
 }
 
 /** Reads what the parser makes of the inside of an element. Null when it holds something other than elements and text. */

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { type Failure, invalid } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
+import { parseRfc3339 } from "../../rfc3339.ts";
 import { fromUtf8 } from "../encoding.ts";
 import { foldCase, type JsonObject, parseStrictObject } from "../strict-json.ts";
-import { parseRfc3339 } from "../time.ts";
 
 /** What an instance identity document says about its instance. */
 export type IdentityDocument = {

@@ -1,0 +1,118 @@
+/**
+ * The two vocabularies of this method. Inside there is one, the `cloud` mount type's (vm, image); a mount of the type
+ * `aws` speaks the other at its border (ec2, ami). These tables are the whole difference: paths, statuses and all other
+ * names are the same, and either name of the server ID header is accepted on both.
+ */
+export type CloudMountType = "cloud" | "aws";
+
+/** Names of fields, in requests and in answers. */
+const FIELDS: Pairs = [
+  ["bound_image_id", "bound_ami_id"],
+  ["bound_vm_instance_id", "bound_ec2_instance_id"],
+  ["cloud_public_cert", "aws_public_cert"],
+  ["inferred_cloud_region", "inferred_aws_region"],
+  ["resolve_cloud_unique_ids", "resolve_aws_unique_ids"],
+  ["vm_alias", "ec2_alias"],
+  ["vm_metadata", "ec2_metadata"],
+];
+
+/** Values of the fields that name a kind of login or entity. */
+const KINDS: Pairs = [
+  ["vm", "ec2"],
+  ["vm_instance", "ec2_instance"],
+];
+const KIND_FIELDS: ReadonlySet<string> = new Set(["auth_type", "inferred_entity_type"]);
+
+/** Names of metadata: items of the two metadata fields, and keys of a token's metadata. */
+const METADATA: Pairs = [
+  ["image_id", "ami_id"],
+  ["inferred_cloud_region", "inferred_aws_region"],
+];
+const METADATA_FIELDS: ReadonlySet<string> = new Set(["iam_metadata", "vm_metadata", "ec2_metadata"]);
+
+/** Phrases of messages. A phrase rather than a word, where a word could also be part of a name. */
+const PHRASES: Pairs = [
+  ...FIELDS,
+  ["image_id, instance_id", "ami_id, instance_id"],
+  ["inferring vm_instance", "inferring ec2_instance"],
+  ["both vm and iam", "both ec2 and iam"],
+  ["vm auth_type", "ec2 auth_type"],
+  ["vm auth", "ec2 auth"],
+  ["auth method vm not", "auth method ec2 not"],
+  ["image ID", "AMI ID"],
+  ["VM instance", "EC2 instance"],
+  ["VM key limit", "EC2 key limit"],
+  ["X-Service-Cloud-IAM-Server-ID", "X-Vault-AWS-IAM-Server-ID"],
+];
+
+type Pairs = readonly (readonly [cloud: string, aws: string])[];
+type Data = Readonly<Record<string, unknown>>;
+
+const fieldNames = exchange(FIELDS);
+const kinds = exchange(KINDS);
+const metadataNames = exchange(METADATA);
+const phrases = new Map<string, string>(PHRASES);
+const anyPhrase = new RegExp(`\\b(?:${PHRASES.map(([cloud]) => cloud).join("|")})\\b`, "g");
+
+/**
+ * The fields of a request in the inner vocabulary. A name of the wrong vocabulary becomes one that nothing inside knows
+ * either, so it is never understood.
+ */
+export function translateRequest(type: CloudMountType, fields: Data): Record<string, unknown> {
+  return type === "cloud" ? { ...fields } : translateFields(fields);
+}
+
+/** The data of an answer in the mount's vocabulary. Lists of metadata names stay sorted. */
+export function translateAnswer(type: CloudMountType, data: Data): Record<string, unknown> {
+  if (type === "cloud") return { ...data };
+  const translated = translateFields(data);
+  for (const [name, value] of Object.entries(translated)) {
+    if (METADATA_FIELDS.has(name) && Array.isArray(value)) value.sort();
+  }
+  return translated;
+}
+
+/** One field name, such as one that a warning lists. */
+export function translateFieldName(type: CloudMountType, name: string): string {
+  return type === "cloud" ? name : fieldNames(name);
+}
+
+/** The metadata of a token or an alias, in the mount's vocabulary. */
+export function translateMetadata(
+  type: CloudMountType,
+  metadata: Readonly<Record<string, string>>,
+): Record<string, string> {
+  if (type === "cloud") return { ...metadata };
+  return Object.fromEntries(
+    Object.entries(metadata).map(([name, value]) => [
+      metadataNames(name),
+      KIND_FIELDS.has(name) ? kinds(value) : value,
+    ]),
+  );
+}
+
+/** A message of this method in the mount's vocabulary. */
+export function translateMessage(type: CloudMountType, message: string): string {
+  return type === "cloud" ? message : message.replace(anyPhrase, (phrase) => phrases.get(phrase) ?? phrase);
+}
+
+/** Between two vocabularies the way in and the way out are the same exchange of names. */
+function translateFields(data: Data): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [fieldNames(name), translateValue(name, value)]),
+  );
+}
+
+function translateValue(name: string, value: unknown): unknown {
+  if (KIND_FIELDS.has(name)) return typeof value === "string" ? kinds(value) : value;
+  if (!METADATA_FIELDS.has(name)) return value;
+  const translate = (item: unknown) => (typeof item === "string" ? metadataNames(item.trim()) : item);
+  if (typeof value === "string") return value.split(",").map(translate).join(",");
+  return Array.isArray(value) ? value.map(translate) : value;
+}
+
+/** A function that gives the other name of a pair, and any other name as it is. */
+function exchange(pairs: Pairs): (name: string) => string {
+  const names = new Map(pairs.flatMap(([cloud, aws]) => [[cloud, aws] as const, [aws, cloud] as const]));
+  return (name) => names.get(name) ?? name;
+}
