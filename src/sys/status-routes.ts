@@ -5,7 +5,7 @@ import type { Reply } from "../http/reply.ts";
 import { openRoute, type RequestContext, type Route } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
 import { initialize } from "./initialize.ts";
-import { systemOf } from "./system.ts";
+import { loadInstallation } from "./installation.ts";
 
 /**
  * The version that clients are told. They switch features on by it and know only the versions of the reference server, so
@@ -36,32 +36,36 @@ export const STATUS_ROUTES: readonly Route[] = [
 
 interface State {
   readonly initialized: boolean;
+  readonly sealed: boolean;
   readonly clusterId: string;
 }
 
+/** The state as this isolate knows it: anybody may ask, so asking must not reach an object every time. */
 async function readState(env: Env): Promise<State> {
-  const snapshot = await systemOf(env).snapshot(null);
-  return { initialized: Boolean(snapshot?.sealedKeyRing), clusterId: snapshot?.clusterId ?? "" };
+  const loaded = await loadInstallation(env);
+  if (loaded.ok) return { initialized: true, sealed: false, clusterId: loaded.value.clusterId };
+  return { initialized: loaded.error.code !== "uninitialized", sealed: true, clusterId: "" };
 }
 
 async function health({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
-  const state = await readState(env);
-  const [code, otherwise] = state.initialized ? [request.data.activecode, 200] : [request.data.uninitcode, 501];
+  const { initialized, sealed, clusterId } = await readState(env);
+  const { activecode, sealedcode, uninitcode } = request.data;
+  const [code, otherwise] = !initialized ? [uninitcode, 501] : sealed ? [sealedcode, 503] : [activecode, 200];
   const status = readStatus(code, otherwise);
   if (status === null) return err(invalid("status codes are whole numbers from 200 to 599"));
-  const mode = state.initialized ? "disabled" : "unknown";
+  const mode = sealed ? "unknown" : "disabled";
   return ok({
     kind: "plain",
     status,
     body: {
-      initialized: state.initialized,
-      sealed: !state.initialized,
-      standby: !state.initialized,
+      initialized,
+      sealed,
+      standby: sealed,
       replication_performance_mode: mode,
       replication_dr_mode: mode,
       server_time_utc: Math.floor(currentTime() / 1000),
       version: API_VERSION,
-      ...(state.initialized && { cluster_name: CLUSTER_NAME, cluster_id: state.clusterId }),
+      ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
     },
   });
 }
@@ -73,11 +77,11 @@ function readStatus(code: unknown, otherwise: number): number | null {
 }
 
 async function sealStatus(env: Env): Promise<Record<string, unknown>> {
-  const { initialized, clusterId } = await readState(env);
+  const { initialized, sealed, clusterId } = await readState(env);
   return {
     type: "secret",
     initialized,
-    sealed: !initialized,
+    sealed,
     t: 0,
     n: 0,
     progress: 0,
@@ -86,7 +90,7 @@ async function sealStatus(env: Env): Promise<Record<string, unknown>> {
     version: API_VERSION,
     commit_date: "",
     migration: false,
-    ...(initialized && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
+    ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
     storage_type: "durable_objects",
   };
 }

@@ -96,6 +96,8 @@ describe("the seal key", () => {
     const answer = await callWith({ GROVE_SEAL_KEY: next }, "GET", "auth/token/lookup-self", "x");
     expect(answer.status).toBe(503);
     expect(String(answer.body.errors)).toContain("version 1");
+    const health = await callWith({ GROVE_SEAL_KEY: next }, "GET", "sys/health");
+    expect([health.status, health.body.initialized, health.body.sealed]).toEqual([503, true, true]);
   });
 
   it("is rotated by giving both; then the old one is not needed any more", async () => {
