@@ -1,14 +1,22 @@
 import { z } from "zod";
-import { openData, sealData } from "../crypto/key-ring.ts";
 import { DENIED, type Failure, invalid } from "../errors.ts";
 import { ANY_FIELDS, integer, text } from "../http/fields.ts";
 import { dataReply, EMPTY, keysReply } from "../http/reply.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Outcome } from "../token/actions.ts";
+import { callerRecord } from "../token/caller.ts";
+import type { TokenAddress } from "../token/ids.ts";
+import { RESPONSE_PATH } from "../wrapping/answer.ts";
+import { isWrappingToken } from "../wrapping/token.ts";
+import { openValue, sealValue } from "./seal.ts";
 
 /** Names that one unpaged list gives at most. */
 const MAX_LIST = 10_000;
+
+/** What a client learns that reads a wrapped answer the old way. */
+const READ_BY_UNWRAPPING =
+  "Reading from 'cubbyhole/response' is deprecated. Use sys/wrapping/unwrap, which also checks the wrapping token";
 
 const NO_BATCH = invalid("cubbyhole operations are only supported by 'service' type tokens");
 
@@ -24,10 +32,10 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
       const outcome = outcomeOf(context);
       if (!outcome.ok) return outcome;
       if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
-      const { keys } = context.installation;
-      const plain = await openData(keys, sealContext(context, context.params.path ?? ""), outcome.value.sealed);
-      if (!plain) throw new Error("a cubbyhole value does not open");
-      return ok(dataReply(JSON.parse(new TextDecoder().decode(plain)) as Record<string, unknown>));
+      const path = context.params.path ?? "";
+      const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
+      const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
+      return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
     },
   }),
 
@@ -37,8 +45,8 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
       const refused = await refuseBatch(context);
       if (!refused.ok) return refused;
       if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
-      const plain = new TextEncoder().encode(JSON.stringify(context.fields));
-      return ok(await sealData(context.installation.keys, sealContext(context, context.params.path ?? ""), plain));
+      const { keys } = context.installation;
+      return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
     },
     action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
     async handle(context) {
@@ -86,8 +94,7 @@ function outcomeOf(context: CallContext<unknown, unknown>): Result<Outcome, Fail
   return context.outcome ?? err(DENIED);
 }
 
-/** Binds a value to its token and path: copied to another row or path in the storage it would not open. */
-function sealContext({ presented }: PresentedContext<unknown>, path: string): string {
+function ownerOf({ presented }: PresentedContext<unknown>): TokenAddress {
   if (presented.kind !== "service") throw new Error("only service tokens have a cubbyhole");
-  return `cubbyhole ${presented.credential.treeId} ${presented.credential.row} ${path}`;
+  return presented.credential;
 }

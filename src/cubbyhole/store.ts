@@ -1,3 +1,9 @@
+/** A sealed value and its place. */
+export interface CubbyholeValue {
+  readonly path: string;
+  readonly sealed: Uint8Array;
+}
+
 /** The private values of the tokens of one tree. Values are sealed by the Worker; the tree can't read them. */
 export class CubbyholeStore {
   readonly #sql: SqlStorage;

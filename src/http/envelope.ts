@@ -1,6 +1,7 @@
 import type { Failure } from "../errors.ts";
+import type { StoredAnswer } from "../wrapping/answer.ts";
 import { toWire } from "./failure.ts";
-import type { AuthReply, Reply } from "./reply.ts";
+import { type AuthReply, EMPTY, type Reply, type WrapInfo } from "./reply.ts";
 
 const HEADERS = {
   "Content-Type": "application/json",
@@ -14,22 +15,52 @@ const NO_BODY = new Set([204, 205, 304]);
 
 /** The response for a reply, with the warnings that the pipeline adds. */
 export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
-  if (reply.kind === "plain") return respond(reply.status, reply.body);
+  switch (reply.kind) {
+    case "plain":
+      return respond(reply.status, reply.body);
+    case "stored":
+      return new Response(reply.answer.text, { status: reply.answer.status, headers: HEADERS });
+    case "wrapped":
+      return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: renderWrapInfo(reply.wrapInfo) });
+    default: {
+      const envelope = envelopeOf(requestId, reply, warnings);
+      if (reply.kind === "empty" && envelope.warnings === null) return respond(204, null);
+      const inject = reply.kind === "data" && reply.inject ? reply.data : null;
+      return respond(statusOf(reply), inject ? { ...inject, ...envelope } : envelope);
+    }
+  }
+}
+
+/**
+ * The answer as it is put away when the client asks for it wrapped; null for what is never wrapped: an answer without a
+ * body, one outside the envelope, and one that is wrapped already.
+ */
+export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
+  if (reply.kind === "plain" || reply.kind === "wrapped") return null;
+  if (reply.kind === "stored") return reply.answer;
+  const envelope = envelopeOf(requestId, reply, warnings);
+  if (reply.kind === "empty" && envelope.warnings === null) return null;
+  return { status: statusOf(reply), text: bodyText(envelope) };
+}
+
+type EnvelopeReply = Extract<Reply, { kind: "empty" | "data" | "auth" }>;
+
+function envelopeOf(requestId: string, reply: EnvelopeReply, warnings: readonly string[]) {
   const all = [...(reply.warnings ?? []), ...warnings];
-  if (reply.kind === "empty" && all.length === 0) return new Response(null, { status: 204, headers: HEADERS });
-  const data = reply.kind === "data" ? reply.data : null;
-  const envelope = {
+  return {
     request_id: requestId,
     lease_id: "",
     renewable: false,
     lease_duration: 0,
-    data: data && sorted(data),
+    data: reply.kind === "data" && reply.data ? sorted(reply.data) : null,
     wrap_info: null,
     warnings: all.length > 0 ? all : null,
     auth: reply.kind === "auth" ? renderAuth(reply.auth) : null,
   };
-  const inject = reply.kind === "data" && reply.inject ? data : null;
-  return respond(reply.kind === "data" ? (reply.status ?? 200) : 200, inject ? { ...inject, ...envelope } : envelope);
+}
+
+function statusOf(reply: EnvelopeReply): number {
+  return reply.kind === "data" ? (reply.status ?? 200) : 200;
 }
 
 /** The response for a failure. */
@@ -40,7 +71,22 @@ export function renderFailure(failure: Failure): Response {
 
 function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
   if (NO_BODY.has(status)) return new Response(null, { status, headers: HEADERS });
-  return new Response(`${JSON.stringify(body)}\n`, { status, headers: { ...HEADERS, ...headers } });
+  return new Response(bodyText(body), { status, headers: { ...HEADERS, ...headers } });
+}
+
+function bodyText(body: unknown): string {
+  return `${JSON.stringify(body)}\n`;
+}
+
+function renderWrapInfo(info: WrapInfo): Record<string, unknown> {
+  return {
+    token: info.token,
+    accessor: info.accessor,
+    ttl: info.ttl,
+    creation_time: new Date(info.createdAt).toISOString(),
+    creation_path: info.creationPath,
+    ...(info.wrappedAccessor !== "" && { wrapped_accessor: info.wrappedAccessor }),
+  };
 }
 
 function renderAuth(auth: AuthReply): Record<string, unknown> {

@@ -6,6 +6,8 @@ import { type Installation, loadInstallation } from "../sys/installation.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import { authorizeBatch, type Caller, readToken } from "../token/caller.ts";
 import { treeOf } from "../token/find-tree.ts";
+import { wrapAnswer } from "../wrapping/wrap.ts";
+import { answerToWrap } from "./envelope.ts";
 import type { Reply } from "./reply.ts";
 import { type GroveRequest, isListing } from "./request.ts";
 import type { PreparedContext, PresentedContext, TokenRoute } from "./route.ts";
@@ -27,11 +29,28 @@ type AnyContext = PreparedContext<never, never>;
 /** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
 const MAX_DRAWS = 5;
 
+/** Answers a request, wrapped when the client asks for that. */
+export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
+  const handled = await handlePlainly(env, request);
+  return request.wrapTtlSeconds > 0 ? wrap(env, request, handled) : handled;
+}
+
+/** Puts a successful answer away and answers with the token for it. Failures and answers without a body stay as they are. */
+async function wrap(env: Env, request: GroveRequest, handled: Handled): Promise<Handled> {
+  const { result, warnings } = handled;
+  const answer = result.ok ? answerToWrap(request.id, result.value, warnings) : null;
+  if (!answer) return handled;
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) return { ...handled, result: loaded };
+  const wrapped = await wrapAnswer(env, loaded.value, answer, request.wrapTtlSeconds, handled.loggedPath);
+  return { ...handled, warnings: [], result: wrapped.ok ? ok({ kind: "wrapped", wrapInfo: wrapped.value }) : wrapped };
+}
+
 /**
  * The way of a request: find the route, read the token, let the caller's tree authenticate, authorise and act in one hop,
  * then let the handler answer. An unknown path or a malformed field is only told to callers whose policies reach it.
  */
-export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
+async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> {
   const open = resolveOpenRoute(request);
   if (open) {
     const context = { env, request, params: open.params, mountPath: request.path };
@@ -42,11 +61,11 @@ export async function handle(env: Env, request: GroveRequest): Promise<Handled> 
   const installation = loaded.value;
   const resolved = resolveRoute(installation, request);
   const loggedPath = pathForLog(request, resolved);
-  const refused = { ...unjudged(loggedPath), installation, result: err(DENIED) };
+  const route = resolved.ok ? resolved.value.route : null;
+  const refused = { ...unjudged(loggedPath), installation, result: err(route?.refusal?.(request) ?? DENIED) };
   const presented = request.token === "" ? null : await readToken(env, installation, request.token);
   if (!presented) return refused;
 
-  const route = resolved.ok ? resolved.value.route : null;
   const fields = route?.fields(request.data);
   const context: PresentedContext<never> = {
     env,
@@ -61,13 +80,13 @@ export async function handle(env: Env, request: GroveRequest): Promise<Handled> 
   const prepared = route && fields?.ok ? await route.prepare(context) : null;
   const ready: AnyContext | null = prepared?.ok ? { ...context, prepared: prepared.value } : null;
   const judged = await judge(context, route, ready);
-  if (!judged.ok) return { ...refused, result: judged };
+  if (!judged.ok) return judged.error.code === DENIED.code ? refused : { ...refused, result: judged };
   const done = { ...refused, caller: judged.value.caller };
   if (!resolved.ok) return { ...done, result: resolved };
   if (fields && !fields.ok) return { ...done, result: fields };
   if (prepared && !prepared.ok) return { ...done, result: prepared };
   if (!route || !ready) throw new Error("a resolved route has its context");
-  const result = emptyListAsNotFound(await route.handle({ ...ready, ...judged.value }));
+  const result = emptyListAsNotFound(request, await route.handle({ ...ready, ...judged.value }));
   return { ...done, result, warnings: unknownFieldWarnings(fields?.value.unknown ?? []) };
 }
 
@@ -124,7 +143,8 @@ function pathForLog(request: GroveRequest, resolved: ReturnType<typeof resolveRo
 }
 
 /** A list without names does not exist for clients. */
-function emptyListAsNotFound(result: Result<Reply, Failure>): Result<Reply, Failure> {
+function emptyListAsNotFound(request: GroveRequest, result: Result<Reply, Failure>): Result<Reply, Failure> {
+  if (!isListing(request.operation)) return result;
   const keys = result.ok && result.value.kind === "data" ? result.value.data?.keys : undefined;
   return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;
 }

@@ -1,3 +1,5 @@
+import type { StoredAnswer } from "../wrapping/answer.ts";
+
 /** The answer of a handler, before it is put on the wire. */
 export type Reply =
   /** 204, or 200 with an empty envelope when there is something to warn about. */
@@ -12,8 +14,26 @@ export type Reply =
       readonly inject?: boolean;
     }
   | { readonly kind: "auth"; readonly auth: AuthReply; readonly warnings?: readonly string[] }
+  /** The answer was put away; this is the token that gives it. */
+  | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo }
+  /** An answer that was put away, exactly as it was. */
+  | { readonly kind: "stored"; readonly answer: StoredAnswer }
   /** Not in the envelope. */
   | { readonly kind: "plain"; readonly status: number; readonly body: Readonly<Record<string, unknown>> };
+
+/** A token that gives one answer once. */
+export interface WrapInfo {
+  /** A secret. */
+  readonly token: string;
+  readonly accessor: string;
+  /** Seconds. */
+  readonly ttl: number;
+  /** ms. */
+  readonly createdAt: number;
+  readonly creationPath: string;
+  /** Accessor of the token in the answer, "" when it holds none. */
+  readonly wrappedAccessor: string;
+}
 
 /** The part of an answer that hands out or describes a grant. */
 export interface AuthReply {
@@ -33,7 +53,7 @@ export interface AuthReply {
 }
 
 /** 204. */
-export const EMPTY: Reply = { kind: "empty" };
+export const EMPTY = { kind: "empty" } as const satisfies Reply;
 
 /** 200 with `data`. */
 export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: readonly string[]): Reply {

@@ -66,6 +66,8 @@ export interface TokenRoute<F, P> extends RouteBase {
   readonly fields: (data: Readonly<Record<string, unknown>>) => Result<ReadFields<F>, Failure>;
   /** Reads and checks the input. Runs before the caller is judged, so it may neither write nor wake an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
+  /** What a caller without a good token or without the right is told in place of "permission denied", if anything else. */
+  refusal?(request: GroveRequest): Failure | null;
   /**
    * An action for the caller's own tree, performed in the hop that authenticates, after the policies allowed the request.
    * null when there is nothing to do there.
@@ -82,7 +84,7 @@ export function tokenRoute<F, P>(
   operations: Operation | readonly Operation[],
   path: string,
   schema: FieldSchema<F>,
-  behaviour: Pick<TokenRoute<F, P>, "action" | "createsOrUpdates" | "handle" | "prepare" | "secretPath">,
+  behaviour: Pick<TokenRoute<F, P>, "action" | "createsOrUpdates" | "handle" | "prepare" | "refusal" | "secretPath">,
 ): Route {
   const route: TokenRoute<F, P> = {
     access: "token",

@@ -8,6 +8,7 @@ import { POLICY_ROUTES } from "../sys/policy-routes.ts";
 import { STATUS_ROUTES } from "../sys/status-routes.ts";
 import { UI_ROUTES } from "../sys/ui-routes.ts";
 import { TOKEN_ROUTES } from "../token/routes.ts";
+import { WRAPPING_ROUTES } from "../wrapping/routes.ts";
 import type { GroveRequest } from "./request.ts";
 import { type OpenRoute, type Route, RouteTable, type TokenRoute } from "./route.ts";
 
@@ -28,6 +29,7 @@ const FIXED = new RouteTable([
   ...MOUNT_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
+  ...WRAPPING_ROUTES,
   ...CUBBYHOLE_ROUTES,
 ]);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */

@@ -28,6 +28,8 @@ export type TargetAction =
       readonly mount: MountTtl;
       readonly terms: RenewTerms | null;
     }
+  /** Reads the answer that a wrapping token holds; with `take` the token dies by it. */
+  | { readonly kind: "unwrap"; readonly target: Target; readonly take: boolean }
   | { readonly kind: "revoke"; readonly target: Target }
   | { readonly kind: "revoke_orphan"; readonly target: Target };
 
@@ -58,6 +60,7 @@ export type Outcome =
   | { readonly kind: "planned"; readonly spec: TokenSpec; readonly warnings: readonly string[] }
   /** The drawn row is taken; draw again. */
   | { readonly kind: "row_taken" }
+  | { readonly kind: "wrapped"; readonly token: TokenView; readonly sealed: Uint8Array }
   | { readonly kind: "value"; readonly sealed: Uint8Array }
   | { readonly kind: "keys"; readonly keys: readonly string[] }
   | { readonly kind: "done" };

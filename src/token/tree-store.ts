@@ -129,6 +129,7 @@ export class TreeStore {
 
   /** Takes back a token that was just written and never handed out. */
   removeUnseen(row: number): void {
+    this.#sql.exec("DELETE FROM cubbyhole WHERE row = ?", row);
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
   }
 

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import { CubbyholeStore } from "../cubbyhole/store.ts";
+import { CubbyholeStore, type CubbyholeValue } from "../cubbyhole/store.ts";
 import type { Env } from "../env.ts";
 import { DENIED, type Failure } from "../errors.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -9,6 +9,8 @@ import { err, ok, type Result } from "../result.ts";
 import { migrate, schemaVersion } from "../storage/schema.ts";
 import { authorize } from "../sys/access.ts";
 import { loadInstallation } from "../sys/installation.ts";
+import { RESPONSE_PATH } from "../wrapping/answer.ts";
+import { isWrappingToken } from "../wrapping/token.ts";
 import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
 import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
 import { customIdsOf } from "./custom-ids.ts";
@@ -72,13 +74,18 @@ export class TokenTree extends DurableObject<Env> {
     }
   }
 
-  /** Starts the tree with its first token. Answers when the token and its entry in the list of accessors are durable. */
-  async plant(spec: TokenSpec, ids: NewTokenIds): Promise<Result<TokenView, Failure>> {
+  /** Starts the tree with its first token, and what it keeps from the beginning. Answers when the token and its entry in the list of accessors are durable. */
+  async plant(
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    cubbyhole: readonly CubbyholeValue[] = [],
+  ): Promise<Result<TokenView, Failure>> {
     if (this.#planted) throw new Error("a tree is planted once");
     const listed = this.#list(spec, ids);
     migrate(this.#sql, TREE_MIGRATIONS);
     this.#planted = true;
     this.#store.insert(spec, ids, null);
+    for (const { path, sealed } of cubbyhole) this.#cubbyhole.write(ids.row, path, sealed);
     this.#arm();
     return this.#confirm(listed, spec, ids, true);
   }
@@ -295,7 +302,21 @@ export class TokenTree extends DurableObject<Env> {
         return ok({ kind: "done" });
       case "renew":
         return this.#renew(action, this.#view(row, now), now);
+      case "unwrap":
+        return this.#unwrap(row, action.take, now);
     }
+  }
+
+  /** Reading and marking are one step: of any number of calls at once one gets the answer. */
+  #unwrap(row: TokenRow, take: boolean, now: number): Result<Outcome, Failure> {
+    const token = this.#view(row, now);
+    const sealed = isWrappingToken(token) ? this.#cubbyhole.read(row.row, RESPONSE_PATH) : null;
+    if (!sealed) return NOT_FOUND;
+    if (take) {
+      this.#store.revoke(row.row, REVOKED);
+      this.#arm();
+    }
+    return ok({ kind: "wrapped", token, sealed });
   }
 
   #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {

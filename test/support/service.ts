@@ -19,6 +19,7 @@ interface LooseObject {
   readonly orphan: Loose;
   readonly policies: Loose;
   readonly root_token: Loose;
+  readonly token: Loose;
   readonly warnings: Loose;
   readonly [key: string]: Loose;
 }

@@ -1,0 +1,45 @@
+import { currentTime } from "../clock.ts";
+import { sealValue } from "../cubbyhole/seal.ts";
+import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
+import type { WrapInfo } from "../http/reply.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Installation } from "../sys/installation.ts";
+import { newTokenIds } from "../token/ids.ts";
+import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "./answer.ts";
+import { wrappingToken } from "./token.ts";
+
+/** Largest sealed answer: what fits into a row of an object's database, with room for the rest of the row. */
+const MAX_SEALED_BYTES = 1_900_000;
+
+/**
+ * Puts a finished answer into the cubbyhole of a new single-use token.
+ *
+ * @param ttl seconds.
+ * @param creationPath the path of the request, without anything secret in it.
+ */
+export async function wrapAnswer(
+  env: Env,
+  installation: Installation,
+  answer: StoredAnswer,
+  ttl: number,
+  creationPath: string,
+): Promise<Result<WrapInfo, Failure>> {
+  const treeId = env.TOKEN_TREE.newUniqueId();
+  const now = currentTime();
+  const ids = await newTokenIds(installation.keys, treeId.toString(), now);
+  const owner = { treeId: treeId.toString(), row: ids.row };
+  const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
+  if (sealed.length > MAX_SEALED_BYTES) return err(invalid("the answer is too large to be wrapped"));
+  const spec = wrappingToken(creationPath, ttl, now);
+  const planted = await env.TOKEN_TREE.get(treeId).plant(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
+  if (!planted.ok) return planted;
+  return ok({
+    token: ids.token,
+    accessor: ids.accessor,
+    ttl,
+    createdAt: now,
+    creationPath,
+    wrappedAccessor: accessorInside(answer),
+  });
+}
