@@ -1,6 +1,7 @@
 import type { System } from "./sys/system.ts";
 import type { AccessorShard } from "./token/accessor-shard.ts";
 import type { CustomIds } from "./token/custom-ids.ts";
+import type { TokenRoles } from "./token/roles/token-roles.ts";
 import type { TokenTree } from "./token/tree.ts";
 
 /** What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). */
@@ -8,6 +9,7 @@ export interface Env {
   readonly TOKEN_TREE: DurableObjectNamespace<TokenTree>;
   readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;
   readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
+  readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
   readonly SYSTEM: DurableObjectNamespace<System>;
 
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */

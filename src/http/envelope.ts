@@ -13,7 +13,7 @@ const HEADERS = {
 /** Statuses that can't have a body; a client can ask the health endpoint for them. */
 const NO_BODY = new Set([204, 205, 304]);
 
-/** The response for a reply, with the warnings that the pipeline adds. */
+/** The response for a reply, with the warnings that the pipeline adds about the input. */
 export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
   switch (reply.kind) {
     case "plain":
@@ -23,8 +23,8 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
     case "wrapped":
       return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: renderWrapInfo(reply.wrapInfo) });
     default: {
+      if (hasNoBody(reply)) return respond(204, null);
       const envelope = envelopeOf(requestId, reply, warnings);
-      if (reply.kind === "empty" && envelope.warnings === null) return respond(204, null);
       const inject = reply.kind === "data" && reply.inject ? reply.data : null;
       return respond(statusOf(reply), inject ? { ...inject, ...envelope } : envelope);
     }
@@ -38,9 +38,13 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
 export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
   if (reply.kind === "plain" || reply.kind === "wrapped") return null;
   if (reply.kind === "stored") return reply.answer;
-  const envelope = envelopeOf(requestId, reply, warnings);
-  if (reply.kind === "empty" && envelope.warnings === null) return null;
-  return { status: statusOf(reply), text: bodyText(envelope) };
+  if (hasNoBody(reply)) return null;
+  return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };
+}
+
+/** Warnings about the input are added to an answer that has a body; they alone do not give it one. */
+function hasNoBody(reply: Reply): boolean {
+  return reply.kind === "empty" && !reply.warnings?.length;
 }
 
 type EnvelopeReply = Extract<Reply, { kind: "empty" | "data" | "auth" }>;

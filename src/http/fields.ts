@@ -108,6 +108,20 @@ export function duration(): Field<number> {
   });
 }
 
+/** The same field, but undefined when it is absent or null: for writes that leave alone what they do not name. */
+export function maybe<T>(inner: Field<T>): Field<T | undefined> {
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined || value === null) return undefined;
+      const parsed = inner.safeParse(value);
+      if (parsed.success) return parsed.data;
+      context.addIssue({ code: "custom", message: parsed.error.issues[0]?.message ?? "invalid" });
+      return z.NEVER;
+    });
+}
+
 /** The fields of one endpoint. */
 export type FieldSchema<T> = z.ZodType<T, unknown> & { readonly shape: Record<string, unknown> };
 
@@ -119,6 +133,8 @@ export interface ReadFields<T> {
   readonly values: T;
   /** Sorted. */
   readonly unknown: readonly string[];
+  /** Names that were sent and that the endpoint knows. */
+  readonly known: readonly string[];
 }
 
 /** Reads the fields of `schema` from a body or query. */
@@ -126,7 +142,7 @@ export function readFields<T>(
   schema: FieldSchema<T>,
   data: Readonly<Record<string, unknown>>,
 ): Result<ReadFields<T>, Failure> {
-  if ((schema as unknown) === ANY_FIELDS) return ok({ values: { ...data } as T, unknown: [] });
+  if ((schema as unknown) === ANY_FIELDS) return ok({ values: { ...data } as T, unknown: [], known: [] });
   const parsed = schema.safeParse({ ...data });
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -135,8 +151,9 @@ export function readFields<T>(
       invalid(`Field validation failed: error converting input for field "${name}": ${issue?.message ?? "invalid"}`),
     );
   }
-  const unknown = Object.keys(data).filter((name) => !Object.hasOwn(schema.shape, name));
-  return ok({ values: parsed.data, unknown: unknown.sort() });
+  const names = Object.keys(data).sort();
+  const known = names.filter((name) => Object.hasOwn(schema.shape, name));
+  return ok({ values: parsed.data, unknown: names.filter((name) => !known.includes(name)), known });
 }
 
 function isScalar(value: unknown): boolean {

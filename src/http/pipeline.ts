@@ -8,6 +8,7 @@ import { authorizeBatch, type Caller, readToken } from "../token/caller.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { wrapAnswer } from "../wrapping/wrap.ts";
 import { answerToWrap } from "./envelope.ts";
+import type { ReadFields } from "./fields.ts";
 import type { Reply } from "./reply.ts";
 import { type GroveRequest, isListing } from "./request.ts";
 import type { PreparedContext, PresentedContext, TokenRoute } from "./route.ts";
@@ -87,7 +88,7 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   if (prepared && !prepared.ok) return { ...done, result: prepared };
   if (!route || !ready) throw new Error("a resolved route has its context");
   const result = emptyListAsNotFound(request, await route.handle({ ...ready, ...judged.value }));
-  return { ...done, result, warnings: unknownFieldWarnings(fields?.value.unknown ?? []) };
+  return { ...done, result, warnings: fields ? fieldWarnings(fields.value, ready.params) : [] };
 }
 
 interface Judged {
@@ -149,8 +150,17 @@ function emptyListAsNotFound(request: GroveRequest, result: Result<Reply, Failur
   return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;
 }
 
-function unknownFieldWarnings(names: readonly string[]): string[] {
-  return names.length === 0 ? [] : [`Endpoint ignored these unrecognized parameters: [${names.join(" ")}]`];
+/** What the caller should know about fields that had no effect: unknown ones, and those that the path gives as well. */
+function fieldWarnings({ unknown, known }: ReadFields<unknown>, params: Readonly<Record<string, string>>): string[] {
+  const replaced = known.filter((name) => Object.hasOwn(params, name));
+  return [
+    ...(unknown.length > 0 ? [`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`] : []),
+    ...(replaced.length > 0
+      ? [
+          `Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [${replaced.join(" ")}]`,
+        ]
+      : []),
+  ];
 }
 
 function unjudged(loggedPath: string): Omit<Handled, "result"> {

@@ -2,7 +2,7 @@ import type { StoredAnswer } from "../wrapping/answer.ts";
 
 /** The answer of a handler, before it is put on the wire. */
 export type Reply =
-  /** 204, or 200 with an empty envelope when there is something to warn about. */
+  /** 204, or 200 with an empty envelope when the handler warns about something. */
   | { readonly kind: "empty"; readonly warnings?: readonly string[] }
   | {
       readonly kind: "data";

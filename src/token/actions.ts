@@ -41,7 +41,6 @@ export type CallerAction =
       readonly request: CreateRequest;
       readonly role: TokenRole | null;
       readonly mount: MountTtl;
-      readonly aliasEntityId: string;
       /** For a child in this tree; null when the Worker knows that the token will live elsewhere. */
       readonly ids: NewTokenIds | null;
     }

@@ -15,9 +15,14 @@ import { authOfBatch, authOfToken } from "./render.ts";
 /** How long a creation can be between taking its id and writing its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
 
+/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
+const MAX_DRAWS = 5;
+
+const PARENT_GONE = invalid("parent token not found");
+
 /**
- * Makes a token that the rules allow and that does not simply become a child in its creator's tree: a batch token, the
- * first token of a new tree, or one with an id that a root caller chose.
+ * Makes a token that the rules allow and that its creator's tree did not make in the step that allowed it: a batch token,
+ * the first token of a new tree, or a child for which something outside the tree came first.
  *
  * @param parent the creator; ignored for an orphan.
  * @param customId "" for a generated token.
@@ -34,7 +39,24 @@ export async function issue(
     const text = await sealBatchToken(installation.keys, spec, above && { treeId: above.treeId, row: above.row });
     return text.ok ? ok(authOfBatch(spec.record, above === null, text.value)) : text;
   }
-  return customId === "" ? plant(env, installation, spec) : issueWithCustomId(env, installation, spec, above, customId);
+  if (customId !== "") return issueWithCustomId(env, installation, spec, above, customId);
+  return above ? addChild(env, installation, spec, above) : plant(env, installation, spec);
+}
+
+/** A child in its parent's tree. Draws again when the tree has the drawn row already. */
+async function addChild(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  parent: TokenAddress,
+): Promise<Result<AuthReply, Failure>> {
+  for (let draw = 1; draw <= MAX_DRAWS; draw++) {
+    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime());
+    const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
+    if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, ids.token));
+    if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
+  }
+  throw new Error("no free row in the tree");
 }
 
 /** Starts a new tree. Its id is drawn, not derived from a name, so no object wakes but the new one. */
@@ -76,7 +98,7 @@ async function issueWithCustomId(
   const inserted = tree && parent ? await tree.insert(keyed, ids, parent.row) : null;
   if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, customId));
   await customIdsOf(env, directoryKey).release(directoryKey, { treeId, row: ids.row });
-  return err(invalid("parent token not found"));
+  return err(PARENT_GONE);
 }
 
 /**

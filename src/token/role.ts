@@ -1,3 +1,16 @@
+/** What a role can say about the type of its tokens. */
+export const ROLE_TOKEN_TYPES = ["service", "batch", "default", "default-service", "default-batch"] as const;
+
+/**
+ * `service` and `batch` decide alone; the others give the type to use when the client asks for none. `default` is the
+ * mount's tuned type, which for the token method is always service.
+ */
+export type RoleTokenType = (typeof ROLE_TOKEN_TYPES)[number];
+
+/** Fields that have a deprecated name and one that begins with `token_`. */
+export const RENAMED_FIELDS = ["period", "bound_cidrs", "explicit_max_ttl"] as const;
+export type RenamedField = (typeof RENAMED_FIELDS)[number];
+
 /** A named configuration that constrains the creation of tokens. Durations in seconds. */
 export interface TokenRole {
   readonly name: string;
@@ -15,5 +28,7 @@ export interface TokenRole {
   readonly tokenPeriod: number;
   readonly tokenNumUses: number;
   readonly tokenNoDefaultPolicy: boolean;
-  readonly tokenType: "service" | "batch" | "default" | "default-service" | "default-batch";
+  readonly tokenType: RoleTokenType;
+  /** Those whose value was last written by its deprecated name: only these are shown under it. */
+  readonly writtenByOldName: readonly RenamedField[];
 }

@@ -4,6 +4,7 @@ import { keysReply } from "../http/reply.ts";
 import { type Route, simpleRoute } from "../http/route.ts";
 import { ok } from "../result.ts";
 import { listAccessors } from "./accessor-list.ts";
+import { ROLE_ROUTES } from "./roles/routes.ts";
 import { CREATE_ROUTES } from "./routes/create.ts";
 import { LOOKUP_ROUTES } from "./routes/lookup.ts";
 import { RENEW_ROUTES } from "./routes/renew.ts";
@@ -15,6 +16,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
   ...LOOKUP_ROUTES,
   ...RENEW_ROUTES,
   ...REVOKE_ROUTES,
+  ...ROLE_ROUTES,
   simpleRoute("list", "accessors", z.object({ after: text(), limit: integer(0) }), async ({ env, fields }) =>
     ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
   ),

@@ -18,7 +18,7 @@ import { accessorText, type NewTokenIds } from "./ids.ts";
 import type { TokenSpec, TokenView } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
 import { planCreate } from "./rules/create.ts";
-import { ownTerms, planRenew } from "./rules/renew.ts";
+import { ownTerms, planRenew, refuseRenewal } from "./rules/renew.ts";
 import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
 import { REVOKED, REVOKED_ALONE, recordOf, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
 
@@ -226,12 +226,12 @@ export class TokenTree extends DurableObject<Env> {
       creator: { ...caller, type: "service", expires: caller.expiresAt !== null, sudo: verdict.sudo },
       role: action.role,
       mount: action.mount,
-      aliasEntityId: action.aliasEntityId,
       now,
     });
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;
-    const elsewhere = spec.orphan || spec.type === "batch" || action.request.id !== "";
+    const { id, entityAlias } = action.request;
+    const elsewhere = spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
     if (elsewhere || !action.ids) return ok({ kind: "planned", spec, warnings });
     return this.#insert(spec, action.ids, caller.row, warnings);
   }
@@ -320,6 +320,8 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {
+    const refusal = refuseRenewal(token);
+    if (refusal) return err(refusal);
     if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });
     const plan = planRenew(token, action.terms ?? ownTerms(token), action.increment, action.mount, now);
     if (!plan.ok) return plan;

@@ -1,16 +1,20 @@
 import { z } from "zod";
 import { currentTime } from "../../clock.ts";
 import { type Failure, invalid } from "../../errors.ts";
-import { duration, flag, integer, pairs, text, textList } from "../../http/fields.ts";
+import { duration, type FieldSchema, flag, integer, pairs, text, textList } from "../../http/fields.ts";
 import { MAX_META_LENGTH } from "../../http/limits.ts";
 import type { AuthReply, Reply } from "../../http/reply.ts";
 import { type Route, tokenRoute } from "../../http/route.ts";
+import { MAX_POLICY_NAME_LENGTH } from "../../policy/name.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { Installation } from "../../sys/installation.ts";
 import { mountTtl } from "../../sys/mount.ts";
+import { withEntityOfAlias } from "../entity-alias.ts";
 import { newTokenIds } from "../ids.ts";
 import { issue } from "../issue.ts";
 import { authOfToken } from "../render.ts";
+import { ROLE_NAME } from "../roles/routes.ts";
+import { tokenRoles } from "../roles/token-roles.ts";
 import type { CreateRequest } from "../rules/create.ts";
 
 const FIELDS = z.object({
@@ -30,24 +34,38 @@ const FIELDS = z.object({
   entity_alias: text(),
 });
 
+type CreateFields = z.infer<typeof FIELDS>;
+
 /** Longest display name as sent. */
 const MAX_DISPLAY_NAME = 512;
+/** Longest entity alias as sent. */
+const MAX_ENTITY_ALIAS = 512;
 
-/** `create` and `create-orphan`. */
-export const CREATE_ROUTES: readonly Route[] = [createRoute("create", false), createRoute("create-orphan", true)];
+/** `create`, `create-orphan` and `create/:role_name`. */
+export const CREATE_ROUTES: readonly Route[] = [
+  createRoute("create", FIELDS, false),
+  createRoute("create-orphan", FIELDS, true),
+  createRoute(`create/${ROLE_NAME}`, FIELDS.extend({ role_name: z.unknown().optional() }), false),
+];
 
-function createRoute(path: string, orphanEndpoint: boolean): Route {
-  return tokenRoute("update", path, FIELDS, {
+function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndpoint: boolean): Route {
+  return tokenRoute("update", path, schema, {
     prepare: async ({ fields }) => readCreateRequest(fields, orphanEndpoint),
-    async action({ installation, presented, prepared }) {
+    async action({ env, installation, params, presented, prepared }) {
       if (presented.kind !== "service") return null;
-      const { keys } = installation;
-      const ids = orphanEndpoint ? null : await newTokenIds(keys, presented.credential.treeId, currentTime());
+      const { role_name: name } = params;
+      // The token of the request was made here, else it would not be read; so only what once was a caller gets this far.
+      const role = name === undefined ? null : await tokenRoles(env).read(name);
+      // Without its role the creation must not be tried at all: it would be one without the role's limits.
+      if (name !== undefined && !role) return null;
+      const startsTree = orphanEndpoint || role?.orphan === true;
+      const ids = startsTree ? null : await newTokenIds(installation.keys, presented.credential.treeId, currentTime());
       const mount = mountTtl(installation.mountAt("token/"));
-      return { kind: "create", request: prepared, role: null, mount, aliasEntityId: "", ids };
+      return { kind: "create", request: prepared, role, mount, ids };
     },
-    async handle({ env, installation, caller, action, outcome, prepared }) {
+    async handle({ env, installation, params, caller, action, outcome, prepared }) {
       if (caller.kind === "batch") return err(invalid("batch tokens cannot create more tokens"));
+      if (!action && params.role_name !== undefined) return err(invalid(`unknown role ${params.role_name}`));
       if (!outcome || action?.kind !== "create") throw new Error("a creation comes with its outcome");
       if (!outcome.ok) return outcome;
       const { value } = outcome;
@@ -55,14 +73,20 @@ function createRoute(path: string, orphanEndpoint: boolean): Route {
         return created(installation, authOfToken(value.token, action.ids?.token ?? ""), value.warnings);
       }
       if (value.kind !== "planned") throw new Error(`a creation does not end in "${value.kind}"`);
-      const issued = await issue(env, installation, value.spec, caller.token, prepared.id);
+      const spec = await withEntityOfAlias(value.spec, prepared.entityAlias);
+      if (!spec.ok) return spec;
+      const issued = await issue(env, installation, spec.value, caller.token, prepared.id);
       return issued.ok ? created(installation, issued.value, value.warnings) : issued;
     },
   });
 }
 
-function readCreateRequest(fields: z.infer<typeof FIELDS>, orphanEndpoint: boolean): Result<CreateRequest, Failure> {
+function readCreateRequest(fields: CreateFields, orphanEndpoint: boolean): Result<CreateRequest, Failure> {
   if (JSON.stringify(fields.meta).length > MAX_META_LENGTH) return err(invalid("meta is too large"));
+  if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
+    return err(invalid("the name of a policy is too long"));
+  }
+  if (fields.entity_alias.length > MAX_ENTITY_ALIAS) return err(invalid("entity_alias is too long"));
   if (fields.display_name.length > MAX_DISPLAY_NAME) return err(invalid("display_name is too long"));
   return ok({
     id: fields.id,

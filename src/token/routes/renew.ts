@@ -1,15 +1,18 @@
 import { z } from "zod";
+import type { Env } from "../../env.ts";
 import { type Failure, invalid } from "../../errors.ts";
 import { duration, text } from "../../http/fields.ts";
 import type { Reply } from "../../http/reply.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../http/route.ts";
 import { err, ok, type Result } from "../../result.ts";
-import { mountTtl } from "../../sys/mount.ts";
-import type { Outcome, Target } from "../actions.ts";
+import { type MountTtl, mountTtl } from "../../sys/mount.ts";
+import type { Outcome, Target, TargetAction } from "../actions.ts";
 import { treeOf } from "../find-tree.ts";
 import { loginTerms } from "../login-renewal.ts";
 import type { TokenView } from "../record.ts";
 import { authOfToken } from "../render.ts";
+import { tokenRoles } from "../roles/token-roles.ts";
+import { type RenewTerms, roleTerms } from "../rules/renew.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -19,9 +22,14 @@ import {
   tokenTarget,
 } from "../target.ts";
 
+/** A renewal in the tree of the token. */
+interface RenewTarget extends TargetedAction {
+  readonly action: Extract<TargetAction, { kind: "renew" }>;
+}
+
 /** A renewal to perform; the text is what the answer repeats as the token. */
 interface Renewal {
-  readonly targeted: TargetedAction;
+  readonly targeted: RenewTarget;
   readonly text: string;
 }
 
@@ -46,9 +54,11 @@ export const RENEW_ROUTES: readonly Route[] = [
     async prepare(context) {
       const { presented } = context;
       if (presented.kind === "batch") return err(invalid("batch tokens cannot be renewed"));
-      return renewal(context, presented.credential.treeId, { by: "self" }, presented.text);
+      const { treeId, target } = tokenTarget(presented);
+      return renewal(context, treeId, target, presented.text);
     },
-    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    // The tree has just read the caller's row: it need not be looked up again.
+    action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
     handle: (context) => renew(context, NOT_FOUND),
   }),
 
@@ -101,15 +111,29 @@ async function renew(context: CallContext<unknown, Renewal>, notFound: Failure):
 
 /** Renews a token once more, with the terms that it stands under today. */
 async function renewOnTerms(
-  { env, installation, presented, prepared }: CallContext<unknown, Renewal>,
+  { env, installation, prepared }: CallContext<unknown, Renewal>,
   token: TokenView,
 ): Promise<Result<Outcome, Failure>> {
   const { treeId, action } = prepared.targeted;
-  const tree = treeOf(env, treeId);
-  if (action.kind !== "renew" || !tree) throw new Error("only a renewal that reached its tree asks for terms");
-  const answer = await loginTerms(env, installation, token);
+  const answer =
+    token.role === null
+      ? await loginTerms(env, installation, token)
+      : await termsOfRole(env, token, token.role, action.mount);
   if (!answer.ok) return answer;
-  const self = presented.kind === "service" ? tokenTarget(presented).target : action.target;
-  const target = action.target.by === "self" ? self : action.target;
-  return tree.act({ ...action, ...answer.value, target });
+  const tree = treeOf(env, treeId);
+  if (!tree) throw new Error("only a renewal that reached its tree asks for terms");
+  return tree.act({ ...action, ...answer.value });
+}
+
+/** Without its role a token can't be renewed any more. */
+async function termsOfRole(
+  env: Env,
+  token: TokenView,
+  name: string,
+  mount: MountTtl,
+): Promise<Result<{ terms: RenewTerms; mount: MountTtl }, Failure>> {
+  const role = await tokenRoles(env).read(name);
+  return role
+    ? ok({ terms: roleTerms(token, role), mount })
+    : err(invalid(`failed to renew entry: original token role "${name}" could not be found, not renewing`));
 }

@@ -4,7 +4,9 @@ import type { MountTtl } from "../../sys/mount.ts";
 import type { TokenSpec, TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
+import { allowsEntityAlias } from "./entity-alias.ts";
 import { grantTtl } from "./grant.ts";
+import { lesserLimit } from "./limits.ts";
 import { choosePolicies } from "./policies.ts";
 
 /** The fields of a create call, read but not judged. Durations in seconds, possibly negative; absent texts are "". */
@@ -47,8 +49,6 @@ export interface CreateInput {
   readonly creator: Creator;
   readonly role: TokenRole | null;
   readonly mount: MountTtl;
-  /** The entity of the alias that the request names; "" when it names none. */
-  readonly aliasEntityId: string;
   /** ms. */
   readonly now: number;
 }
@@ -103,7 +103,9 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
     role?.tokenExplicitMaxTtl ?? 0,
     warnings,
   );
-  const period = mergeLimit("Period", request.period, role?.tokenPeriod ?? 0, warnings);
+  // Nothing renews a batch token, so a role can't make it periodic; the role's explicit maximum holds for it all the same.
+  const rolePeriod = type.value === "batch" ? 0 : (role?.tokenPeriod ?? 0);
+  const period = mergeLimit("Period", request.period, rolePeriod, warnings);
   const requestedTtl = request.ttl > 0 ? request.ttl : request.lease;
 
   let ttl = 0;
@@ -143,10 +145,10 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
         explicitMaxTtl: request.explicitMaxTtl,
         period: request.period,
         renewable: type.value === "service" && expiresAt !== null && request.renewable && (role?.renewable ?? true),
-        entityId: input.aliasEntityId || (orphan ? "" : creator.entityId),
+        entityId: orphan ? "" : creator.entityId,
         // A token that never ends is the way out of a lockout, so it is not tied to a network.
         boundCidrs: expiresAt === null ? [] : boundCidrs,
-        numUses: mergeUses(request.numUses, role?.tokenNumUses ?? 0),
+        numUses: lesserLimit(request.numUses, role?.tokenNumUses ?? 0),
         leased: true,
         customIdKey: null,
         login: null,
@@ -182,9 +184,14 @@ function refuseFields(
     if (request.explicitMaxTtl !== 0) return 'batch tokens cannot have "explicit_max_ttl" set';
     if (request.numUses !== 0) return 'batch tokens cannot have "num_uses" set';
     if (request.period !== 0) return 'batch tokens cannot have "period" set';
+    // Uses of a batch token are counted nowhere: choosing that type must not be the way around the role's limit.
+    if (role && role.tokenNumUses > 0) return 'batch tokens cannot have "num_uses" set';
   }
   if (request.numUses < 0) return "number of uses cannot be negative";
-  if (request.entityAlias !== "" && !role) return "'entity_alias' is only allowed in combination with token role";
+  if (request.entityAlias !== "") {
+    if (!role) return "'entity_alias' is only allowed in combination with token role";
+    if (!allowsEntityAlias(role, request.entityAlias)) return "invalid 'entity_alias' value";
+  }
   // The specification reserves the choice of an id to root itself; sudo on the path is not enough.
   if (request.id !== "" && !creator.policies.includes("root")) {
     return "root or sudo privileges required to specify token id";
@@ -202,15 +209,13 @@ function checkDurations(request: CreateRequest, sudo: boolean): string | null {
 }
 
 function mergeLimit(what: string, requested: number, fromRole: number, warnings: string[]): number {
-  if (requested === 0 || fromRole === 0) return requested || fromRole;
-  const lesser = Math.min(requested, fromRole);
-  warnings.push(`${what} specified both during creation call and in role; using the lesser value of ${lesser} seconds`);
+  const lesser = lesserLimit(requested, fromRole);
+  if (requested !== 0 && fromRole !== 0) {
+    warnings.push(
+      `${what} specified both during creation call and in role; using the lesser value of ${lesser} seconds`,
+    );
+  }
   return lesser;
-}
-
-function mergeUses(requested: number, fromRole: number): number {
-  if (requested === 0 || fromRole === 0) return requested || fromRole;
-  return Math.min(requested, fromRole);
 }
 
 function creationPath(orphanEndpoint: boolean, role: TokenRole | null): string {

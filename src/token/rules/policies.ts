@@ -1,6 +1,7 @@
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { TokenRole } from "../role.ts";
+import { globMatches } from "./glob.ts";
 
 /** What decides the policies of a new token. */
 export interface PolicyChoice {
@@ -86,23 +87,6 @@ function disallows(role: TokenRole, name: string): boolean {
 /** Root stands alone: a list that holds it is not widened. */
 function withDefault(names: readonly string[]): string[] {
   return normalizePolicyNames([...names, "default"]);
-}
-
-/** True when `text` matches `glob`, where `*` anywhere stands for any run of characters. Linear in both lengths. */
-export function globMatches(glob: string, text: string): boolean {
-  const parts = glob.split("*");
-  const first = parts[0] ?? "";
-  const last = parts.at(-1) ?? "";
-  if (parts.length === 1) return glob === text;
-  if (!text.startsWith(first) || text.length < first.length + last.length || !text.endsWith(last)) return false;
-  let at = first.length;
-  const end = text.length - last.length;
-  for (const part of parts.slice(1, -1)) {
-    const found = text.indexOf(part, at);
-    if (found < 0 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
 }
 
 function quoteList(names: readonly string[]): string {

@@ -2,7 +2,9 @@ import { type Failure, invalid } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { type MountTtl, narrowTtl } from "../../sys/mount.ts";
 import type { TokenView } from "../record.ts";
+import type { TokenRole } from "../role.ts";
 import { type Grant, grantTtl } from "./grant.ts";
+import { lesserLimit } from "./limits.ts";
 
 /** What holds now for a token: its own terms, or those of its role or auth method as they are today. Seconds. */
 export interface RenewTerms {
@@ -19,6 +21,21 @@ export interface RenewTerms {
 /** The terms of a token that neither a role nor an auth method has a say in. */
 export function ownTerms(token: Pick<TokenView, "period" | "explicitMaxTtl">): RenewTerms {
   return { period: token.period, explicitMaxTtl: token.explicitMaxTtl, ttl: null, maxTtl: 0 };
+}
+
+/**
+ * The terms of a token that a token role made. What its creator asked for binds it for good, what the role says binds it
+ * as the role is now: of both the lesser holds.
+ */
+export function roleTerms(
+  token: Pick<TokenView, "period" | "explicitMaxTtl">,
+  role: Pick<TokenRole, "tokenPeriod" | "tokenExplicitMaxTtl">,
+): RenewTerms {
+  return {
+    ...ownTerms(token),
+    period: lesserLimit(token.period, role.tokenPeriod),
+    explicitMaxTtl: lesserLimit(token.explicitMaxTtl, role.tokenExplicitMaxTtl),
+  };
 }
 
 /**

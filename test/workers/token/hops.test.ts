@@ -3,6 +3,7 @@ import { app } from "../../../src/http/app.ts";
 import { System } from "../../../src/sys/system.ts";
 import { AccessorShard } from "../../../src/token/accessor-shard.ts";
 import { CustomIds } from "../../../src/token/custom-ids.ts";
+import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { TokenTree } from "../../../src/token/tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -14,6 +15,7 @@ let token: string;
 const METHODS = [
   [TokenTree, ["run", "act", "plant", "insert", "isAlive"]],
   [AccessorShard, ["add", "remove", "list"]],
+  [TokenRoles, ["read", "write"]],
   [CustomIds, ["find", "reserve", "release"]],
 ] as const;
 
@@ -86,6 +88,15 @@ describe("calls to objects", () => {
     ["an unknown path", "GET", "auth/token/nothing", undefined, ["TokenTree.run"]],
   ])("%s", async (_, method, path, body, expected) => {
     expect(await hopsOf(method, path, { token, body })).toEqual(expected);
+  });
+
+  it("a role is one call more, at creation and at renewal", async () => {
+    await call("POST", "auth/token/roles/plain", { token: root, body: {} });
+    const creation = await hopsOf("POST", "auth/token/create/plain", { token, body: {} });
+    expect(creation).toEqual(["AccessorShard.add", "TokenRoles.read", "TokenTree.run"]);
+    const made = await call("POST", "auth/token/create/plain", { token });
+    const renewal = await hopsOf("POST", "auth/token/renew-self", { token: made.body.auth.client_token, body: {} });
+    expect(renewal).toEqual(["TokenRoles.read", "TokenTree.act", "TokenTree.run"]);
   });
 
   it("look-up, renewal and revocation of a token in the caller's own tree ride on its hop", async () => {

@@ -1,0 +1,158 @@
+import { type Failure, invalid } from "../../errors.ts";
+import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
+import { err, ok, type Result } from "../../result.ts";
+import type { MountTtl } from "../../sys/mount.ts";
+import { type RenamedField, ROLE_TOKEN_TYPES, type RoleTokenType, type TokenRole } from "../role.ts";
+import { MAX_CIDRS, parseCidr } from "../rules/address.ts";
+import { checkRoleType } from "./check-type.ts";
+import type { RoleFields } from "./fields.ts";
+import { pickRenamed } from "./renamed.ts";
+
+/** Characters of a role name. */
+export const MAX_ROLE_NAME = 128;
+/** Characters of a path suffix. */
+const MAX_PATH_SUFFIX = 256;
+/** Characters of a whole role as it is stored: it travels with every creation against it. */
+const MAX_ROLE_LENGTH = 65_536;
+
+const DURATIONS = ["token_explicit_max_ttl", "explicit_max_ttl", "token_period", "period"] as const;
+const PATH_SUFFIX = /\w[\w.-]+\w/;
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** A role after a write, with what its writer should know. */
+export interface RoleChange {
+  readonly role: TokenRole;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * A role as it is before anything was written.
+ *
+ * Tokens are renewable service tokens with the policies that the caller may give anyway.
+ */
+export function newRole(name: string): TokenRole {
+  return {
+    name,
+    allowedPolicies: [],
+    disallowedPolicies: [],
+    allowedPoliciesGlob: [],
+    disallowedPoliciesGlob: [],
+    allowedEntityAliases: null,
+    orphan: false,
+    renewable: true,
+    pathSuffix: "",
+    tokenBoundCidrs: [],
+    tokenExplicitMaxTtl: 0,
+    tokenPeriod: 0,
+    tokenNumUses: 0,
+    tokenNoDefaultPolicy: false,
+    tokenType: "default-service",
+    writtenByOldName: [],
+  };
+}
+
+/**
+ * Applies a write to a role. What the write does not name keeps its value.
+ *
+ * @param before the stored role, or `newRole` for the first write.
+ * @returns the role to store, or the first thing that is wrong with the write (400); then nothing of it applies.
+ */
+export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl): Result<RoleChange, Failure> {
+  const warnings: string[] = [];
+  const renamed = {
+    period: pickRenamed("period", sent.token_period, sent.period, warnings),
+    bound_cidrs: pickRenamed("bound_cidrs", sent.token_bound_cidrs, sent.bound_cidrs, warnings),
+    explicit_max_ttl: pickRenamed("explicit_max_ttl", sent.token_explicit_max_ttl, sent.explicit_max_ttl, warnings),
+  };
+  const oldNames = (Object.keys(renamed) as RenamedField[]).filter(
+    (field) => renamed[field]?.byOldName ?? before.writtenByOldName.includes(field),
+  );
+  const cidrs = renamed.bound_cidrs ? readCidrs(renamed.bound_cidrs.value ?? [], renamed.bound_cidrs.label) : null;
+  if (cidrs && !cidrs.ok) return cidrs;
+
+  const role: TokenRole = {
+    name: before.name,
+    allowedPolicies: grantedNames(sent.allowed_policies) ?? before.allowedPolicies,
+    disallowedPolicies: refusedNames(sent.disallowed_policies) ?? before.disallowedPolicies,
+    allowedPoliciesGlob: grantedNames(sent.allowed_policies_glob) ?? before.allowedPoliciesGlob,
+    disallowedPoliciesGlob: refusedNames(sent.disallowed_policies_glob) ?? before.disallowedPoliciesGlob,
+    allowedEntityAliases: refusedNames(sent.allowed_entity_aliases) ?? before.allowedEntityAliases,
+    orphan: sent.orphan ?? before.orphan,
+    renewable: sent.renewable ?? before.renewable,
+    pathSuffix: sent.path_suffix ?? before.pathSuffix,
+    tokenBoundCidrs: cidrs?.value ?? before.tokenBoundCidrs,
+    tokenExplicitMaxTtl: renamed.explicit_max_ttl?.value ?? before.tokenExplicitMaxTtl,
+    tokenPeriod: renamed.period?.value ?? before.tokenPeriod,
+    tokenNumUses: sent.token_num_uses ?? before.tokenNumUses,
+    tokenNoDefaultPolicy: sent.token_no_default_policy ?? before.tokenNoDefaultPolicy,
+    tokenType: (sent.token_type as RoleTokenType | undefined) ?? before.tokenType,
+    writtenByOldName: oldNames,
+  };
+  const problem = problemOf(role, sent);
+  if (problem) return err(invalid(problem));
+  if (role.tokenExplicitMaxTtl > mount.maxSeconds) {
+    warnings.push(
+      `Given explicit max TTL of ${role.tokenExplicitMaxTtl} is greater than system/mount allowed value of ${mount.maxSeconds} seconds; until this is fixed attempting to create tokens against this role will result in an error`,
+    );
+  }
+  return ok({ role, warnings });
+}
+
+function problemOf(role: TokenRole, sent: RoleFields): string | null {
+  if (role.name.length > MAX_ROLE_NAME) return `role name must not be longer than ${MAX_ROLE_NAME} characters`;
+  for (const field of DURATIONS) {
+    if ((sent[field] ?? 0) < 0) {
+      return `Field validation failed: error converting input for field "${field}": cannot provide negative value`;
+    }
+  }
+  if (role.tokenNumUses < 0) return "error parsing role fields: 'token_num_uses' cannot be negative";
+  if (!ROLE_TOKEN_TYPES.includes(role.tokenType)) return "invalid 'token_type' value";
+  return checkRoleType(role, sent.token_type !== undefined) ?? checkSuffix(role.pathSuffix) ?? checkNames(role);
+}
+
+function checkSuffix(suffix: string): string | null {
+  if (suffix === "") return null;
+  if (!PATH_SUFFIX.test(suffix) || UNPRINTABLE.test(suffix)) {
+    return "given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w";
+  }
+  // The suffix ends in the path of tokens, by whose prefix they are revoked.
+  if (suffix.includes("..")) return "error registering path suffix: path cannot contain parent references";
+  if (suffix.length > MAX_PATH_SUFFIX) return `path_suffix must not be longer than ${MAX_PATH_SUFFIX} characters`;
+  return null;
+}
+
+function checkNames(role: TokenRole): string | null {
+  const lists = {
+    allowed_policies: role.allowedPolicies,
+    disallowed_policies: role.disallowedPolicies,
+    allowed_policies_glob: role.allowedPoliciesGlob,
+    disallowed_policies_glob: role.disallowedPoliciesGlob,
+  };
+  for (const [field, names] of Object.entries(lists)) {
+    for (const name of names) {
+      const problem = policyNameProblem(name);
+      if (problem) return `${field}: ${problem}`;
+    }
+  }
+  return JSON.stringify(role).length > MAX_ROLE_LENGTH ? "the role is too large" : null;
+}
+
+function grantedNames(names: readonly string[] | null | undefined): string[] | undefined {
+  return names ? normalizePolicyNames(names) : undefined;
+}
+
+/** Root stands beside the others here: a list of what is refused must not lose its other names to it. */
+function refusedNames(names: readonly string[] | null | undefined): string[] | undefined {
+  return names ? [...new Set(names.map(normalizePolicyName))].filter((name) => name !== "").sort() : undefined;
+}
+
+function readCidrs(items: readonly string[], label: string): Result<string[], Failure> {
+  if (items.length > MAX_CIDRS) return err(invalid(`${label}: more than ${MAX_CIDRS} networks`));
+  const networks: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const parsed = parseCidr(item);
+    if (!parsed.ok) return err(invalid(`${label}: item ${index + 1} ${parsed.error}`));
+    networks.push(parsed.value);
+  }
+  return ok(networks);
+}

@@ -1,0 +1,92 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../../env.ts";
+import { DENIED, type Failure, invalid } from "../../errors.ts";
+import { err, ok, type Result } from "../../result.ts";
+import { type Migration, migrate, schemaVersion } from "../../storage/schema.ts";
+import type { MountTtl } from "../../sys/mount.ts";
+import type { TokenRole } from "../role.ts";
+import { changeRole, newRole } from "./change.ts";
+import type { RoleFields } from "./fields.ts";
+
+/** Roles of one mount; it bounds the answer of a list. */
+const MAX_ROLES = 10_000;
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "token roles",
+    sql: "CREATE TABLE roles (name TEXT PRIMARY KEY, role TEXT NOT NULL) WITHOUT ROWID",
+  },
+];
+
+/** What the caller's policies grant on the path of a role. */
+export interface WriteGrants {
+  readonly create: boolean;
+  readonly update: boolean;
+}
+
+/** The roles of one token mount. Names keep their case. */
+export class TokenRoles extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  #ready: boolean;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
+  }
+
+  /** The role `name` as it is now, or null. */
+  read(name: string): TokenRole | null {
+    if (!this.#ready) return null;
+    const row = this.#sql.exec<{ role: string }>("SELECT role FROM roles WHERE name = ?", name).toArray()[0];
+    return row ? (JSON.parse(row.role) as TokenRole) : null;
+  }
+
+  /**
+   * Makes or changes the role `name`. Whether it exists, what that asks of the caller's policies, and the write are one
+   * transaction, so nobody can change a role with the right to create one.
+   *
+   * @returns warnings for the writer; "permission_denied", or a 400 when the role would not be a good one.
+   */
+  write(name: string, sent: RoleFields, grants: WriteGrants, mount: MountTtl): Result<readonly string[], Failure> {
+    const before = this.read(name);
+    if (before ? !grants.update : !grants.create) return err(DENIED);
+    const changed = changeRole(before ?? newRole(name), sent, mount);
+    if (!changed.ok) return changed;
+    if (!before && this.#count() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} token roles already`));
+    if (!this.#ready) {
+      migrate(this.#sql, MIGRATIONS);
+      this.#ready = true;
+    }
+    this.#sql.exec("INSERT OR REPLACE INTO roles (name, role) VALUES (?, ?)", name, JSON.stringify(changed.value.role));
+    return ok(changed.value.warnings);
+  }
+
+  /** Deletes the role `name`. Safe to repeat. */
+  delete(name: string): void {
+    if (this.#ready) this.#sql.exec("DELETE FROM roles WHERE name = ?", name);
+  }
+
+  /** At most `limit` names after `after`, in order; 0 means all. */
+  list(after: string, limit: number): string[] {
+    if (!this.#ready) return [];
+    return this.#sql
+      .exec<{ name: string }>(
+        "SELECT name FROM roles WHERE name > ? ORDER BY name LIMIT ?",
+        after,
+        limit > 0 ? limit : MAX_ROLES,
+      )
+      .toArray()
+      .map((row) => row.name);
+  }
+
+  #count(): number {
+    return this.#ready ? this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM roles").one().n : 0;
+  }
+}
+
+/** The roles of the token method at `auth/token/`. */
+export function tokenRoles(env: Env): DurableObjectStub<TokenRoles> {
+  return env.TOKEN_ROLES.getByName("token");
+}

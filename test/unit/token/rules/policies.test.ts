@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import type { TokenRole } from "../../../../src/token/role.ts";
+import { newRole } from "../../../../src/token/roles/change.ts";
+import { choosePolicies, type PolicyChoice } from "../../../../src/token/rules/policies.ts";
+
+type Case = Partial<Omit<PolicyChoice, "role">> & { role?: Partial<TokenRole> };
+
+/** The chosen names, or the text of the refusal. */
+function choose({ role, ...choice }: Case): readonly string[] | string {
+  const result = choosePolicies({
+    requested: null,
+    noDefaultPolicy: false,
+    callerPolicies: ["default", "test1", "test2", "test3"],
+    sudo: false,
+    role: role ? { ...newRole("test"), ...role } : null,
+    ...choice,
+  });
+  return result.ok ? result.value : result.error;
+}
+
+const disallowed = (name: string) => `token policy ${JSON.stringify(name)} is disallowed by this role`;
+const NOT_SUBSET = "child policies must be subset of parent";
+
+describe("without the lists of a role", () => {
+  it.each<[string, Case, readonly string[] | string]>([
+    ["T3: nothing asked by root", { callerPolicies: ["root"], sudo: true }, ["root"]],
+    ["T11: a subset", { requested: ["test1"] }, ["default", "test1"]],
+    ["T11: a superset", { requested: ["test1", "test4"] }, NOT_SUBSET],
+    ["T18", { requested: ["response-wrapping"], sudo: true }, 'cannot assign policy "response-wrapping"'],
+    ["T21: with sudo", { requested: ["policy1"], sudo: true }, ["default", "policy1"]],
+    ["T21: with sudo, no default", { requested: ["policy1"], sudo: true, noDefaultPolicy: true }, ["policy1"]],
+    ["T22: nothing asked", { callerPolicies: ["default", "policy1"] }, ["default", "policy1"]],
+    ["T22: nothing asked, no default", { callerPolicies: ["default", "policy1"], noDefaultPolicy: true }, ["policy1"]],
+    ["T23: the caller has no default", { callerPolicies: ["policy1"] }, ["policy1"]],
+    ["T23: the caller has no default and asks", { callerPolicies: ["policy1"], requested: ["policy1"] }, ["policy1"]],
+    ["T23: the caller has no default and asks for it", { callerPolicies: ["p"], requested: ["default"] }, NOT_SUBSET],
+    ["T23: a plain role keeps the subset rule", { role: {}, requested: ["test4"] }, NOT_SUBSET],
+    ["T23: a plain role adds no default", { role: {}, callerPolicies: ["policy1"] }, ["policy1"]],
+    [
+      "a plain role that wants no default has no say without lists",
+      { role: { tokenNoDefaultPolicy: true }, requested: ["test1"] },
+      ["default", "test1"],
+    ],
+    ["default is removed even when asked for", { requested: ["default", "test1"], noDefaultPolicy: true }, ["test1"]],
+    ["names are normalised", { requested: [" Test1 ", "TEST1", ""] }, ["default", "test1"]],
+    ["root swallows the others", { requested: ["x", "Root"], sudo: true }, ["root"]],
+  ])("%s", (_, input, expected) => {
+    expect(choose(input)).toEqual(expected);
+  });
+});
+
+describe("with the lists of a role", () => {
+  const lists = (names: readonly string[], permitted: readonly string[], globs: readonly string[] = []) => {
+    const quote = (list: readonly string[]) => `[${list.map((name) => JSON.stringify(name)).join(" ")}]`;
+    return `token policies (${quote(names)}) must be subset of the role's allowed policies (${quote(permitted)}) or glob policies (${quote(globs)})`;
+  };
+
+  it.each<[string, Case, readonly string[] | string]>([
+    ["T24: default is added to the allowed ones", { role: { allowedPolicies: ["test1"] } }, ["default", "test1"]],
+    [
+      "T24: not when it is disallowed",
+      { role: { allowedPolicies: ["test1"], disallowedPolicies: ["default"] } },
+      ["test1"],
+    ],
+    [
+      "T24: not when only disallowed, with a request",
+      { role: { disallowedPolicies: ["default"] }, requested: ["test1"] },
+      ["test1"],
+    ],
+    [
+      "T24: not when the role wants none",
+      { role: { allowedPolicies: ["test1"], tokenNoDefaultPolicy: true } },
+      ["test1"],
+    ],
+    ["T24: not when the caller wants none", { role: { allowedPolicies: ["test1"] }, noDefaultPolicy: true }, ["test1"]],
+    [
+      "T24: not when a glob disallows it",
+      { role: { allowedPolicies: ["test1"], disallowedPoliciesGlob: ["def*"] } },
+      ["test1"],
+    ],
+    [
+      "T25",
+      { role: { allowedPolicies: ["default", "test1"], disallowedPolicies: ["default"] } },
+      disallowed("default"),
+    ],
+    ["T30: inherited", { role: { disallowedPolicies: ["test1"] } }, disallowed("test1")],
+    [
+      "T30: other names",
+      { role: { disallowedPolicies: ["test1"] }, requested: ["foo", "bar"] },
+      ["bar", "default", "foo"],
+    ],
+    [
+      "T30: a star in a plain list is a letter",
+      { role: { disallowedPolicies: ["test*"] }, requested: ["test1"] },
+      ["default", "test1"],
+    ],
+    [
+      "T30: which matches itself",
+      { role: { disallowedPolicies: ["test*"] }, requested: ["test*"] },
+      disallowed("test*"),
+    ],
+    ["T31: plain", { role: { disallowedPolicies: ["default"] } }, disallowed("default")],
+    ["T31: glob", { role: { disallowedPoliciesGlob: ["defau*"] } }, disallowed("default")],
+    ["T32", { role: { disallowedPoliciesGlob: ["test3*"] }, requested: ["test3b"] }, disallowed("test3b")],
+    ["T32: itself", { role: { disallowedPoliciesGlob: ["test3*"] }, requested: ["test3"] }, disallowed("test3")],
+    ["T32: another", { role: { disallowedPoliciesGlob: ["test3*"] }, requested: ["test1"] }, ["default", "test1"]],
+    [
+      "T33: outside",
+      { role: { allowedPolicies: ["test1", "test2"] }, requested: ["foo"] },
+      lists(["default", "foo"], ["default", "test1", "test2"]),
+    ],
+    [
+      "T33: inside, although the caller has it not",
+      { role: { allowedPolicies: ["test1", "test9"] }, requested: ["test9"] },
+      ["default", "test9"],
+    ],
+    [
+      "T33: nothing asked",
+      { role: { allowedPolicies: ["test1", "test2", "test3"] } },
+      ["default", "test1", "test2", "test3"],
+    ],
+    [
+      "T34: a glob list without a star is literal",
+      { role: { allowedPoliciesGlob: ["test1", "test2"] }, requested: ["test12"] },
+      lists(["default", "test12"], ["default"], ["test1", "test2"]),
+    ],
+    ["T34: testfoo", { role: { allowedPoliciesGlob: ["test*"] }, requested: ["testfoo"] }, ["default", "testfoo"]],
+    ["T34: test", { role: { allowedPoliciesGlob: ["test*"] }, requested: ["test"] }, ["default", "test"]],
+    [
+      "T34: footest",
+      { role: { allowedPoliciesGlob: ["test*"] }, requested: ["footest"] },
+      lists(["default", "footest"], ["default"], ["test*"]),
+    ],
+    ["T34: a glob gives nothing by itself", { role: { allowedPoliciesGlob: ["test*"] } }, ["default"]],
+    [
+      "T35: allowed",
+      { role: { allowedPolicies: ["allowed1"], disallowedPolicies: ["disallowed1"] }, requested: ["allowed1"] },
+      ["allowed1", "default"],
+    ],
+    [
+      "T35: disallowed",
+      { role: { disallowedPolicies: ["disallowed1"] }, requested: ["disallowed1"] },
+      disallowed("disallowed1"),
+    ],
+    [
+      "T35: in both",
+      { role: { allowedPolicies: ["both"], disallowedPolicies: ["both"] }, requested: ["both"] },
+      disallowed("both"),
+    ],
+    [
+      "the policy of wrapping can't be allowed",
+      { role: { allowedPoliciesGlob: ["*"] }, requested: ["response-wrapping"] },
+      'cannot assign policy "response-wrapping"',
+    ],
+  ])("%s", (_, input, expected) => {
+    expect(choose(input)).toEqual(expected);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import type { TokenView } from "../../../../src/token/record.ts";
+import type { TokenRole } from "../../../../src/token/role.ts";
+import { ownTerms, planRenew, roleTerms } from "../../../../src/token/rules/renew.ts";
+
+const NOW = Date.UTC(2026, 10, 1);
+const HOUR = 3600;
+
+const TOKEN: TokenView = {
+  policies: ["default"],
+  meta: null,
+  displayName: "token",
+  path: "auth/token/create",
+  role: null,
+  createdAt: NOW,
+  creationTtl: HOUR,
+  explicitMaxTtl: 0,
+  period: 0,
+  renewable: true,
+  entityId: "",
+  boundCidrs: [],
+  numUses: 0,
+  leased: true,
+  customIdKey: null,
+  login: null,
+  treeId: "",
+  row: 1,
+  accessor: "",
+  orphan: true,
+  usesLeft: 0,
+  grantedTtl: HOUR,
+  expiresAt: NOW + HOUR * 1000,
+  renewedAt: null,
+};
+
+interface Case {
+  readonly token?: Partial<TokenView>;
+  readonly role?: Partial<Pick<TokenRole, "tokenPeriod" | "tokenExplicitMaxTtl">>;
+  readonly increment?: number;
+  /** Seconds since the creation. */
+  readonly age?: number;
+  readonly maxSeconds?: number;
+}
+
+/** The granted seconds, or the text of the refusal. */
+function renew({ token, role, increment = 0, age = 0, maxSeconds = 768 * HOUR }: Case): number | string {
+  const mount = { defaultSeconds: maxSeconds, maxSeconds };
+  const view = { ...TOKEN, ...token };
+  const terms = role ? roleTerms(view, { tokenPeriod: 0, tokenExplicitMaxTtl: 0, ...role }) : ownTerms(view);
+  const result = planRenew(view, terms, increment, mount, NOW + age * 1000);
+  if (result.ok) return result.value.ttl;
+  return result.error.code === "invalid_request" ? result.error.message : result.error.code;
+}
+
+describe("a renewal", () => {
+  it.each<[string, Case, number | string]>([
+    ["T53: the first root token", { token: { leased: false } }, "invalid lease ID"],
+    ["not renewable", { token: { renewable: false } }, "lease is not renewable"],
+    ["never expires", { token: { expiresAt: null } }, "lease is not renewable"],
+    ["T52: the increment", { increment: 2 * HOUR }, 2 * HOUR],
+    ["a small increment shortens", { increment: 5 }, 5],
+    ["nothing asked: the last grant again", { token: { grantedTtl: 77 } }, 77],
+    ["the mount's maximum counts from the creation", { increment: HOUR, age: 70, maxSeconds: 100 }, 30],
+    ["past the maximum", { increment: HOUR, age: 100, maxSeconds: 100 }, "past the max TTL, cannot renew"],
+    ["T54: the period of the call, whatever is asked", { token: { period: 60 }, increment: HOUR }, 60],
+    ["T54: for ever", { token: { period: 60 }, age: 100 * 768 * HOUR }, 60],
+    ["T54: below the explicit maximum", { token: { period: 5, explicitMaxTtl: 4 } }, 4],
+    ["T54: until its end", { token: { period: 5, explicitMaxTtl: 4 }, age: 2 }, 2],
+    ["T54: the same through a role", { role: { tokenPeriod: 5, tokenExplicitMaxTtl: 4 }, age: 2 }, 2],
+    ["T38: the period of the role", { role: { tokenPeriod: 5 }, increment: 300, maxSeconds: 10, age: 100 }, 5],
+    ["T38: without a role the mount's maximum holds", { increment: 300, maxSeconds: 10, age: 5 }, 5],
+    ["T40: the explicit maximum of the role", { role: { tokenExplicitMaxTtl: 10 }, increment: 300, age: 4 }, 6],
+    [
+      "T40: and its end",
+      { role: { tokenExplicitMaxTtl: 10 }, increment: 300, age: 10 },
+      "past the max TTL, cannot renew",
+    ],
+    ["a role without limits", { role: {}, increment: 300 }, 300],
+    [
+      "the explicit maximum of the call is fixed, whatever the role says later",
+      { token: { explicitMaxTtl: 10 }, role: { tokenExplicitMaxTtl: 100 }, increment: 300, age: 4 },
+      6,
+    ],
+    ["also when the role sets none any more", { token: { explicitMaxTtl: 10 }, role: {}, increment: 300, age: 4 }, 6],
+    ["the period of the call holds with a role", { token: { period: 60 }, role: {}, increment: HOUR }, 60],
+    ["the lesser period", { token: { period: 60 }, role: { tokenPeriod: 30 }, increment: HOUR }, 30],
+  ])("%s", (_, input, expected) => {
+    expect(renew(input)).toBe(expected);
+  });
+});
