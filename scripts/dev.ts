@@ -138,4 +138,6 @@ async function main(): Promise<number> {
   return 1;
 }
 
+// Databases and sockets are for this user only, also in a directory that others may enter.
+process.umask(0o077);
 process.exit(await main());

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { err, ok, type Result } from "../../src/result.ts";
 
@@ -65,7 +65,7 @@ export class DataDirectory {
 /** Why nothing can be kept in a directory, or undefined. */
 function unusable(path: string): string | undefined {
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeDirectory(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
     // Permissions alone do not tell of a file system that is mounted read-only or has no space left.
     const probe = join(path, `probe-${randomBytes(8).toString("hex")}`);
@@ -83,9 +83,24 @@ function unusable(path: string): string | undefined {
   }
 }
 
+/** As `mkdir -p`. Node's own recursion reports a read-only file system as ENOENT and never ends below /proc. */
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return;
+    if (codeOf(error) !== "ENOENT" || dirname(path) === path) throw error;
+    makeDirectory(dirname(path));
+    mkdirSync(path, { mode: 0o700 });
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : undefined;
+}
+
 function reason(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  switch (code) {
+  switch (codeOf(error)) {
     case "EACCES":
     case "EPERM":
       return "this user may not write there";

@@ -1,0 +1,139 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { listenFailure } from "../gateway/arguments.ts";
+import { startGateway } from "../gateway/server.ts";
+import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
+import { err, ok, type Result } from "../src/result.ts";
+import { waitUntilAnswers } from "./local/answers.ts";
+import { Child } from "./local/child.ts";
+import { DataDirectory } from "./local/data-directory.ts";
+import { portProblem } from "./local/port.ts";
+import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
+import { readWorkerDefinition, settingsFromEnvironment } from "./local/worker-definition.ts";
+import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
+import { buildWorker } from "./serve/bundle.ts";
+import { workerModel } from "./serve/worker.ts";
+import { findWorkerd } from "./serve/workerd.ts";
+import { workerdConfig } from "./serve/workerd-config.ts";
+
+/** How long the Worker may take to answer. */
+const ANSWER_MS = 60_000;
+
+/** Longest path of a Unix domain socket on every system (macOS has the shortest). */
+const MAX_SOCKET_PATH_BYTES = 103;
+
+const PORT_ADVICE = "choose another with --listen HOST:PORT";
+
+type RunCommand = ServeCommand & { kind: "run" };
+
+const say = (line: string): void => console.error(`serve: ${line}`);
+
+/** Builds the Worker, writes workerd's configuration and starts it. */
+async function startWorker(command: RunCommand, data: DataDirectory): Promise<Result<Child, string>> {
+  const socket = data.file("worker.sock");
+  if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
+    return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
+  }
+  const workerd = findWorkerd();
+  if (!workerd.ok) return workerd;
+  const definition = await readWorkerDefinition();
+  if (!definition.ok) return definition;
+  const settings = { ...settingsFromEnvironment(definition.value, process.env), CLIENT_ADDRESS_HEADER };
+  if (!("GROVE_SEAL_KEY" in settings)) {
+    say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
+  }
+  const worker = workerModel(definition.value, Object.keys(settings));
+  if (!worker.ok) return worker;
+  for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
+
+  data.remove(["worker", "worker.sock"]);
+  mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
+  const modules = await buildWorker(definition.value, data.file("worker"), data.file("wrangler"));
+  if (!modules.ok) return modules;
+  const config = workerdConfig({
+    worker: worker.value,
+    modules: modules.value,
+    objects: data.file("objects"),
+    socket,
+    installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
+    privateNetwork: command.privateNetwork,
+  });
+  data.write("worker/config.capnp", config);
+  return ok(
+    new Child({
+      command: workerd.value,
+      args: ["serve", data.file("worker/config.capnp"), "config"],
+      env: { ...process.env, ...settings },
+      output: "inherit",
+    }),
+  );
+}
+
+async function start(command: RunCommand, asked: Promise<void>): Promise<Result<Running, string>> {
+  const taken = await portProblem(command.listen, PORT_ADVICE);
+  if (taken !== undefined) return err(taken);
+  const data = DataDirectory.open(command.data);
+  if (!data.ok) return data;
+  const worker = await startWorker(command, data.value);
+  if (!worker.ok) return worker;
+
+  const fail = async (message: string): Promise<Result<never, string>> => {
+    await worker.value.stop();
+    data.value.close();
+    return err(message);
+  };
+  const gone = Promise.race([asked.then(() => "asked to stop"), worker.value.ended]);
+  const socket = data.value.file("worker.sock");
+  if (!(await waitUntilAnswers({ socketPath: socket }, gone, ANSWER_MS))) {
+    return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
+  }
+  const gateway = await startGateway({
+    listen: command.listen,
+    upstream: { kind: "socket", path: socket },
+    trustedProxies: command.trustedProxies,
+    log: (line) => console.error(`gateway: ${line}`),
+  });
+  if (!gateway.ok) return fail(listenFailure(command.listen, gateway.error, PORT_ADVICE));
+  return ok({
+    gateway: gateway.value,
+    child: worker.value,
+    close: () => {
+      data.value.remove(["worker.sock"]);
+      data.value.close();
+    },
+  });
+}
+
+async function main(): Promise<number> {
+  const command = parseServeArguments(process.argv.slice(2));
+  if (!command.ok) {
+    say(command.error);
+    say("--help lists the options");
+    return 2;
+  }
+  if (command.value.kind === "help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const asked = askedToStop();
+  const running = await start(command.value, asked);
+  if (!running.ok) {
+    say(running.error);
+    return 1;
+  }
+  const { host } = command.value.listen;
+  const shown = host.includes(":") ? `[${host}]` : host;
+  say(`data in ${command.value.data}`);
+  say(`Grove listens on http://${shown}:${running.value.gateway.port}`);
+  const ended = await superviseUntilStopped(running.value, asked);
+  if (ended === undefined) {
+    say("stopped");
+    return 0;
+  }
+  say(`the Worker ended by itself (${ended}); everything is stopped`);
+  return 1;
+}
+
+// Databases and sockets are for this user only, also in a directory that others may enter.
+process.umask(0o077);
+process.exit(await main());

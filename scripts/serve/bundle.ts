@@ -1,0 +1,78 @@
+import { execFile } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, extname, join } from "node:path";
+import { promisify } from "node:util";
+import { err, ok, type Result } from "../../src/result.ts";
+import { PROJECT, type WorkerDefinition } from "../local/worker-definition.ts";
+
+/** What workerd calls the kinds of modules that Wrangler writes. */
+export type ModuleKind = "esModule" | "text" | "data" | "wasm";
+
+/** One file of the built Worker. */
+export interface BundleModule {
+  readonly name: string;
+  readonly kind: ModuleKind;
+}
+
+const KINDS: Readonly<Record<string, ModuleKind>> = {
+  ".js": "esModule",
+  ".mjs": "esModule",
+  ".wasm": "wasm",
+  ".txt": "text",
+  ".html": "text",
+  ".sql": "text",
+  ".bin": "data",
+};
+
+/**
+ * Builds the Worker as `npm run deploy` does, without sending it anywhere.
+ *
+ * @param directory where the modules go, emptied by the caller
+ * @param settings directory that Wrangler may keep its own settings in
+ * @returns the modules, the main one first; the error is for the operator
+ */
+export async function buildWorker(
+  definition: WorkerDefinition,
+  directory: string,
+  settings: string,
+): Promise<Result<BundleModule[], string>> {
+  const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
+  const words = ["deploy", "--dry-run", "--config", join(PROJECT, "wrangler.toml"), "--outdir", directory];
+  try {
+    await promisify(execFile)(process.execPath, [join(wrangler, "../bin/wrangler.js"), ...words], {
+      cwd: PROJECT,
+      env: {
+        ...process.env,
+        NO_COLOR: "1",
+        FORCE_COLOR: undefined,
+        WRANGLER_HIDE_BANNER: "true",
+        WRANGLER_SEND_METRICS: "false",
+        WRANGLER_WRITE_LOGS: "false",
+        // A service user often has no home directory that Wrangler could make its own in.
+        XDG_CONFIG_HOME: settings,
+      },
+    });
+  } catch (error) {
+    const { stderr = "", message } = error as Error & { stderr?: string };
+    return err(`the Worker cannot be built:\n${stderr === "" ? message : stderr}`);
+  }
+  return listModules(definition, readdirSync(directory));
+}
+
+/** The modules among the files that a build leaves, the main one first. */
+export function listModules(
+  definition: Pick<WorkerDefinition, "main">,
+  files: readonly string[],
+): Result<BundleModule[], string> {
+  const main = basename(definition.main ?? "").replace(/\.[^.]+$/, ".js");
+  if (!files.includes(main)) return err(`the build has no ${main}`);
+  const modules: BundleModule[] = [{ name: main, kind: "esModule" }];
+  for (const name of files.toSorted()) {
+    if (name === main || name === "README.md" || name.endsWith(".map")) continue;
+    const kind = KINDS[extname(name)];
+    if (kind === undefined) return err(`the build has a file of a kind that is not known here: ${name}`);
+    modules.push({ name, kind });
+  }
+  return ok(modules);
+}

@@ -1,0 +1,82 @@
+import type { BundleModule } from "./bundle.ts";
+import type { Binding, WorkerModel } from "./worker.ts";
+
+/** What a configuration of workerd is made of. */
+export interface WorkerdSetup {
+  readonly worker: WorkerModel;
+  /** Files beside the configuration, the main one first. */
+  readonly modules: readonly BundleModule[];
+  /** Directory of the objects' databases. */
+  readonly objects: string;
+  /** Unix domain socket to listen on. */
+  readonly socket: string;
+  /**
+   * Secret of this installation, part of every class's unique key. workerd derives object ids from that key and refuses
+   * ids that do not match, so nobody without it can make one up. Losing it loses the data.
+   */
+  readonly installationId: string;
+  /** True to let the Worker call private addresses, not only public ones. */
+  readonly privateNetwork: boolean;
+}
+
+/** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
+export function workerdConfig(setup: WorkerdSetup): string {
+  const { worker, modules, objects, socket, installationId, privateNetwork } = setup;
+  // Local addresses are part of the private ones.
+  const allow = privateNetwork ? ["public", "private"] : ["public"];
+  const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
+    const key = quote(`${origin}-${installationId}`);
+    return `(className = ${quote(className)}, uniqueKey = ${key}, enableSql = ${sqlite})`;
+  });
+  return `using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .worker),
+    (name = "objects", disk = (path = ${quote(objects)}, writable = true)),
+    (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = (trustBrowserCas = true)))
+  ],
+  sockets = [(name = "gateway", address = ${quote(`unix:${socket}`)}, http = (), service = "main")]
+);
+
+const worker :Workerd.Worker = (
+  modules = ${list(modules.map(({ name, kind }) => `(name = ${quote(name)}, ${kind} = embed ${quote(name)})`))},
+  compatibilityDate = ${quote(worker.compatibilityDate)},
+  compatibilityFlags = ${list(worker.compatibilityFlags.map(quote))},
+  bindings = ${list(worker.bindings.map(binding))},
+  durableObjectNamespaces = ${list(namespaces)},
+  durableObjectStorage = (localDisk = "objects")
+);
+`;
+}
+
+function binding(item: Binding): string {
+  const name = `name = ${quote(item.name)}`;
+  switch (item.kind) {
+    case "objects":
+      return `(${name}, durableObjectNamespace = ${quote(item.className)})`;
+    case "text":
+      return `(${name}, text = ${quote(item.value)})`;
+    case "json":
+      return `(${name}, json = ${quote(item.value)})`;
+    case "environment":
+      return `(${name}, fromEnvironment = ${quote(item.name)})`;
+    case "self": {
+      const entrypoint = item.entrypoint === undefined ? "" : `, entrypoint = ${quote(item.entrypoint)}`;
+      return `(${name}, service = (name = "main"${entrypoint}))`;
+    }
+  }
+}
+
+function list(items: readonly string[]): string {
+  return items.length === 0 ? "[]" : `[\n    ${items.join(",\n    ")}\n  ]`;
+}
+
+/** A Cap'n Proto text literal. */
+function quote(text: string): string {
+  const escaped = text.replace(/[\\"\p{Cc}]/gu, (character) => {
+    if (character === "\\" || character === '"') return `\\${character}`;
+    return [...Buffer.from(character)].map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
+  });
+  return `"${escaped}"`;
+}

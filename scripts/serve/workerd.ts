@@ -1,0 +1,16 @@
+import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
+import { err, ok, type Result } from "../../src/result.ts";
+
+/** The path of the workerd program that comes with the packages; the error is for the operator. */
+export function findWorkerd(): Result<string, string> {
+  try {
+    const { default: path } = createRequire(import.meta.url)("workerd") as { default: string };
+    accessSync(path, constants.X_OK);
+    return ok(path);
+  } catch {
+    return err(
+      "the workerd program is missing or does not fit this machine; run npm ci (without --omit=optional) here",
+    );
+  }
+}

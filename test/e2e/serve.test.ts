@@ -1,0 +1,171 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { call, descendants, type RunningServer, runScript, startServe, stillRunning } from "./support/server.ts";
+
+const SECRETS = {
+  GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
+  GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
+};
+
+let data: string;
+let server: RunningServer;
+
+beforeAll(async () => {
+  data = await mkdtemp(join(tmpdir(), "grove-serve-"));
+  server = await startServe({ data, env: SECRETS });
+});
+
+afterAll(async () => {
+  await server.stop();
+  await rm(data, { recursive: true, force: true });
+});
+
+/** Creates a token of its own tree. */
+async function createToken(fields: Record<string, unknown>): Promise<{ client_token: string; accessor: string }> {
+  const created = await call(server, "POST", "/v1/auth/token/create-orphan", { token: server.rootToken, body: fields });
+  expect(created.status).toBe(200);
+  return created.body.auth as { client_token: string; accessor: string };
+}
+
+async function lookUp(token: string): Promise<number> {
+  return (await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status;
+}
+
+async function accessors(): Promise<string[]> {
+  const { body } = await call(server, "LIST", "/v1/auth/token/accessors", { token: server.rootToken });
+  return (body.data as { keys: string[] }).keys;
+}
+
+describe("npm run serve", () => {
+  it("serves the API, LIST included", async () => {
+    expect(await lookUp(server.rootToken)).toBe(200);
+    const { accessor } = await createToken({ ttl: "1h" });
+    expect(await accessors()).toContain(accessor);
+  });
+
+  it("writes audit lines with the client's address, and no secret, to standard output", async () => {
+    const { client_token: token } = await createToken({ ttl: "1h" });
+    await lookUp(token);
+    expect(server.output()).toContain('"client_address":"127.0.0.1"');
+    for (const secret of [token, server.rootToken, SECRETS.GROVE_SEAL_KEY])
+      expect(server.output()).not.toContain(secret);
+  });
+
+  it("keeps data and configuration for this user only, and secrets out of both and of the process list", async () => {
+    for (const entry of await readdir(data)) expect((await stat(join(data, entry))).mode & 0o077).toBe(0);
+    const config = await readFile(join(data, "worker/config.capnp"), "utf8");
+    const commands = await Promise.all(
+      (await descendants(server.child.pid ?? 0)).map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+    );
+    for (const text of [config, ...commands]) {
+      for (const secret of Object.values(SECRETS)) expect(text).not.toContain(secret);
+    }
+  });
+
+  it("refuses to start twice on the same data", async () => {
+    const second = runScript("serve", ["--listen=127.0.0.1:0", "--data", data], SECRETS);
+    expect(await second.exited).toBe(1);
+    expect(second.output()).toContain(`in use by another server (process ${server.child.pid})`);
+    expect(await lookUp(server.rootToken)).toBe(200);
+  });
+
+  it("says that a port is taken, and what to do", async () => {
+    const second = runScript("serve", ["--listen", new URL(server.address).host, "--data", `${data}-other`], SECRETS);
+    expect(await second.exited).toBe(1);
+    expect(second.output()).toContain("already in use");
+    expect(second.output()).toContain("--listen");
+  });
+
+  it.each([
+    [["--listen", "8200"], "--listen"],
+    [["--trust-proxy", "everybody"], "--trust-proxy"],
+    [["--date", "/tmp"], "--date"],
+  ])("says what is wrong with %j", async (flags, named) => {
+    const program = runScript("serve", flags);
+    expect(await program.exited).toBe(2);
+    expect(program.output()).toContain(named);
+  });
+
+  it("answers 503 without a seal key", async () => {
+    const sealed = await startServe({ env: { GROVE_SEAL_KEY: "" } });
+    const health = await call(sealed, "GET", "/v1/auth/token/lookup-self", { token: "any" });
+    expect(health.status).toBe(503);
+    expect(await sealed.stop()).toBe(0);
+  });
+});
+
+describe("npm run serve, started again", () => {
+  it("leaves no process behind, and keeps tokens", async () => {
+    const { client_token: token } = await createToken({ ttl: "1h" });
+    const started = await descendants(server.child.pid ?? 0);
+    expect(await server.stop()).toBe(0);
+    expect(await stillRunning(started)).toEqual([]);
+    server = await startServe({ data, env: SECRETS });
+    expect(await lookUp(token)).toBe(200);
+  });
+
+  it("keeps what it has answered when everything is killed", async () => {
+    const { client_token: kept } = await createToken({ ttl: "1h" });
+    const { client_token: revoked } = await createToken({ ttl: "1h" });
+    await call(server, "POST", "/v1/auth/token/revoke-self", { token: revoked });
+    const started = await descendants(server.child.pid ?? 0);
+    for (const pid of [server.child.pid ?? 0, ...started]) process.kill(pid, "SIGKILL");
+    await server.exited;
+    server = await startServe({ data, env: SECRETS });
+    expect([await lookUp(kept), await lookUp(revoked)]).toEqual([200, 403]);
+  });
+
+  it("leaves no process on the data when only the parent is killed", async () => {
+    const { client_token: token } = await createToken({ ttl: "1h" });
+    const started = await descendants(server.child.pid ?? 0);
+    server.child.kill("SIGKILL");
+    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
+    server = await startServe({ data, env: SECRETS });
+    expect(await lookUp(token)).toBe(200);
+  });
+
+  it("sweeps a token that expired while it was stopped", async () => {
+    const { accessor } = await createToken({ ttl: "1s" });
+    await server.stop();
+    server = await startServe({ data, env: SECRETS });
+    await expect.poll(accessors, { timeout: 30_000, interval: 500 }).not.toContain(accessor);
+  });
+
+  it("stops with an error when the Worker dies", async () => {
+    const dying = await startServe();
+    const [workerd] = await descendants(dying.child.pid ?? 0);
+    process.kill(workerd ?? 0, "SIGKILL");
+    expect(await dying.exited).toBe(1);
+    expect(dying.output()).toContain("the Worker ended by itself");
+    await dying.stop();
+  });
+});
+
+describe("a data directory that cannot be used", () => {
+  it.each([
+    ["below a file", "/etc/passwd/grove", "not a directory"],
+    ["where nobody may write", "/proc/grove", "cannot be used for data"],
+    ["with too long a path", join(tmpdir(), "x".repeat(120)), "too long"],
+  ])("is named: %s", async (_, directory, text) => {
+    const program = runScript("serve", ["--listen=127.0.0.1:0", "--data", directory], SECRETS);
+    expect(await program.exited).toBe(1);
+    expect(program.output()).toContain(text);
+    await rm(join(tmpdir(), "x".repeat(120)), { recursive: true, force: true });
+  });
+});
+
+describe("a port that another program holds", () => {
+  it("is left alone", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as { port: number };
+    const program = runScript("serve", ["--listen", `127.0.0.1:${port}`, "--data", `${data}-other`], SECRETS);
+    expect(await program.exited).toBe(1);
+    expect(other.listening).toBe(true);
+    other.close();
+  });
+});

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { parseServeArguments } from "../../../scripts/serve/arguments.ts";
+import { listModules } from "../../../scripts/serve/bundle.ts";
+import { objectClasses, workerModel } from "../../../scripts/serve/worker.ts";
+import { workerdConfig } from "../../../scripts/serve/workerd-config.ts";
+
+const DEFINITION = {
+  name: "grove",
+  compatibility_date: "2026-08-20",
+  compatibility_flags: ["a_flag"],
+  vars: { PLAIN: "text", LIMITS: { a: 1 } },
+  durable_objects: { bindings: [{ name: "TREES", class_name: "Tree" }] },
+  migrations: [{ tag: "v1", new_sqlite_classes: ["Tree"] }],
+  services: [{ binding: "LOOKUP", service: "grove", entrypoint: "TokenLookup" }],
+};
+
+describe("objectClasses", () => {
+  it("applies the migrations in order, and keeps the data of a renamed class with it and with it alone", () => {
+    const classes = objectClasses([
+      { tag: "v1", new_sqlite_classes: ["Tree", "Gone"], new_classes: ["Old"] },
+      { tag: "v2", renamed_classes: [{ from: "Tree", to: "TokenTree" }], deleted_classes: ["Gone"] },
+      { tag: "v3", new_sqlite_classes: ["Tree"] },
+    ]);
+    expect(classes).toEqual([
+      { className: "Old", origin: "Old", sqlite: false },
+      { className: "TokenTree", origin: "Tree", sqlite: true },
+      { className: "Tree", origin: "Tree-v3", sqlite: true },
+    ]);
+  });
+});
+
+describe("workerModel", () => {
+  it("translates objects, entrypoints and variables", () => {
+    expect(workerModel(DEFINITION, [])).toEqual({
+      ok: true,
+      value: {
+        compatibilityDate: "2026-08-20",
+        compatibilityFlags: ["a_flag"],
+        classes: [{ className: "Tree", origin: "Tree", sqlite: true }],
+        bindings: [
+          { kind: "objects", name: "TREES", className: "Tree" },
+          { kind: "self", name: "LOOKUP", entrypoint: "TokenLookup" },
+          { kind: "text", name: "PLAIN", value: "text" },
+          { kind: "json", name: "LIMITS", value: '{"a":1}' },
+        ],
+        leftOut: [],
+      },
+    });
+  });
+
+  it("lets the environment override variables, and add others", () => {
+    const model = workerModel(DEFINITION, ["PLAIN", "GROVE_SEAL_KEY"]);
+    expect(model.ok && model.value.bindings.slice(2)).toEqual([
+      { kind: "json", name: "LIMITS", value: '{"a":1}' },
+      { kind: "environment", name: "PLAIN" },
+      { kind: "environment", name: "GROVE_SEAL_KEY" },
+    ]);
+  });
+
+  it("names the bindings that exist only on the network", () => {
+    const model = workerModel(
+      { ...DEFINITION, ratelimits: [{ name: "x", binding: "LOGIN_LIMIT" }] } as typeof DEFINITION,
+      [],
+    );
+    expect(model.ok && model.value.leftOut).toEqual(["LOGIN_LIMIT"]);
+  });
+
+  it.each([
+    ["a class without a migration", { migrations: [] }, "Tree"],
+    [
+      "a class of another Worker",
+      { durable_objects: { bindings: [{ name: "X", class_name: "Y", script_name: "other" }] } },
+      "other",
+    ],
+    ["another Worker", { services: [{ binding: "X", service: "other" }] }, "other"],
+    ["no date", { compatibility_date: undefined }, "compatibility_date"],
+  ])("refuses %s", (_, change, named) => {
+    const model = workerModel({ ...DEFINITION, ...change }, []);
+    expect(model).toMatchObject({ ok: false, error: expect.stringContaining(named) });
+  });
+});
+
+describe("listModules", () => {
+  it("puts the main module first and leaves out what is no module", () => {
+    const files = ["README.md", "a.wasm", "index.js", "index.js.map", "b.txt"];
+    expect(listModules({ main: "/x/src/index.ts" }, files)).toEqual({
+      ok: true,
+      value: [
+        { name: "index.js", kind: "esModule" },
+        { name: "a.wasm", kind: "wasm" },
+        { name: "b.txt", kind: "text" },
+      ],
+    });
+  });
+
+  it("refuses what it does not know", () => {
+    expect(listModules({ main: "src/index.ts" }, ["index.js", "x.py"])).toMatchObject({ ok: false });
+    expect(listModules({ main: "src/index.ts" }, ["other.js"])).toMatchObject({ ok: false });
+  });
+});
+
+describe("workerdConfig", () => {
+  const model = workerModel(DEFINITION, ["GROVE_SEAL_KEY"]);
+  if (!model.ok) throw new Error(model.error);
+  const setup = {
+    worker: {
+      ...model.value,
+      bindings: [...model.value.bindings, { kind: "text", name: "ODD", value: 'a"b\\c\n\x85é' } as const],
+    },
+    modules: [{ name: "index.js", kind: "esModule" } as const],
+    objects: "/data/objects",
+    socket: "/data/worker.sock",
+    installationId: "c0ffee",
+    privateNetwork: false,
+  };
+
+  it("keeps class data by the class's first name and this installation's secret", () => {
+    expect(workerdConfig(setup)).toContain('(className = "Tree", uniqueKey = "Tree-c0ffee", enableSql = true)');
+  });
+
+  it("lets the Worker call public addresses only, unless told otherwise", () => {
+    expect(workerdConfig(setup)).not.toContain('"private"');
+    expect(workerdConfig({ ...setup, privateNetwork: true })).toContain('"private"');
+  });
+
+  it("names secrets and never holds them", () => {
+    expect(workerdConfig(setup)).toContain('(name = "GROVE_SEAL_KEY", fromEnvironment = "GROVE_SEAL_KEY")');
+  });
+
+  it("escapes what would end a text", () => {
+    expect(workerdConfig(setup)).toContain('text = "a\\"b\\\\c\\x0a\\xc2\\x85é"');
+  });
+});
+
+describe("the command line of serve", () => {
+  it("has defaults", () => {
+    expect(parseServeArguments([])).toMatchObject({
+      ok: true,
+      value: { kind: "run", listen: { host: "127.0.0.1", port: 8200 }, data: ".grove/data", privateNetwork: false },
+    });
+  });
+
+  it.each([
+    [["--listen", "8200"], "--listen"],
+    [["--data="], "--data"],
+    [["--trust-proxy", "10.0.0.0/99"], "--trust-proxy"],
+    [["--allow-private"], "--allow-private"],
+  ])("says what is wrong with %j", (flags, named) => {
+    expect(parseServeArguments(flags)).toMatchObject({ ok: false, error: expect.stringContaining(named) });
+  });
+});
