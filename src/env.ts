@@ -1,4 +1,7 @@
 import type { System } from "./sys/system.ts";
+import type { OrganizationDirectory } from "./team/directory.ts";
+import type { Organization } from "./team/organization.ts";
+import type { Team } from "./team/team.ts";
 import type { AccessorShard } from "./token/accessor-shard.ts";
 import type { CustomIds } from "./token/custom-ids.ts";
 import type { TokenRoles } from "./token/roles/token-roles.ts";
@@ -11,6 +14,9 @@ export interface Env {
   readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
   readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
   readonly SYSTEM: DurableObjectNamespace<System>;
+  readonly TEAM: DurableObjectNamespace<Team>;
+  readonly ORGANIZATION: DurableObjectNamespace<Organization>;
+  readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;
 
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */
   readonly GROVE_SEAL_KEY?: string;

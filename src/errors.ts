@@ -7,7 +7,9 @@
 export type Failure =
   /** The request is wrong in itself: 400. */
   | { readonly code: "invalid_request"; readonly message: string }
-  /** No token, an unknown, expired, revoked or spent one, a wrong address, or a policy that refuses: 403, always one text. */
+  /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
+  | { readonly code: "unauthenticated" }
+  /** A policy that refuses: 403 with the same text, or 404 in JSON:API. */
   | { readonly code: "permission_denied" }
   /** The token named in a body is unknown: 403. */
   | { readonly code: "bad_token" }
@@ -29,6 +31,10 @@ export type Failure =
   | { readonly code: "body_too_large" }
   /** The body is in a format that the endpoint does not read: 415. */
   | { readonly code: "unsupported_media_type"; readonly message: string }
+  /** A part of a JSON:API document that can't be taken; `pointer` is the JSON pointer to it: 422. */
+  | { readonly code: "invalid_document"; readonly message: string; readonly pointer: string }
+  /** A query parameter of a JSON:API request that can't be taken: 400. */
+  | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
   /** The service can't work until an operator acts: 503. */
   | { readonly code: "sealed"; readonly message: string }
   /** Nobody has initialised the service: 503. */
@@ -45,3 +51,6 @@ export function invalid(message: string): Failure {
 
 /** The one refusal for everything that must not be told apart by a caller without rights. */
 export const DENIED: Failure = { code: "permission_denied" };
+
+/** The refusal of a token that can't be used. */
+export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };

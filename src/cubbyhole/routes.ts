@@ -18,7 +18,7 @@ const MAX_LIST = 10_000;
 const READ_BY_UNWRAPPING =
   "Reading from 'cubbyhole/response' is deprecated. Use sys/wrapping/unwrap, which also checks the wrapping token";
 
-const NO_BATCH = invalid("cubbyhole operations are only supported by 'service' type tokens");
+const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'service' type tokens");
 
 /**
  * The private store of each service token. Nobody else reaches it, root included: the rows belong to the caller's own row
@@ -26,7 +26,7 @@ const NO_BATCH = invalid("cubbyhole operations are only supported by 'service' t
  */
 export const CUBBYHOLE_ROUTES: readonly Route[] = [
   tokenRoute("read", "cubbyhole/:path{.+}", z.object({}), {
-    prepare: (context) => refuseBatch(context),
+    prepare: (context) => refuseOthers(context),
     action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
     async handle(context) {
       const outcome = outcomeOf(context);
@@ -42,7 +42,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
   tokenRoute("update", "cubbyhole/:path{.+}", ANY_FIELDS, {
     createsOrUpdates: true,
     async prepare(context): Promise<Result<Uint8Array, Failure>> {
-      const refused = await refuseBatch(context);
+      const refused = await refuseOthers(context);
       if (!refused.ok) return refused;
       if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
       const { keys } = context.installation;
@@ -56,7 +56,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("delete", "cubbyhole/:path{.+}", z.object({}), {
-    prepare: (context) => refuseBatch(context),
+    prepare: (context) => refuseOthers(context),
     action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
     async handle(context) {
       const outcome = outcomeOf(context);
@@ -70,7 +70,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
 
 function listRoute(path: string): Route {
   return tokenRoute("list", path, z.object({ after: text(), limit: integer(0) }), {
-    prepare: (context) => refuseBatch(context),
+    prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",
       prefix: params.path ? `${params.path}/` : "",
@@ -86,8 +86,8 @@ function listRoute(path: string): Route {
   });
 }
 
-async function refuseBatch({ presented }: PresentedContext<unknown>): Promise<Result<null, Failure>> {
-  return presented.kind === "batch" ? err(NO_BATCH) : ok(null);
+async function refuseOthers({ presented }: PresentedContext<unknown>): Promise<Result<null, Failure>> {
+  return presented.kind === "service" ? ok(null) : err(ONLY_SERVICE);
 }
 
 function outcomeOf(context: CallContext<unknown, unknown>): Result<Outcome, Failure> {

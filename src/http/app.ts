@@ -5,7 +5,7 @@ import type { Failure } from "../errors.ts";
 import type { Result } from "../result.ts";
 import { initializeForDevelopment } from "../sys/initialize.ts";
 import { sealKeyProblem } from "../sys/installation.ts";
-import { callerRecord } from "../token/caller.ts";
+import { type Caller, callerRecord } from "../token/caller.ts";
 import { type AuditLine, auditHash, auditPath, writeAuditLine } from "./audit.ts";
 import { renderFailure, renderReply } from "./envelope.ts";
 import { toWire } from "./failure.ts";
@@ -82,10 +82,21 @@ async function logRequest(request: GroveRequest, handled: Handled, status: numbe
     ...(error !== undefined && { error }),
     client_address: request.clientAddress,
     ...(record && { display_name: record.displayName, entity_id: record.entityId }),
-    ...(caller && { accessor: caller.kind === "service" ? caller.token.accessor : "" }),
+    ...(caller && { accessor: accessorOf(caller) }),
     ...(installation && request.token !== "" && { token_hash: await auditHash(installation.keys, request.token) }),
   };
   writeAuditLine(line);
+}
+
+function accessorOf(caller: Caller): string {
+  switch (caller.kind) {
+    case "service":
+      return caller.token.accessor;
+    case "batch":
+      return "";
+    case "team":
+      return caller.token.tokenId;
+  }
 }
 
 function logUnread(id: string, request: Request, failure: Failure, env: Env): void {

@@ -14,7 +14,7 @@ export interface AuditLine {
   /** The first error text of the answer. */
   readonly error?: string;
   readonly client_address: string | null;
-  /** Accessor of the caller, "" for a batch token; absent when the token was not accepted. */
+  /** Accessor of the caller, id of a team's token, "" for a batch token; absent when the token was not accepted. */
   readonly accessor?: string;
   readonly display_name?: string;
   readonly entity_id?: string;
@@ -23,7 +23,7 @@ export interface AuditLine {
 }
 
 /** A path segment in the shape of a token: somebody put it there by mistake or by an older client's habit. */
-const TOKEN_SEGMENT = /(^|\/)(?:s|b|r|hvs|hvb|hvr)\.[^/]+/g;
+const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
 
 /** `hmac-sha256:` and the hex of the keyed hash of a secret, the same for the same secret in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {

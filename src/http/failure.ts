@@ -12,6 +12,8 @@ export function toWire(failure: Failure): WireFailure {
   switch (failure.code) {
     case "invalid_request":
       return { status: 400, errors: [failure.message] };
+    // Whether a token is bad or only not allowed is not told apart.
+    case "unauthenticated":
     case "permission_denied":
       return { status: 403, errors: ["permission denied"] };
     case "bad_token":
@@ -34,6 +36,10 @@ export function toWire(failure: Failure): WireFailure {
       return { status: 413, errors: ["http: request body too large"] };
     case "unsupported_media_type":
       return { status: 415, errors: [failure.message] };
+    case "invalid_document":
+      return { status: 422, errors: [failure.message] };
+    case "invalid_parameter":
+      return { status: 400, errors: [failure.message] };
     case "sealed":
       return { status: 503, errors: [failure.message] };
     case "uninitialized":

@@ -1,8 +1,9 @@
 import type { Env } from "../env.ts";
-import { DENIED, type Failure } from "../errors.ts";
+import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { type Installation, loadInstallation } from "../sys/installation.ts";
+import { authorizeTeam } from "../team/authenticate.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import { authorizeBatch, type Caller, readToken } from "../token/caller.ts";
 import { treeOf } from "../token/find-tree.ts";
@@ -63,9 +64,10 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   const resolved = resolveRoute(installation, request);
   const loggedPath = pathForLog(request, resolved);
   const route = resolved.ok ? resolved.value.route : null;
-  const refused = { ...unjudged(loggedPath), installation, result: err(route?.refusal?.(request) ?? DENIED) };
+  const unanswered = { ...unjudged(loggedPath), installation };
+  const refuse = (failure: Failure): Handled => ({ ...unanswered, result: err(refusalOf(failure, request, route)) });
   const presented = request.token === "" ? null : await readToken(env, installation, request.token);
-  if (!presented) return refused;
+  if (!presented) return refuse(UNAUTHENTICATED);
 
   const fields = route?.fields(request.data);
   const context: PresentedContext<never> = {
@@ -81,8 +83,8 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   const prepared = route && fields?.ok ? await route.prepare(context) : null;
   const ready: AnyContext | null = prepared?.ok ? { ...context, prepared: prepared.value } : null;
   const judged = await judge(context, route, ready);
-  if (!judged.ok) return judged.error.code === DENIED.code ? refused : { ...refused, result: judged };
-  const done = { ...refused, caller: judged.value.caller };
+  if (!judged.ok) return refuse(judged.error);
+  const done = { ...unanswered, caller: judged.value.caller };
   if (!resolved.ok) return { ...done, result: resolved };
   if (fields && !fields.ok) return { ...done, result: fields };
   if (prepared && !prepared.ok) return { ...done, result: prepared };
@@ -112,10 +114,14 @@ async function judge(
     const caller: Caller = { kind: "batch", token: presented.token };
     return ok({ caller, verdict: verdict.value, action: null, outcome: null });
   }
+  if (presented.kind === "team") {
+    const judged = await authorizeTeam(env, installation, presented.credential, access);
+    return judged.ok ? ok({ ...judged.value, action: null, outcome: null }) : judged;
+  }
   const { treeId, row, verifier } = presented.credential;
   for (let draw = 1; ; draw++) {
     const tree = treeOf(env, treeId);
-    if (!tree) return err(DENIED);
+    if (!tree) return err(UNAUTHENTICATED);
     const action = route?.action && ready ? await route.action(ready) : null;
     const answer = await tree.run({ row, verifier, access, clientAddress: request.clientAddress, action });
     if (!answer.ok) return answer;
@@ -123,6 +129,12 @@ async function judge(
     if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_DRAWS) continue;
     return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
   }
+}
+
+/** What a caller without rights is told: some routes have a word of their own for it. */
+function refusalOf(failure: Failure, request: GroveRequest, route: AnyRoute | null): Failure {
+  const refused = failure.code === DENIED.code || failure.code === UNAUTHENTICATED.code;
+  return (refused && route?.refusal?.(request)) || failure;
 }
 
 function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest {

@@ -6,8 +6,7 @@ import { MAX_PATH_LENGTH } from "../http/limits.ts";
 import type { Reply } from "../http/reply.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
-import type { BatchToken } from "../token/batch.ts";
-import { callerRecord, isBatchAlive } from "../token/caller.ts";
+import { callerOf, callerRecord, type Presented } from "../token/caller.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -24,8 +23,8 @@ const PATHS = { paths: commaList(), path: commaList() };
 const INVALID_TOKEN = invalid("invalid token");
 const INVALID_ACCESSOR = invalid("invalid accessor");
 
-/** A token whose capabilities are asked for: one in a tree, or a batch token, which is known from its text. */
-type Subject = TargetedAction | { readonly batch: BatchToken };
+/** A token whose capabilities are asked for: one in a tree, or one of another kind. */
+type Subject = TargetedAction | { readonly presented: Exclude<Presented, { kind: "service" }> };
 
 /** What the caller, or another token, may do on some paths. */
 export const CAPABILITY_ROUTES: readonly Route[] = [
@@ -47,9 +46,9 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
         const { treeId, target } = tokenTarget(read.value);
         return ok({ treeId, action: { kind: "lookup", target } });
       }
-      return ok({ batch: read.value.token });
+      return ok({ presented: read.value });
     },
-    action: async (context) => ("batch" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
     handle: (context) => answerForSubject(context, INVALID_TOKEN),
   }),
 
@@ -62,7 +61,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
         ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
         : err(INVALID_ACCESSOR);
     },
-    action: async (context) => ("batch" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
     handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
   }),
 ];
@@ -77,9 +76,9 @@ async function answerForSubject(
   unknown: Failure,
 ): Promise<Result<Reply, Failure>> {
   const { env, installation, fields, prepared } = context;
-  if ("batch" in prepared) {
-    const alive = await isBatchAlive(env, prepared.batch, currentTime());
-    return alive ? answer(installation, fields, prepared.batch.record.policies) : err(unknown);
+  if ("presented" in prepared) {
+    const holder = await callerOf(env, prepared.presented);
+    return holder ? answer(installation, fields, callerRecord(holder).policies) : err(unknown);
   }
   const outcome = await outcomeOf(context, prepared);
   if (!outcome.ok || outcome.value.kind !== "token") return err(unknown);

@@ -108,7 +108,8 @@ let cached: { readonly installation: Installation; readonly checkedAt: number } 
  */
 export async function loadInstallation(env: Env): Promise<Result<Installation, Failure>> {
   const now = currentTime();
-  if (cached && now - cached.checkedAt < cacheMs(env) && now >= cached.checkedAt) return ok(cached.installation);
+  if (cached && now - cached.checkedAt < snapshotMaxAgeMs(env) && now >= cached.checkedAt)
+    return ok(cached.installation);
   return refreshInstallation(env);
 }
 
@@ -169,7 +170,8 @@ async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, F
   });
 }
 
-function cacheMs(env: Env): number {
+/** How long an isolate or an object may work with what it read last, in ms: POLICY_CACHE_SECONDS. */
+export function snapshotMaxAgeMs(env: Env): number {
   const seconds = Number(env.POLICY_CACHE_SECONDS ?? DEFAULT_CACHE_SECONDS);
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : DEFAULT_CACHE_SECONDS * 1000;
 }

@@ -1,10 +1,13 @@
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
-import { DENIED, type Failure } from "../errors.ts";
+import { type Failure, UNAUTHENTICATED } from "../errors.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { authorize } from "../sys/access.ts";
 import type { Installation } from "../sys/installation.ts";
+import { authenticateTeam } from "../team/authenticate.ts";
+import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
+import type { TeamWithToken } from "../team/record.ts";
 import { type BatchToken, openBatchToken } from "./batch.ts";
 import { mayHold } from "./custom-id-filter.ts";
 import { customIdsOf } from "./custom-ids.ts";
@@ -17,16 +20,25 @@ import { couldBeCustomId } from "./rules/custom-id.ts";
 /** A token that a client showed, read but not judged: nothing says yet that it is alive. */
 export type Presented =
   | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
-  | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken };
+  | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
+  | { readonly kind: "team"; readonly text: string; readonly credential: TeamCredential };
 
 /** Who makes a request, after its token was found good. */
 export type Caller =
   | { readonly kind: "service"; readonly token: TokenView }
-  | { readonly kind: "batch"; readonly token: BatchToken };
+  | { readonly kind: "batch"; readonly token: BatchToken }
+  | ({ readonly kind: "team"; readonly record: TokenRecord } & TeamWithToken);
 
 /** What is fixed about the caller's token. */
 export function callerRecord(caller: Caller): TokenRecord {
-  return caller.kind === "service" ? caller.token : caller.token.record;
+  switch (caller.kind) {
+    case "service":
+      return caller.token;
+    case "batch":
+      return caller.token.record;
+    case "team":
+      return caller.record;
+  }
 }
 
 /**
@@ -42,6 +54,10 @@ export async function readToken(env: Env, installation: Installation, text: stri
   if (text.startsWith(SERVICE_PREFIX)) {
     const credential = await readServiceToken(keys, text);
     return credential && { kind: "service", text, credential };
+  }
+  if (looksLikeTeamToken(text)) {
+    const credential = await readTeamToken(keys, text);
+    return credential && { kind: "team", text, credential };
   }
   if (!couldBeCustomId(text)) return null;
   const { directoryKey, verifier } = await customIdHash(keys, text);
@@ -70,15 +86,17 @@ export async function identify(
   clientAddress: string | null,
 ): Promise<Caller | null> {
   const presented = await readToken(env, installation, text);
-  const caller = presented && (await findCaller(env, presented));
+  const caller = presented && (await callerOf(env, presented));
   return caller && addressAllowed(callerRecord(caller).boundCidrs, clientAddress) ? caller : null;
 }
 
-async function findCaller(env: Env, presented: Presented): Promise<Caller | null> {
+/** Who holds a token that was read, if it is good now. Counts no use. */
+export async function callerOf(env: Env, presented: Presented): Promise<Caller | null> {
   if (presented.kind === "batch") {
     const alive = await isBatchAlive(env, presented.token, currentTime());
     return alive ? { kind: "batch", token: presented.token } : null;
   }
+  if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
   const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
   return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
@@ -93,8 +111,8 @@ export async function authorizeBatch(
   clientAddress: string | null,
 ): Promise<Result<Verdict, Failure>> {
   const now = currentTime();
-  if (!(await isBatchAlive(env, token, now))) return err(DENIED);
-  if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(DENIED);
+  if (!(await isBatchAlive(env, token, now))) return err(UNAUTHENTICATED);
+  if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
   const allowed = authorize(installation, token.record, access, now);
   return allowed.ok ? ok(allowed.value) : allowed;
 }

@@ -1,5 +1,6 @@
 import type { AuthReply } from "../http/reply.ts";
 import type { BatchToken } from "./batch.ts";
+import type { Caller } from "./caller.ts";
 import type { TokenRecord, TokenView } from "./record.ts";
 
 /**
@@ -33,6 +34,23 @@ export function lookupBatch(token: BatchToken, id: string, now: number): Record<
     type: "batch",
     renewable: false,
     issue_time: rfc3339(token.record.createdAt),
+  };
+}
+
+/** What a look-up shows of the token of a team. `now` in ms. */
+export function lookupTeam(
+  caller: Extract<Caller, { kind: "team" }>,
+  id: string,
+  now: number,
+): Record<string, unknown> {
+  return {
+    ...lookupRecord(caller.record, id, caller.token.expiresAt, now),
+    accessor: "",
+    num_uses: 0,
+    orphan: true,
+    type: "team",
+    renewable: false,
+    issue_time: rfc3339(caller.record.createdAt),
   };
 }
 

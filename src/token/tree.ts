@@ -3,7 +3,7 @@ import { currentTime } from "../clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { CubbyholeStore, type CubbyholeValue } from "../cubbyhole/store.ts";
 import type { Env } from "../env.ts";
-import { DENIED, type Failure } from "../errors.ts";
+import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
 import type { Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { migrate, schemaVersion } from "../storage/schema.ts";
@@ -34,7 +34,7 @@ const SWEEP_RETRY_MS = 30_000;
 type Listing = "listed" | "refused" | "failed";
 
 /** The answer for every token that can't be used, whatever the reason. */
-const REFUSED = err(DENIED);
+const REFUSED = err(UNAUTHENTICATED);
 const NOT_FOUND = err({ code: "not_found" } as const);
 const NOT_STORED: Failure = {
   code: "unavailable",
@@ -94,7 +94,8 @@ export class TokenTree extends DurableObject<Env> {
    * Checks the caller's token, counts the use, lets the policies decide and then performs `call.action`: everything that a
    * request does in its own tree in one call.
    *
-   * @returns the caller with the outcome; "permission_denied" for every token that can't be used and for every refusal.
+   * @returns the caller with the outcome; "unauthenticated" for every token that can't be used, "permission_denied" for
+   *   every refusal.
    *   A failure of the action itself is the inner error: by then the caller is known.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer, Failure>> {
@@ -203,7 +204,7 @@ export class TokenTree extends DurableObject<Env> {
         });
       case "cubbyhole_write": {
         const exists = this.#cubbyhole.read(caller.row, action.path) !== null;
-        if (exists ? !verdict.update : !verdict.create) return REFUSED;
+        if (exists ? !verdict.update : !verdict.create) return err(DENIED);
         this.#cubbyhole.write(caller.row, action.path, action.sealed);
         return ok({ kind: "done" });
       }

@@ -64,7 +64,7 @@ function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndp
       return { kind: "create", request: prepared, role, mount, ids };
     },
     async handle({ env, installation, params, caller, action, outcome, prepared }) {
-      if (caller.kind === "batch") return err(invalid("batch tokens cannot create more tokens"));
+      if (caller.kind !== "service") return err(invalid(`${caller.kind} tokens cannot create more tokens`));
       if (!action && params.role_name !== undefined) return err(invalid(`unknown role ${params.role_name}`));
       if (!outcome || action?.kind !== "create") throw new Error("a creation comes with its outcome");
       if (!outcome.ok) return outcome;

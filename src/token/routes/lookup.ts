@@ -5,8 +5,8 @@ import { text } from "../../http/fields.ts";
 import { dataReply, type Reply } from "../../http/reply.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../http/route.ts";
 import { err, ok, type Result } from "../../result.ts";
-import { isBatchAlive, type Presented } from "../caller.ts";
-import { lookupBatch, lookupToken } from "../render.ts";
+import { type Caller, callerOf, type Presented } from "../caller.ts";
+import { lookupBatch, lookupTeam, lookupToken } from "../render.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../target.ts";
 
 const BAD_TOKEN: Failure = { code: "bad_token" };
@@ -34,9 +34,9 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       const now = currentTime();
       if (prepared === "caller") return ok(lookupCaller(context));
       if (!prepared) return err(BAD_TOKEN);
-      if (prepared.kind === "batch") {
-        const alive = await isBatchAlive(env, prepared.token, now);
-        return alive ? ok(dataReply(lookupBatch(prepared.token, prepared.text, now))) : err(BAD_TOKEN);
+      if (prepared.kind !== "service") {
+        const holder = await callerOf(env, prepared);
+        return holder ? ok(dataReply(lookupOf(holder, prepared.text, now))) : err(BAD_TOKEN);
       }
       const { treeId, target } = tokenTarget(prepared);
       const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
@@ -62,10 +62,16 @@ export const LOOKUP_ROUTES: readonly Route[] = [
 ];
 
 function lookupCaller({ caller, presented }: CallContext<unknown, unknown>): Reply {
-  const now = currentTime();
-  return dataReply(
-    caller.kind === "service"
-      ? lookupToken(caller.token, presented.text, now)
-      : lookupBatch(caller.token, presented.text, now),
-  );
+  return dataReply(lookupOf(caller, presented.text, currentTime()));
+}
+
+function lookupOf(caller: Caller, text: string, now: number): Record<string, unknown> {
+  switch (caller.kind) {
+    case "service":
+      return lookupToken(caller.token, text, now);
+    case "batch":
+      return lookupBatch(caller.token, text, now);
+    case "team":
+      return lookupTeam(caller, text, now);
+  }
 }

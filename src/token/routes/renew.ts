@@ -53,7 +53,7 @@ export const RENEW_ROUTES: readonly Route[] = [
   tokenRoute("update", "renew-self", z.object({ token: z.unknown().optional(), increment: duration() }), {
     async prepare(context) {
       const { presented } = context;
-      if (presented.kind === "batch") return err(invalid("batch tokens cannot be renewed"));
+      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
       const { treeId, target } = tokenTarget(presented);
       return renewal(context, treeId, target, presented.text);
     },
@@ -82,7 +82,7 @@ async function prepareByToken(
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
   if (!read.value) return err(NOT_FOUND);
-  if (read.value.kind === "batch") return err(invalid("batch tokens cannot be renewed"));
+  if (read.value.kind !== "service") return err(invalid(`${read.value.kind} tokens cannot be renewed`));
   const { treeId, target } = tokenTarget(read.value);
   return renewal(context, treeId, target, read.value.text);
 }

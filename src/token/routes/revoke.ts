@@ -13,8 +13,6 @@ import {
   tokenTarget,
 } from "../target.ts";
 
-const BATCH = invalid("batch tokens cannot be revoked");
-
 /** `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL). */
 export const REVOKE_ROUTES: readonly Route[] = [
   tokenRoute("update", "revoke", z.object({ token: z.unknown().optional() }), {
@@ -26,7 +24,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
 
   tokenRoute("update", "revoke-self", z.object({ token: z.unknown().optional() }), {
     async prepare({ presented }) {
-      if (presented.kind === "batch") return err(BATCH);
+      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
       const { treeId } = presented.credential;
       return ok({ treeId, action: { kind: "revoke", target: { by: "self" } } } satisfies TargetedAction);
     },
@@ -75,7 +73,7 @@ async function prepareByToken(
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
   if (!read.value) return ok(null);
-  if (read.value.kind === "batch") return err(BATCH);
+  if (read.value.kind !== "service") return err(invalid(`${read.value.kind} tokens cannot be revoked`));
   const { treeId, target } = tokenTarget(read.value);
   return ok({ treeId, action: { kind, target } });
 }

@@ -1,0 +1,121 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../env.ts";
+import type { Failure } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import { NAME_SEARCH_TABLES, NameSearch } from "../storage/name-search.ts";
+import { RANKED_INDEX_TABLES, RankedIndex } from "../storage/ranked-index.ts";
+import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { TOO_BROAD } from "./failures.ts";
+import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
+import { nameKey } from "./rules/name.ts";
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the organizations of the installation",
+    sql: `
+      CREATE TABLE organizations (
+        row INTEGER PRIMARY KEY,
+        name_key TEXT NOT NULL UNIQUE,
+        record TEXT NOT NULL
+      );
+      ${RANKED_INDEX_TABLES}
+      ${NAME_SEARCH_TABLES}
+    `,
+  },
+];
+
+const BY_NAME = "organizations";
+
+interface OrganizationRow extends Record<string, SqlStorageValue> {
+  row: number;
+  name_key: string;
+  record: string;
+}
+
+/**
+ * The list of all organizations. It serves listing only: every other request goes straight to the organization, which is
+ * the authority on itself and puts itself on the list and off it.
+ */
+export class OrganizationDirectory extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #ranks: RankedIndex;
+  readonly #names: NameSearch;
+  #exists: boolean;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#ranks = new RankedIndex(this.#sql);
+    this.#names = new NameSearch(this.#sql, "organizations");
+    this.#exists = schemaVersion(this.#sql) > 0;
+    if (this.#exists) migrate(this.#sql, MIGRATIONS);
+  }
+
+  /** Lists the organization from now on, as it is now. Safe to repeat. */
+  put(organization: OrganizationRecord): void {
+    if (!this.#exists) migrate(this.#sql, MIGRATIONS);
+    this.#exists = true;
+    const key = nameKey(organization.name);
+    const record = JSON.stringify(organization);
+    const before = this.#find(key);
+    if (before) {
+      this.#sql.exec("UPDATE organizations SET record = ? WHERE row = ?", record, before.row);
+      return;
+    }
+    const { row } = this.#sql
+      .exec<{ row: number }>("INSERT INTO organizations (name_key, record) VALUES (?, ?) RETURNING row", key, record)
+      .one();
+    this.#ranks.add(BY_NAME, key, row);
+    this.#names.add(key, row);
+  }
+
+  /** Takes the organization with this id off the list. Safe to repeat. */
+  remove(name: string, organizationId: string): void {
+    const row = this.#exists ? this.#find(nameKey(name)) : null;
+    if (!row || recordOf(row).organizationId !== organizationId) return;
+    this.#sql.exec("DELETE FROM organizations WHERE row = ?", row.row);
+    this.#ranks.remove(BY_NAME, row.name_key, row.row);
+    this.#names.remove(row.name_key, row.row);
+  }
+
+  /** A page of the organizations by name. `part` is text that the name must hold, "" for none. */
+  list({ number, size }: PageRequest, part: string): Result<Page<OrganizationRecord>, Failure> {
+    if (!this.#exists) return ok({ items: [], total: 0 });
+    const offset = (number - 1) * size;
+    if (part === "") {
+      const rows = this.#ranks.page(BY_NAME, offset, size, false);
+      return ok({ items: this.#read(rows), total: this.#ranks.count(BY_NAME) });
+    }
+    const found = this.#names.find(nameKey(part), "true", "name_key");
+    if (found === "too_many") return err(TOO_BROAD);
+    return ok({ items: this.#read(found.slice(offset, offset + size)), total: found.length });
+  }
+
+  /** At most `limit` organizations whose row comes after `row`, and the row to go on after; null at the end. */
+  after(row: number, limit: number): OrganizationPage {
+    if (!this.#exists) return { items: [], next: null };
+    const rows = this.#sql
+      .exec<OrganizationRow>("SELECT * FROM organizations WHERE row > ? ORDER BY row LIMIT ?", row, limit)
+      .toArray();
+    return { items: rows.map(recordOf), next: rows.length < limit ? null : (rows.at(-1)?.row ?? null) };
+  }
+
+  #find(key: string): OrganizationRow | null {
+    return this.#sql.exec<OrganizationRow>("SELECT * FROM organizations WHERE name_key = ?", key).toArray()[0] ?? null;
+  }
+
+  #read(rows: readonly number[]): OrganizationRecord[] {
+    return this.#sql
+      .exec<OrganizationRow>(
+        "SELECT * FROM organizations WHERE row IN (SELECT value FROM json_each(?)) ORDER BY name_key",
+        JSON.stringify(rows),
+      )
+      .toArray()
+      .map(recordOf);
+  }
+}
+
+function recordOf(row: OrganizationRow): OrganizationRecord {
+  return JSON.parse(row.record) as OrganizationRecord;
+}

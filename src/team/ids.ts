@@ -1,0 +1,121 @@
+import { base62Digest, randomBase62 } from "../crypto/base62.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+
+/**
+ * Every id of a team carries the route to the object of the team, so nothing has to be looked up, and a tag that only
+ * this installation can make, so a forged or mistyped one wakes nothing:
+ *
+ *     team id    `team-` route (8) tag (8)
+ *     token id   `at-`   route (8) random (4) tag (4)
+ *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
+ *
+ * all in letters and digits. A tag is part of a keyed hash over everything before it; the other part of the hash of a
+ * token is what its team stores. Texts are compared as they are: nothing is decoded, so there is one spelling only.
+ */
+const ROUTE = 8;
+const TEAM_TAG = 8;
+const TOKEN_ID_RANDOM = 4;
+const TOKEN_ID_TAG = 4;
+const TOKEN_HEAD = 14;
+const TOKEN_RANDOM = 48;
+const TOKEN_TAG = 11;
+const ID_RANDOM = 16;
+/** Bytes of a hash that make a tag: 64 bits, a little less than 11 characters hold. */
+const TAG_BYTES = 8;
+
+const TEAM_ID = /^team-[0-9A-Za-z]{16}$/;
+const TOKEN_ID = /^at-[0-9A-Za-z]{16}$/;
+const TOKEN = /^[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}$/;
+const TOKEN_MARK = ".atlasv1.";
+
+const UTF8 = new TextEncoder();
+
+/** A token of a team as the team checks it. */
+export interface TeamCredential {
+  /** Names the object of the team. */
+  readonly route: string;
+  /** 24 bytes of keyed hash. */
+  readonly verifier: Uint8Array<ArrayBuffer>;
+}
+
+/** A new token: the text that the client gets once, and what the team stores. */
+export interface NewTeamToken extends TeamCredential {
+  readonly text: string;
+}
+
+/** An id for a new team. Whether its object is free only the object knows: with 47 bits of route it practically is. */
+export async function newTeamId(keys: Keys): Promise<string> {
+  const body = `team-${randomBase62(ROUTE)}`;
+  return body + (await tag(keys, body, TEAM_TAG));
+}
+
+/** The route of a team id, or null for anything that this installation did not make. */
+export async function readTeamId(keys: Keys, text: string): Promise<string | null> {
+  return TEAM_ID.test(text) && (await isTagged(keys, text, TEAM_TAG)) ? teamRoute(text) : null;
+}
+
+/** The route of a team id that is known to be good. */
+export function teamRoute(teamId: string): string {
+  return teamId.slice("team-".length, "team-".length + ROUTE);
+}
+
+/** An id for a new token of the team at `route`. */
+export async function newTokenId(keys: Keys, route: string): Promise<string> {
+  const body = `at-${route}${randomBase62(TOKEN_ID_RANDOM)}`;
+  return body + (await tag(keys, body, TOKEN_ID_TAG));
+}
+
+/** The route of the team of a token id, or null for anything that this installation did not make. */
+export async function readTokenId(keys: Keys, text: string): Promise<string | null> {
+  if (!TOKEN_ID.test(text) || !(await isTagged(keys, text, TOKEN_ID_TAG))) return null;
+  return text.slice("at-".length, "at-".length + ROUTE);
+}
+
+/** Draws a token for the team at `route`: 368 random bits. */
+export async function newTeamToken(keys: Keys, route: string): Promise<NewTeamToken> {
+  const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
+  const hash = await hashOf(keys, body);
+  return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };
+}
+
+/** True for a text in the shape of a team token; no other kind of token has it. */
+export function looksLikeTeamToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
+/** Reads a team token. Null for anything that this installation did not make. */
+export async function readTeamToken(keys: Keys, text: string): Promise<TeamCredential | null> {
+  if (!looksLikeTeamToken(text)) return null;
+  const hash = await hashOf(keys, text.slice(0, -TOKEN_TAG));
+  if (!equalTexts(base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), text.slice(-TOKEN_TAG))) return null;
+  const routeAt = TOKEN_HEAD + TOKEN_MARK.length;
+  return { route: text.slice(routeAt, routeAt + ROUTE), verifier: hash.slice(TAG_BYTES) };
+}
+
+/** The id of the user behind `identity`: the same for the same one, and no way back to it. */
+export async function userIdOf(keys: Keys, identity: string): Promise<string> {
+  return `user-${base62Digest(await hashOf(keys, `user\0${identity}`), ID_RANDOM)}`;
+}
+
+/** An id for a new organization. It tells an organization from an earlier one of the same name. */
+export function newOrganizationId(): string {
+  return `org-${randomBase62(ID_RANDOM)}`;
+}
+
+async function isTagged(keys: Keys, text: string, length: number): Promise<boolean> {
+  return equalTexts(await tag(keys, text.slice(0, -length), length), text.slice(-length));
+}
+
+async function tag(keys: Keys, body: string, length: number): Promise<string> {
+  return base62Digest((await hashOf(keys, body)).subarray(0, TAG_BYTES), length);
+}
+
+/** Bodies of different kinds never read the same: each begins with its own prefix, or has the mark of a token. */
+function hashOf(keys: Keys, body: string): Promise<Uint8Array<ArrayBuffer>> {
+  return keyedHash(keys.identity, UTF8.encode(`team\0${body}`));
+}
+
+function equalTexts(a: string, b: string): boolean {
+  return equalBytes(UTF8.encode(a), UTF8.encode(b));
+}

@@ -1,0 +1,253 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import type { Failure } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { TooMany } from "../storage/name-search.ts";
+import { migrate, schemaVersion } from "../storage/schema.ts";
+import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
+import { organizationDirectory, teamAt } from "./find.ts";
+import { teamRoute } from "./ids.ts";
+import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationStore } from "./organization-store.ts";
+import type { Applied, OrganizationRecord, Page, PageRequest, TeamRecord, TeamState, TeamWithToken } from "./record.ts";
+import type { TokenOrder } from "./rules/sort.ts";
+
+/** Pause before what failed is tried again. */
+const RETRY_MS = 500;
+/** Teams that a deletion ends before it answers: nearly every organization is gone by then. */
+const SWEEP_AT_ONCE = 200;
+/** Teams that one alarm of a deletion ends. */
+const SWEEP_PER_ALARM = 1000;
+/** Calls to teams in flight at once: the platform's limit of open connections. */
+const PARALLEL = 6;
+
+/** How often some teams are compared with what is known of them, and how many. */
+const CHECK_EVERY_MS = 6 * 3_600_000;
+const CHECK_TEAMS = 500;
+
+interface StateRow extends Record<string, SqlStorageValue> {
+  record: string;
+  listed: number;
+  ended: number;
+  checked_row: number;
+  check_at: number;
+}
+
+/**
+ * An organization: the directory of its teams, and the index that lists, sorts and searches their tokens. Each team is
+ * the authority on itself and passes on every change.
+ *
+ * An object that was never given an organization writes nothing, whatever it is asked.
+ */
+export class Organization extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #store: OrganizationStore;
+  /** null when there is none, or none any more. */
+  #record: OrganizationRecord | null = null;
+  #stored: boolean;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#store = new OrganizationStore(this.#sql);
+    this.#stored = schemaVersion(this.#sql) > 0;
+    if (this.#stored) {
+      ctx.blockConcurrencyWhile(async () => {
+        migrate(this.#sql, ORGANIZATION_MIGRATIONS);
+        const row = this.#row();
+        if (!row.ended) this.#record = JSON.parse(row.record) as OrganizationRecord;
+        // An alarm can be lost to a restore; there is always something for it to do.
+        if ((await ctx.storage.getAlarm()) === null) this.#arm();
+      });
+    }
+  }
+
+  /** Makes the organization. The name is taken while an earlier one of the name is still being deleted. */
+  async create(record: OrganizationRecord): Promise<Result<OrganizationRecord, Failure>> {
+    if (this.#stored) return err(NAME_TAKEN);
+    migrate(this.#sql, ORGANIZATION_MIGRATIONS);
+    this.#stored = true;
+    this.#record = record;
+    this.#sql.exec(
+      "INSERT INTO organization (id, record, listed, ended, checked_row, check_at) VALUES (1, ?, 0, 0, 0, ?)",
+      JSON.stringify(record),
+      currentTime() + CHECK_EVERY_MS,
+    );
+    this.#arm();
+    await this.#tryToList();
+    return ok(record);
+  }
+
+  /** The organization of exactly this name, or null. */
+  show(name: string): OrganizationRecord | null {
+    return this.#record?.name === name ? this.#record : null;
+  }
+
+  /** Changes the contact. Null when there is no such organization. */
+  async update(name: string, email: string): Promise<OrganizationRecord | null> {
+    const before = this.show(name);
+    if (!before) return null;
+    this.#record = { ...before, email };
+    this.#sql.exec("UPDATE organization SET record = ?, listed = 0", JSON.stringify(this.#record));
+    this.#arm();
+    await this.#tryToList();
+    return this.show(name);
+  }
+
+  /**
+   * Deletes the organization. With the first write here it exists no more, and its teams' tokens are good no longer than
+   * a team works with what it last heard from here.
+   *
+   * @returns "done" when every team is gone, "going" when the alarm ends the rest; null when there was none.
+   */
+  async remove(name: string): Promise<"done" | "going" | null> {
+    if (!this.show(name)) return null;
+    this.#record = null;
+    this.#sql.exec("UPDATE organization SET ended = 1");
+    this.#arm();
+    return (await this.#tryToFinish(SWEEP_AT_ONCE)) ? "done" : "going";
+  }
+
+  /** True while the organization with this id exists. */
+  has(organizationId: string): boolean {
+    return this.#record?.organizationId === organizationId;
+  }
+
+  /** Takes in the state of a team. Older than what is known, it changes nothing. */
+  apply(state: TeamState): Applied {
+    if (!this.has(state.team.organizationId)) return { kind: "no_organization" };
+    const { teamId, name } = state.team;
+    const found = this.#store.find(teamId);
+    if (state.ended) this.#store.remove(teamId);
+    else if (found && found.revision >= state.revision) return { kind: "applied" };
+    else if (!found && !state.unregistered) return { kind: "unknown_team" };
+    else if (this.#store.isNameTaken(name, teamId)) return { kind: "name_taken", name: found?.name ?? null };
+    else if (found) this.#store.update(state);
+    else this.#store.insert(state);
+    return { kind: "applied" };
+  }
+
+  /** A page of the teams, by name. `part` is text that the name must hold, "" for none. */
+  listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>, Failure> {
+    return this.show(name) ? found(this.#store.listTeams(page, part)) : err(NO_ORGANIZATION);
+  }
+
+  /** The teams with these names that exist. */
+  teamsNamed(name: string, names: readonly string[]): Result<TeamRecord[], Failure> {
+    return this.show(name) ? ok(this.#store.teamsNamed(names)) : err(NO_ORGANIZATION);
+  }
+
+  /** A page of the tokens. `part` is text that the name of the team must hold, "" for none. */
+  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<TeamWithToken>, Failure> {
+    return this.show(name) ? found(this.#store.listTokens(page, order, part)) : err(NO_ORGANIZATION);
+  }
+
+  /**
+   * Compares what is known of some teams with the teams themselves and puts right what differs. Nothing should: this is
+   * for what can't be foreseen, such as one of the objects being restored to an earlier time.
+   *
+   * @param after the row to begin after; 0 for the first.
+   * @returns where to go on, or null at the end.
+   */
+  async reconcile(after: number, limit: number): Promise<number | null> {
+    const organizationId = this.#record?.organizationId;
+    if (organizationId === undefined) return null;
+    const teams = this.#store.teamsAfter(after, limit);
+    await inGroups(teams, (team) => this.#reconcileTeam(team, organizationId));
+    return teams.length < limit ? null : (teams.at(-1)?.row ?? null);
+  }
+
+  /** Finishes what was begun, and from time to time compares some teams. */
+  override async alarm(): Promise<void> {
+    if (!this.#stored) return;
+    if (this.#row().ended) {
+      await this.#tryToFinish(SWEEP_PER_ALARM);
+      return;
+    }
+    await this.#tryToList();
+    if (this.#stored && this.#row().check_at <= currentTime()) await this.#check();
+    if (this.#stored) this.#arm();
+  }
+
+  async #check(): Promise<void> {
+    this.#sql.exec("UPDATE organization SET check_at = ?", currentTime() + CHECK_EVERY_MS);
+    try {
+      const next = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
+      if (this.#stored) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
+    } catch (error) {
+      console.error(JSON.stringify({ type: "organization_check", error: String(error) }));
+    }
+  }
+
+  async #reconcileTeam(known: KnownTeam, organizationId: string): Promise<void> {
+    const state = await teamAt(this.env, teamRoute(known.teamId)).state(organizationId);
+    // The team may have told something newer while it was asked; then that is the truth.
+    if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return;
+    if (!state) this.#store.remove(known.teamId);
+    else if (state.revision !== known.revision && !this.#store.isNameTaken(state.team.name, known.teamId)) {
+      this.#store.update(state);
+    }
+  }
+
+  /** Puts the organization on the list of all; the alarm repeats it when that fails. */
+  async #tryToList(): Promise<void> {
+    const record = this.#record;
+    if (!record || this.#row().listed) return;
+    try {
+      await organizationDirectory(this.env).put(record);
+      if (this.#record === record) this.#sql.exec("UPDATE organization SET listed = 1");
+      this.#arm();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "organization_directory", error: String(error) }));
+    }
+  }
+
+  async #tryToFinish(limit: number): Promise<boolean> {
+    try {
+      return await this.#finish(limit);
+    } catch (error) {
+      console.error(JSON.stringify({ type: "organization_deletion", error: String(error) }));
+      this.#arm();
+      return false;
+    }
+  }
+
+  /** Takes the organization off the list and ends up to `limit` teams. When none is left, frees the object. */
+  async #finish(limit: number): Promise<boolean> {
+    const { name, organizationId } = JSON.parse(this.#row().record) as OrganizationRecord;
+    await organizationDirectory(this.env).remove(name, organizationId);
+    if (!this.#stored) return true;
+    const teams = this.#store.teamsAfter(0, limit);
+    await inGroups(teams, async ({ row, teamId }) => {
+      await teamAt(this.env, teamRoute(teamId)).end(organizationId);
+      if (this.#stored) this.#store.drop(row);
+    });
+    // Two of these can run at once; the other one may have come to the end meanwhile.
+    if (!this.#stored) return true;
+    if (this.#store.teamsAfter(0, 1).length > 0) {
+      this.#arm();
+      return false;
+    }
+    this.#stored = false;
+    await this.ctx.storage.deleteAll();
+    return true;
+  }
+
+  #row(): StateRow {
+    return this.#sql.exec<StateRow>("SELECT record, listed, ended, checked_row, check_at FROM organization").one();
+  }
+
+  #arm(): void {
+    const { listed, ended, check_at } = this.#row();
+    this.ctx.storage.setAlarm(ended || !listed ? currentTime() + RETRY_MS : check_at);
+  }
+}
+
+function found<T>(page: Page<T> | TooMany): Result<Page<T>, Failure> {
+  return page === "too_many" ? err(TOO_BROAD) : ok(page);
+}
+
+/** Does `work` for all items, few at a time. */
+async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let at = 0; at < items.length; at += PARALLEL) await Promise.all(items.slice(at, at + PARALLEL).map(work));
+}

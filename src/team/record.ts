@@ -1,0 +1,103 @@
+/** Who made a token. */
+export interface Author {
+  readonly type: "users" | "teams";
+  readonly id: string;
+  /** Display name; tokens are sorted by it. */
+  readonly name: string;
+}
+
+/** What can be said and changed about a team. */
+export interface TeamSettings {
+  readonly name: string;
+  readonly visibility: "secret" | "organization";
+  readonly ssoTeamId: string | null;
+  readonly allowMemberTokenManagement: boolean;
+  /** Kept for clients that manage it; nothing here depends on it. */
+  readonly organizationAccess: Readonly<Record<string, boolean>>;
+  /** Policies of the team's token, normalised. Empty: it may only look at itself and its team. */
+  readonly tokenPolicies: readonly string[];
+}
+
+/** A team. Times in ms since 1970. */
+export interface TeamRecord extends TeamSettings {
+  readonly teamId: string;
+  /** Name of the organization. */
+  readonly organization: string;
+  /** Tells the organization from an earlier one of the same name. */
+  readonly organizationId: string;
+  readonly createdAt: number;
+}
+
+/** The token of a team without anything secret. Times in ms since 1970. */
+export interface TeamToken {
+  readonly tokenId: string;
+  readonly createdAt: number;
+  readonly createdBy: Author;
+  /** null: never. */
+  readonly expiresAt: number | null;
+  /** `expiresAt` as the client wrote it. */
+  readonly expiredAt: string | null;
+  /** Right to a minute; null: not used yet. */
+  readonly lastUsedAt: number | null;
+}
+
+/** A team token about to be stored: `verifier` is the only trace of its text. */
+export interface NewTeamTokenRecord extends TeamToken {
+  readonly verifier: Uint8Array;
+}
+
+/** A team with its token. */
+export interface TeamWithToken {
+  readonly team: TeamRecord;
+  readonly token: TeamToken;
+}
+
+/** Everything that an organization keeps about one of its teams, as of one revision. */
+export interface TeamState {
+  readonly team: TeamRecord;
+  readonly token: TeamToken | null;
+  /** Counts the changes of the team. */
+  readonly revision: number;
+  /** True from the moment the team is deleted. */
+  readonly ended: boolean;
+  /** True until the organization has taken the team in. */
+  readonly unregistered: boolean;
+}
+
+/** What an organization makes of a team's state. */
+export type Applied =
+  | { readonly kind: "applied" }
+  /** Another team has the name; `name` is the one that the organization knows this team by, null for none. */
+  | { readonly kind: "name_taken"; readonly name: string | null }
+  /** The team is not in the organization: it has to be taken in first. */
+  | { readonly kind: "unknown_team" }
+  /** The organization does not exist any more. */
+  | { readonly kind: "no_organization" };
+
+/** An organization. Times in ms since 1970. */
+export interface OrganizationRecord {
+  readonly name: string;
+  readonly organizationId: string;
+  readonly email: string;
+  readonly createdAt: number;
+}
+
+/** Some organizations, and the row to go on after; null at the end. */
+export interface OrganizationPage {
+  readonly items: readonly OrganizationRecord[];
+  readonly next: number | null;
+}
+
+/** A page of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** Of all pages together. */
+  readonly total: number;
+}
+
+/** Which part of a list is asked for. */
+export interface PageRequest {
+  /** From 1. */
+  readonly number: number;
+  readonly size: number;
+}

@@ -1,0 +1,225 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../clock.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { Env } from "../env.ts";
+import type { Failure } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import { migrate, schemaVersion } from "../storage/schema.ts";
+import { snapshotMaxAgeMs } from "../sys/installation.ts";
+import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
+import { organizationNamed } from "./find.ts";
+import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken, TeamWithToken } from "./record.ts";
+import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
+
+/** The organization hears of a change this long after an attempt to tell it failed: its list is wrong no longer. */
+const RESEND_MS = 500;
+/** Failures in a row after which it is not busy but broken, and asked less often. */
+const PATIENCE = 600;
+const RESEND_SLOWLY_MS = 30_000;
+
+/** The last use is written at most this often; in between it is only remembered. */
+const LAST_USE_MS = 60_000;
+
+const NOT_FOUND = err({ code: "not_found" } as const);
+
+/**
+ * A team and its token, of which there is at most one: the row is what makes it one. The organization keeps a copy of
+ * everything but the hash, to list and search. A change is committed here first, together with the note that the
+ * organization has to hear of it; then it is told, and told again by the alarm until it has answered.
+ *
+ * An object that was never given a team writes nothing, whatever it is asked.
+ */
+export class Team extends DurableObject<Env> {
+  readonly #store: TeamStore;
+  #exists: boolean;
+  /** ms; the last use that may not be written yet. */
+  #lastUsedAt: number | null = null;
+  /** When the organization was last asked whether it still exists (ms). */
+  #organizationSeenAt = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    this.#store = new TeamStore(sql);
+    this.#exists = schemaVersion(sql) > 0;
+    if (this.#exists) {
+      ctx.blockConcurrencyWhile(async () => {
+        migrate(sql, TEAM_MIGRATIONS);
+        // An alarm can be lost to a restore; what is not told yet says that one is due.
+        if (this.#store.unsent() && (await ctx.storage.getAlarm()) === null) this.#arm(RESEND_MS);
+      });
+    }
+  }
+
+  /** Makes the team. It exists once its organization has taken it in; a name that is taken ends it at once. */
+  async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
+    if (this.#exists) return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
+    migrate(this.ctx.storage.sql, TEAM_MIGRATIONS);
+    this.#exists = true;
+    this.#store.create(team);
+    this.#arm(RESEND_MS);
+    const applied = await this.#tell();
+    if (this.#exists) return ok(team);
+    return err(applied === "no_organization" ? NO_ORGANIZATION : NAME_TAKEN);
+  }
+
+  /** The team, or null. */
+  show(): TeamRecord | null {
+    return this.#exists ? this.#store.team() : null;
+  }
+
+  /** Changes settings. A new name counts once the organization agrees; one that is taken falls back to the old. */
+  async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
+    if (!this.show()) return NOT_FOUND;
+    this.#store.update(settings);
+    this.#arm(RESEND_MS);
+    await this.#tell();
+    const team = this.show();
+    if (!team) return NOT_FOUND;
+    return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
+  }
+
+  /** Deletes the team. Its token ends with this write, before the organization hears of it. False when there is none. */
+  async remove(): Promise<boolean> {
+    if (!this.show()) return false;
+    this.#store.end();
+    await this.#passOn();
+    return true;
+  }
+
+  /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */
+  async end(organizationId: string): Promise<void> {
+    if (this.#exists && this.#store.state().team.organizationId === organizationId) await this.#wipe();
+  }
+
+  /** Gives the team `token` in the place of the one it had. Null when there is no such team. */
+  async generate(token: NewTeamTokenRecord): Promise<TeamWithToken | null> {
+    const team = this.show();
+    if (!team) return null;
+    this.#store.putToken(token);
+    this.#lastUsedAt = null;
+    await this.#passOn();
+    const { verifier, ...shown } = token;
+    // The organization may have answered that it is gone, and the team with it.
+    return this.show() && { team, token: shown };
+  }
+
+  /** The team and its token; null when either is missing. */
+  token(): TeamWithToken | null {
+    const team = this.show();
+    const token = team && this.#store.token()?.token;
+    return token ? { team, token: this.#withLastUse(token) } : null;
+  }
+
+  /** Deletes the token: the one with this id, or with "" whatever there is. False when there is none. */
+  async removeToken(tokenId: string): Promise<boolean> {
+    const found = this.token();
+    if (!found || (tokenId !== "" && found.token.tokenId !== tokenId)) return false;
+    this.#store.removeToken();
+    await this.#passOn();
+    return true;
+  }
+
+  /** The team whose token this is the verifier of, if the token is good now. */
+  async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
+    if (!this.#goodToken(verifier) || !(await this.#organizationLives())) return null;
+    // The wait may have let a deletion in: only what is true now counts.
+    const token = this.#goodToken(verifier);
+    const team = this.show();
+    if (!token || !team) return null;
+    if (purpose === "use") this.#noteUse(token);
+    return { team, token: this.#withLastUse(token) };
+  }
+
+  /** The state as the organization should know it; null when there is no such team of this organization. */
+  state(organizationId: string): TeamState | null {
+    const state = this.#exists ? this.#store.state() : null;
+    return state && !state.ended && state.team.organizationId === organizationId ? state : null;
+  }
+
+  /** Tells the organization what it has not heard yet. */
+  override async alarm(): Promise<void> {
+    await this.#passOn();
+  }
+
+  #goodToken(verifier: Uint8Array): TeamToken | null {
+    const stored = this.show() && this.#store.token();
+    if (!stored || !equalBytes(stored.verifier, verifier)) return null;
+    const { expiresAt } = stored.token;
+    return expiresAt === null || expiresAt > currentTime() ? stored.token : null;
+  }
+
+  /**
+   * Whether the organization still exists. It is asked no more often than policies are read: an organization that is
+   * deleted answers after that time, so by its answer no token of a team of it is good.
+   */
+  async #organizationLives(): Promise<boolean> {
+    const now = currentTime();
+    if (now - this.#organizationSeenAt < snapshotMaxAgeMs(this.env)) return true;
+    const team = this.show();
+    if (!team || !(await organizationNamed(this.env, team.organization).has(team.organizationId))) return false;
+    this.#organizationSeenAt = now;
+    return true;
+  }
+
+  #noteUse(token: TeamToken): void {
+    const now = currentTime();
+    this.#lastUsedAt = now;
+    if (token.lastUsedAt !== null && now - token.lastUsedAt < LAST_USE_MS) return;
+    this.#store.noteUse(token, now);
+    this.ctx.waitUntil(this.#passOn());
+  }
+
+  #withLastUse(token: TeamToken): TeamToken {
+    return this.#lastUsedAt === null ? token : { ...token, lastUsedAt: this.#lastUsedAt };
+  }
+
+  /** Tells the organization; when that fails, the alarm will. */
+  async #passOn(): Promise<void> {
+    if (!this.#exists) return;
+    this.#arm(this.#failures < PATIENCE ? RESEND_MS : RESEND_SLOWLY_MS);
+    try {
+      await this.#tell();
+      this.#failures = 0;
+    } catch (error) {
+      this.#failures++;
+      console.error(JSON.stringify({ type: "team_index", error: String(error) }));
+    }
+  }
+
+  /** Tells the organization everything that it does not know yet and takes in what it answers. */
+  async #tell(): Promise<"told" | "ended" | "no_organization"> {
+    for (let state = this.#store.unsent(); state; state = this.#store.unsent()) {
+      const applied = await organizationNamed(this.env, state.team.organization).apply(state);
+      // Two of these can run at once; the other one may have come to the end meanwhile.
+      if (!this.#exists) return "ended";
+      if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
+        await this.#wipe();
+        return applied.kind === "no_organization" ? "no_organization" : "ended";
+      }
+      if (applied.kind === "unknown_team") this.#store.forgotten();
+      else if (applied.kind === "name_taken") this.#restoreName(state.team.name, applied.name ?? "");
+      else if (state.ended) {
+        await this.#wipe();
+        return "ended";
+      } else this.#store.sent(state.revision);
+    }
+    await this.ctx.storage.deleteAlarm();
+    return "told";
+  }
+
+  #restoreName(refused: string, name: string): void {
+    if (this.show()?.name === refused) this.#store.update({ name });
+  }
+
+  async #wipe(): Promise<void> {
+    this.#exists = false;
+    this.#lastUsedAt = null;
+    await this.ctx.storage.deleteAll();
+  }
+
+  #arm(inMs: number): void {
+    this.ctx.storage.setAlarm(currentTime() + inMs);
+  }
+}
