@@ -53,7 +53,11 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     const connection = new ClientConnection(socket, settings);
     connections.add(connection);
     socket.on("close", () => connections.delete(connection));
-    void connection.run();
+    // A mistake in the handling of one client must not end the service of all others.
+    connection.run().catch((error: unknown) => {
+      options.log(`a connection was given up: ${error instanceof Error ? error.stack : String(error)}`);
+      connection.destroy();
+    });
   };
   // Half-open, so that a client that ends its side after the request still gets the answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
