@@ -86,13 +86,13 @@ describe("damaged traffic", () => {
     const direct = await startNotes();
     const gateway = await startTestGateway(`http://127.0.0.1:${behind.port}`);
     await fc.assert(
-      fc.asyncProperty(traffic, async (bytes) => {
+      // Without the bias towards extremes, which would damage little but the first byte.
+      fc.asyncProperty(fc.noBias(traffic), async (bytes) => {
         await Promise.all([sendAll(gateway.port, bytes), sendAll(direct.port, bytes)]);
         const passedOn = behind.takeNotes();
         expect(passedOn).toEqual(direct.takeNotes().slice(0, passedOn.length));
       }),
-      // Without the bias towards extremes, which would damage little but the first byte.
-      { seed: 11, numRuns: 1500, noBias: true },
+      { seed: 11, numRuns: 1500 },
     );
   });
 });
