@@ -1,3 +1,4 @@
+import type { CloudAuth } from "./cloud/cloud-auth.ts";
 import type { System } from "./sys/system.ts";
 import type { OrganizationDirectory } from "./team/directory.ts";
 import type { Organization } from "./team/organization.ts";
@@ -17,6 +18,7 @@ export interface Env {
   readonly TEAM: DurableObjectNamespace<Team>;
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
   readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;
+  readonly CLOUD_AUTH: DurableObjectNamespace<CloudAuth>;
 
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */
   readonly GROVE_SEAL_KEY?: string;
@@ -30,4 +32,6 @@ export interface Env {
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
   readonly CLIENT_ADDRESS_HEADER?: string;
+  /** Development only: "true" lets endpoints of the cloud be http and in private networks. */
+  readonly ALLOW_PRIVATE_ENDPOINTS?: string;
 }

@@ -1,3 +1,5 @@
+import { speaking } from "../cloud/border.ts";
+import { CLOUD_ROUTES } from "../cloud/routes.ts";
 import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
@@ -35,7 +37,11 @@ const FIXED = new RouteTable([
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
 const FIXED_MOUNTS = ["sys/", "cubbyhole/"];
 /** Routes of each type of auth mount, by the path below the mount. */
-const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = { token: new RouteTable(TOKEN_ROUTES) };
+const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
+  token: new RouteTable(TOKEN_ROUTES),
+  cloud: new RouteTable(speaking("cloud", CLOUD_ROUTES)),
+  aws: new RouteTable(speaking("aws", CLOUD_ROUTES)),
+};
 
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
 export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {

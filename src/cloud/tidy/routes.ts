@@ -1,0 +1,37 @@
+import { z } from "zod";
+import { currentTime } from "../../clock.ts";
+import { type Route, tokenRoute } from "../../http/route.ts";
+import { ok } from "../../result.ts";
+import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../config/tidy-settings.ts";
+import { sentDuration } from "../fields.ts";
+import { cloudAuthOf } from "../mount.ts";
+
+const FIELDS = z.object({ safety_buffer: sentDuration() });
+
+const STARTED =
+  "Tidy operation successfully started. Any information from the operation will be printed to Grove's server logs.";
+const RUNNING = "Tidy operation already in progress.";
+
+/** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
+export const TIDY_ROUTES: readonly Route[] = [
+  tidyRoute("tidy/identity-accesslist", "access"),
+  tidyRoute("tidy/identity-whitelist", "access"),
+  tidyRoute("tidy/roletag-denylist", "deny"),
+  tidyRoute("tidy/roletag-blacklist", "deny"),
+];
+
+function tidyRoute(path: string, list: TidyList): Route {
+  return tokenRoute("update", path, FIELDS, {
+    prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
+    async handle(context) {
+      const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
+      const started = await cloudAuthOf(context).startTidy(list, safetyBuffer, currentTime());
+      return ok({
+        kind: "data",
+        data: null,
+        status: started ? 202 : 200,
+        warnings: [started ? STARTED : RUNNING],
+      });
+    },
+  });
+}
