@@ -30,13 +30,14 @@ export async function superviseUntilStopped(
 const PARENT_CHECK_MS = 1000;
 
 /**
- * Resolves when this process is asked to stop: Ctrl-C, SIGTERM, the terminal going away, or the end of the process that
- * started it. The last is for `npm run`, whose shell does not pass a signal on and would leave a server behind.
+ * Resolves when this process is asked to stop: Ctrl-C, SIGTERM, the terminal going away, or the end of the `npm run` that
+ * started it, whose shell does not pass a signal on and would leave a server behind.
  */
 export function askedToStop(): Promise<void> {
   const parent = process.ppid;
   return new Promise((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => resolve());
+    if (process.env.npm_lifecycle_event === undefined) return;
     setInterval(() => {
       if (process.ppid !== parent) resolve();
     }, PARENT_CHECK_MS).unref();
