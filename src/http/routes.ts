@@ -3,6 +3,7 @@ import { CLOUD_ROUTES } from "../cloud/routes.ts";
 import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
+import { AUDIT_ROUTES } from "../sys/audit-routes.ts";
 import { CAPABILITY_ROUTES } from "../sys/capability-routes.ts";
 import type { Installation } from "../sys/installation.ts";
 import { MOUNT_ROUTES } from "../sys/mount-routes.ts";
@@ -29,6 +30,7 @@ const FIXED = new RouteTable([
   ...STATUS_ROUTES,
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
+  ...AUDIT_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,

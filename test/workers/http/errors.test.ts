@@ -22,7 +22,7 @@ describe("malformed requests are refused and change nothing", () => {
     ["too deep", 400, { raw: `{"a":${"[".repeat(5000)}` }],
     ["too many strings", 400, { body: { policies: Array.from({ length: 1001 }, () => "x") } }],
     ["too large", 413, { raw: `{"a":"${"x".repeat(1_048_576)}"}` }],
-    ["an object as a number", 400, { body: { num_uses: { secret: "swordfish" } } }],
+    ["CVE-2025-52893: an object as a number", 400, { body: { num_uses: { secret: "swordfish" } } }],
     ["an object as a duration", 400, { body: { ttl: { secret: "swordfish" } } }],
     ["a text as a duration", 400, { body: { ttl: "swordfish" } }],
     ["a list as a text", 400, { body: { display_name: ["swordfish"] } }],
@@ -41,7 +41,7 @@ describe("malformed requests are refused and change nothing", () => {
     ["a bad wrap TTL", 400, { headers: { "X-Vault-Wrap-TTL": "swordfish" } }],
     ["a negative wrap TTL", 400, { headers: { "X-Vault-Wrap-TTL": "-1s" } }],
     ["another namespace", 404, { headers: { "X-Vault-Namespace": "swordfish" } }],
-    ["a namespace that looks like the root", 404, { headers: { "X-Vault-Namespace": "a/root" } }],
+    ["GHSA-mwr2: a namespace that looks like the root", 404, { headers: { "X-Vault-Namespace": "a/root" } }],
   ])("%s", async (_, status, options) => {
     const before = await listed();
     const answer = await create(options);

@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { ABSENT, LINES, LISTS } from "./conformance-lines.ts";
+
+const PROJECT = join(import.meta.dirname, "../..");
+/** A title that begins with the lines it shows: `T56, T57: takes children along`, `T21-T23: ...`, `CVE-2025-4166: ...`. */
+const TITLE =
+  /(["'`])((?:(?:[TAPHXCS]\d{1,2}|CVE-\d{4}-\d+|GHSA-\w{4})(?:\s*[-–,]\s*|\s+|(?=:)|(?=\1)))+):?\s*((?:(?!\1)[^\\\n]|\\.)*)\1/g;
+const NAME = /([TAPHXCS])(\d{1,2})(?:\s*[-–]\s*[TAPHXCS](\d{1,2}))?|CVE-\d{4}-\d+|GHSA-\w{4}/g;
+
+/** A test that shows a line. */
+interface Shown {
+  readonly line: string;
+  readonly title: string;
+  /** From the project's root. */
+  readonly file: string;
+}
+
+/** The page that says for every line of the conformance lists which test shows it. */
+export function conformancePage(): string {
+  const shown = testFiles().flatMap(linesOfFile);
+  const sections = LISTS.map(({ prefix, title }) => {
+    const rows = LINES.filter(
+      (line) => line.replace(/\d+$/, "") === prefix || (prefix === "CVE" && /^(CVE|GHSA)-/.test(line)),
+    );
+    return `## ${title}\n\n| Line | Shown by |\n|---|---|\n${rows.map((line) => `| ${line} | ${cell(line, shown)} |`).join("\n")}\n`;
+  });
+  return `# Conformance
+
+Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published holes of the
+reference servers, with the tests that name it. \`node scripts/conformance.ts\` writes this page from the titles of the tests; a test fails
+when it is out of date.
+
+${sections.join("\n")}`;
+}
+
+/** Lines that neither a test shows nor a reason excuses. */
+export function openLines(): string[] {
+  const shown = new Set(
+    testFiles()
+      .flatMap(linesOfFile)
+      .map(({ line }) => line),
+  );
+  return LINES.filter((line) => !shown.has(line) && !(line in ABSENT));
+}
+
+function cell(line: string, shown: readonly Shown[]): string {
+  const tests = shown.filter((each) => each.line === line);
+  const texts = [...new Set(tests.map(({ title, file }) => `${cellText(title)} (\`${file}\`)`))];
+  const reason = ABSENT[line];
+  if (texts.length === 0) return reason ? `Does not apply: ${reason}` : "**no test**";
+  return (
+    texts.slice(0, 3).join("<br>") +
+    (texts.length > 3 ? `<br>and ${texts.length - 3} more` : "") +
+    (reason ? `<br>${reason}` : "")
+  );
+}
+
+function linesOfFile(path: string): Shown[] {
+  const file = relative(PROJECT, path);
+  return [...readFileSync(path, "utf8").matchAll(TITLE)].flatMap((match) => {
+    const title = (match[3] ?? "").replace(/\\(.)/g, "$1").trim();
+    return expand(match[2] ?? "").map((line) => ({ line, title: title || (match[2] ?? ""), file }));
+  });
+}
+
+function expand(names: string): string[] {
+  return [...names.matchAll(NAME)].flatMap(([name, letter, from, to]) => {
+    if (!letter) return [name];
+    const last = Number(to ?? from);
+    return Array.from({ length: last - Number(from) + 1 }, (_, i) => `${letter}${Number(from) + i}`);
+  });
+}
+
+function testFiles(): string[] {
+  return readdirSync(join(PROJECT, "test"), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".test.ts"))
+    .sort()
+    .map((name) => join(PROJECT, "test", name));
+}
+
+function cellText(text: string): string {
+  return text.replace(/\|/g, "\\|").replace(/</g, "&lt;");
+}

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { invalid } from "../errors.ts";
+import { auditHash } from "../http/audit.ts";
+import { ANY_FIELDS, text } from "../http/fields.ts";
+import { dataReply, EMPTY } from "../http/reply.ts";
+import { type Route, simpleRoute } from "../http/route.ts";
+import { err, ok } from "../result.ts";
+
+/**
+ * The audit log has one place, the Worker's console, set by who deploys. A place chosen over the API would let a caller with
+ * rights write files or send requests (CVE-2025-54997), so there is none.
+ */
+export const AUDIT_ROUTES: readonly Route[] = [
+  simpleRoute("read", "sys/audit", z.object({}), async () => ok({ kind: "data", data: {}, inject: true })),
+
+  simpleRoute("update", "sys/audit/:path{.+}", ANY_FIELDS, async () =>
+    err(invalid("cannot enable audit device via API; use declarative, config-based audit device management instead")),
+  ),
+
+  simpleRoute("delete", "sys/audit/:path{.+}", z.object({}), async () => ok(EMPTY)),
+
+  simpleRoute("update", "sys/audit-hash/:path{.+}", z.object({ input: text() }), async ({ installation, fields }) =>
+    fields.input === ""
+      ? err(invalid('the "input" parameter is empty'))
+      : ok(dataReply({ hash: await auditHash(installation.keys, fields.input) })),
+  ),
+];
