@@ -1,4 +1,5 @@
 import type { CloudAuth } from "./cloud/cloud-auth.ts";
+import type { LeaseWalk } from "./lease/walk.ts";
 import type { System } from "./sys/system.ts";
 import type { OrganizationDirectory } from "./team/directory.ts";
 import type { Organization } from "./team/organization.ts";
@@ -14,6 +15,7 @@ export interface Env {
   readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;
   readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
   readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
+  readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
   readonly SYSTEM: DurableObjectNamespace<System>;
   readonly TEAM: DurableObjectNamespace<Team>;
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
@@ -32,6 +34,10 @@ export interface Env {
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
   readonly CLIENT_ADDRESS_HEADER?: string;
-  /** Development only: "true" lets endpoints of the cloud be http and in private networks. */
+  /** Development only: "true" lets endpoints of the cloud and targets of revocations be http and in private networks. */
   readonly ALLOW_PRIVATE_ENDPOINTS?: string;
+  /** Hosts that revocations of leases may be sent to, with commas between; empty: any public host. */
+  readonly LEASE_TARGET_HOSTS?: string;
+  /** Names of this Worker's service bindings that revocations of leases may be sent to, with commas between. */
+  readonly LEASE_SERVICES?: string;
 }

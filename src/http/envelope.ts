@@ -18,6 +18,8 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
   switch (reply.kind) {
     case "plain":
       return respond(reply.status, reply.body);
+    case "accepted":
+      return new Response(null, { status: 202, headers: HEADERS });
     case "stored":
       return new Response(reply.answer.text, { status: reply.answer.status, headers: HEADERS });
     case "wrapped":
@@ -36,7 +38,7 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
  * body, one outside the envelope, and one that is wrapped already.
  */
 export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
-  if (reply.kind === "plain" || reply.kind === "wrapped") return null;
+  if (reply.kind === "plain" || reply.kind === "wrapped" || reply.kind === "accepted") return null;
   if (reply.kind === "stored") return reply.answer;
   if (hasNoBody(reply)) return null;
   return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };
@@ -51,11 +53,12 @@ type EnvelopeReply = Extract<Reply, { kind: "empty" | "data" | "auth" }>;
 
 function envelopeOf(requestId: string, reply: EnvelopeReply, warnings: readonly string[]) {
   const all = [...(reply.warnings ?? []), ...warnings];
+  const lease = reply.kind === "data" ? reply.lease : undefined;
   return {
     request_id: requestId,
-    lease_id: "",
-    renewable: false,
-    lease_duration: 0,
+    lease_id: lease?.id ?? "",
+    renewable: lease?.renewable ?? false,
+    lease_duration: lease?.duration ?? 0,
     data: reply.kind === "data" && reply.data ? sorted(reply.data) : null,
     wrap_info: null,
     warnings: all.length > 0 ? all : null,

@@ -10,6 +10,8 @@ export type Reply =
       readonly warnings?: readonly string[];
       /** 200 unless set. */
       readonly status?: number;
+      /** The lease of the secret that the answer is about. */
+      readonly lease?: LeaseReply;
       /** Repeats every key of data beside the envelope's, as some system paths do. */
       readonly inject?: boolean;
     }
@@ -18,6 +20,8 @@ export type Reply =
   | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo }
   /** An answer that was put away, exactly as it was. */
   | { readonly kind: "stored"; readonly answer: StoredAnswer }
+  /** 202 without a body: what was asked for goes on by itself. */
+  | { readonly kind: "accepted" }
   /** Not in the envelope. */
   | { readonly kind: "plain"; readonly status: number; readonly body: Readonly<Record<string, unknown>> };
 
@@ -33,6 +37,14 @@ export interface WrapInfo {
   readonly creationPath: string;
   /** Accessor of the token in the answer, "" when it holds none. */
   readonly wrappedAccessor: string;
+}
+
+/** The part of an answer that describes the lease of a secret. */
+export interface LeaseReply {
+  readonly id: string;
+  readonly renewable: boolean;
+  /** Seconds. */
+  readonly duration: number;
 }
 
 /** The part of an answer that hands out or describes a grant. */

@@ -2,6 +2,7 @@ import { speaking } from "../cloud/border.ts";
 import { CLOUD_ROUTES } from "../cloud/routes.ts";
 import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
+import { LEASE_ROUTES } from "../lease/routes.ts";
 import { err, ok, type Result } from "../result.ts";
 import { AUDIT_ROUTES } from "../sys/audit-routes.ts";
 import { CAPABILITY_ROUTES } from "../sys/capability-routes.ts";
@@ -31,6 +32,7 @@ const FIXED = new RouteTable([
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
   ...AUDIT_ROUTES,
+  ...LEASE_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,

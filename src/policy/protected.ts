@@ -19,6 +19,7 @@ const PROTECTED_PATHS = [
   "sys/leases",
   "sys/leases/lookup/*",
   "sys/leases/revoke-prefix/*",
+  "sys/leases/signing-key",
   "sys/leases/revoke-force/*",
   "sys/revoke-prefix/*",
   "sys/revoke-force/*",

@@ -5,6 +5,7 @@ import { type Failure, invalid } from "../errors.ts";
 import { commaList, optionalText, text } from "../http/fields.ts";
 import { EMPTY, type Reply } from "../http/reply.ts";
 import { type CallContext, type Route, simpleRoute } from "../http/route.ts";
+import { MAX_WAIT_MS, type WalkJob, walkOf } from "../lease/walk.ts";
 import { err, ok, type Result } from "../result.ts";
 import { refreshInstallation } from "./installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
@@ -113,11 +114,20 @@ async function enable({
 }
 
 /** The mount serves nothing from here on, and is gone when all that it issued is revoked. */
-async function disable({ env, params }: Pick<CallContext<object, null>, "env" | "params">) {
+async function disable({
+  env,
+  params,
+}: Pick<CallContext<object, null>, "env" | "params">): Promise<Result<Reply, Failure>> {
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
-  if (await systemOf(env).disableMount(path)) await systemOf(env).removeMount(path);
-  return done(env);
+  // A mount that is being disabled already is found too: the call waits for its end once more.
+  const mount = await systemOf(env).findMount(path);
+  if (!mount) return ok(EMPTY);
+  const job: WalkJob = { mode: "revoke", prefix: `auth/${path}`, mount: { path, uuid: mount.uuid } };
+  const { finished } = await walkOf(env, job).start(job, MAX_WAIT_MS);
+  const refreshed = await refreshInstallation(env);
+  if (!refreshed.ok) return refreshed;
+  return ok(finished ? EMPTY : { kind: "accepted" });
 }
 
 function readChange(settings: z.infer<typeof CONFIG>, description: string | null): Result<MountChange, Failure> {

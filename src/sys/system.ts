@@ -174,25 +174,29 @@ export class System extends DurableObject<Env> {
 
   /** Changes the settings of the mount at `path`. */
   tuneMount(path: string, change: MountChange): Result<null, Failure> {
-    const mount = this.#mounts().find((candidate) => candidate.path === path && !candidate.disabled);
-    if (!mount) return err(invalid(`No auth engine at ${path}`));
+    const mount = this.findMount(path);
+    if (!mount || mount.disabled) return err(invalid(`No auth engine at ${path}`));
     const tuned = tuneMount(mount, change);
     if (!tuned.ok) return err(invalid(tuned.error));
     this.#replaceMount(tuned.value);
     return ok(null);
   }
 
-  /** Takes the mount at `path` out of service. Safe to repeat. False when there is none. */
-  disableMount(path: string): boolean {
-    const mount = this.#mounts().find((candidate) => candidate.path === path);
-    if (mount && !mount.disabled) this.#replaceMount({ ...mount, disabled: true });
-    return mount !== undefined;
+  /** The mount at `path`, in service or not. */
+  findMount(path: string): Mount | null {
+    return this.#mounts().find((mount) => mount.path === path) ?? null;
   }
 
-  /** Frees the place of a mount that is out of service. Safe to repeat. */
-  removeMount(path: string): void {
-    const mount = this.#mounts().find((candidate) => candidate.path === path);
-    if (!mount?.disabled) return;
+  /** Takes the mount with this uuid out of service. Safe to repeat. */
+  disableMount(path: string, uuid: string): void {
+    const mount = this.findMount(path);
+    if (mount?.uuid === uuid && !mount.disabled) this.#replaceMount({ ...mount, disabled: true });
+  }
+
+  /** Frees the place of the mount with this uuid, which is out of service. Safe to repeat. */
+  removeMount(path: string, uuid: string): void {
+    const mount = this.findMount(path);
+    if (mount?.uuid !== uuid || !mount.disabled) return;
     this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
     this.#changed();
   }

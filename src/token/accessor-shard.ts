@@ -1,5 +1,14 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../env.ts";
+import {
+  type IndexedLease,
+  type IndexPage,
+  type IrrevocableLease,
+  LEASE_INDEX_SQL,
+  LeaseIndex,
+  type LeaseKind,
+  type PagePosition,
+} from "../lease/index-store.ts";
 import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
 
 /** How many objects share the list of accessors. Changing it would lose track of listed accessors. */
@@ -8,11 +17,12 @@ export const ACCESSOR_SHARDS = 16;
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "the accessors of this shard with the paths of their tokens, and mounts that issue nothing any more",
+    description: "accessors and leases of this shard with the paths that made them, mounts that issue nothing any more",
     sql: `
       CREATE TABLE accessors (accessor TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
       CREATE INDEX accessors_by_path ON accessors (path);
       CREATE TABLE closed_mounts (mount TEXT PRIMARY KEY) WITHOUT ROWID;
+      ${LEASE_INDEX_SQL}
     `,
   },
 ];
@@ -24,11 +34,13 @@ const MIGRATIONS: readonly Migration[] = [
  */
 export class AccessorShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
+  readonly #leases: LeaseIndex;
   #ready: boolean;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
+    this.#leases = new LeaseIndex(this.#sql);
     this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
   }
 
@@ -72,6 +84,43 @@ export class AccessorShard extends DurableObject<Env> {
       )
       .toArray()
       .map((row) => row.accessor);
+  }
+
+  /** Indexes a secret's lease from now on. Safe to repeat. */
+  addLease(tail: string, path: string): void {
+    this.#create();
+    this.#leases.add(tail, path);
+  }
+
+  /** Drops secrets' leases from the index. Safe to repeat. */
+  removeLeases(tails: readonly string[]): void {
+    if (this.#ready) this.#leases.remove(tails);
+  }
+
+  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
+  giveUpLease(lease: IrrevocableLease): void {
+    this.#create();
+    this.#leases.giveUp(lease);
+  }
+
+  /** At most `limit` leases of one kind below `prefix` from `start` on. */
+  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+    return this.#ready ? this.#leases.page(kind, prefix, start, limit) : { leases: [], next: null };
+  }
+
+  /** At most `limit` leases at `prefix` and folders below it. */
+  leaseLevel(prefix: string, limit: number): { readonly leases: IndexedLease[]; readonly folders: string[] } {
+    return this.#ready ? this.#leases.level(prefix, limit) : { leases: [], folders: [] };
+  }
+
+  /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
+  irrevocableLeases(limit: number): IrrevocableLease[] {
+    return this.#ready ? this.#leases.irrevocable(limit) : [];
+  }
+
+  /** How many leases were given up, by the first segment of their path. */
+  countIrrevocable(): Record<string, number> {
+    return this.#ready ? this.#leases.countIrrevocable() : {};
   }
 
   #create(): void {

@@ -75,16 +75,12 @@ export function rowDrawnAt(row: number): number {
 /** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. */
 export async function newTokenIds(keys: Keys, treeId: string, now: number, customId?: string): Promise<NewTokenIds> {
   const row = newRow(now);
-  const address = addressBytes(treeId, row);
-  const accessorBody = concat(address, randomBytes(RANDOM_BYTES));
-  const accessorTag = (await keyedHash(keys.identity, ACCESSOR_LABEL, accessorBody)).subarray(0, TAG_BYTES);
-  const accessorTail = concat(accessorBody.subarray(TREE_BYTES + ROW_BYTES), accessorTag);
-  const accessor = toBase64Url(concat(address, accessorTail));
+  const { text: accessor, tail: accessorTail } = await newRoutedId(keys, ACCESSOR_LABEL, { treeId, row });
   if (customId !== undefined) {
     const { verifier } = await customIdHash(keys, customId);
     return { row, token: customId, verifier, accessor, accessorTail };
   }
-  const body = concat(address, randomBytes(RANDOM_BYTES));
+  const body = concat(addressBytes(treeId, row), randomBytes(RANDOM_BYTES));
   const hash = await keyedHash(keys.identity, TOKEN_LABEL, body);
   const token = SERVICE_PREFIX + toBase64Url(concat(body, hash.subarray(0, TAG_BYTES)));
   return { row, token, verifier: hash.slice(TAG_BYTES), accessor, accessorTail };
@@ -101,20 +97,38 @@ export async function readServiceToken(keys: Keys, text: string): Promise<TokenC
 }
 
 /** Reads an accessor. Null for anything that this installation did not make. */
-export async function readAccessor(keys: Keys, text: string): Promise<AccessorCredential | null> {
-  const parts = split(text);
-  if (!parts) return null;
-  const hash = await keyedHash(keys.identity, ACCESSOR_LABEL, parts.body);
-  if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) return null;
-  return {
-    treeId: parts.treeId,
-    row: parts.row,
-    tail: concat(parts.body.subarray(TREE_BYTES + ROW_BYTES), parts.tag),
-  };
+export function readAccessor(keys: Keys, text: string): Promise<AccessorCredential | null> {
+  return readRoutedId(keys, ACCESSOR_LABEL, text);
 }
 
-/** The accessor of a row, from what the tree stores. */
-export function accessorText(treeId: string, row: number, tail: Uint8Array): string {
+/** Draws an id of the kind `label` that carries its way with it: an accessor, or the id of a lease. */
+export async function newRoutedId(
+  keys: Keys,
+  label: Uint8Array,
+  { treeId, row }: TokenAddress,
+): Promise<{ readonly text: string; readonly tail: Uint8Array<ArrayBuffer> }> {
+  const body = concat(addressBytes(treeId, row), randomBytes(RANDOM_BYTES));
+  const tag = (await keyedHash(keys.identity, label, body)).subarray(0, TAG_BYTES);
+  const tail = concat(body.subarray(TREE_BYTES + ROW_BYTES), tag);
+  return { text: routedIdText(treeId, row, tail), tail };
+}
+
+/** Reads an id of the kind `label`. Null for anything that this installation did not make. */
+export async function readRoutedId(keys: Keys, label: Uint8Array, text: string): Promise<AccessorCredential | null> {
+  const parts = split(text);
+  if (!parts) return null;
+  const hash = await keyedHash(keys.identity, label, parts.body);
+  return equalBytes(hash.subarray(0, TAG_BYTES), parts.tag) ? credentialOf(parts) : null;
+}
+
+/** Where an id from our own storage leads; it needs no check. Null for what is no such id. */
+export function routeOf(text: string): AccessorCredential | null {
+  const parts = split(text);
+  return parts && credentialOf(parts);
+}
+
+/** The accessor, or the id of a lease, of a row, from what the tree stores. */
+export function routedIdText(treeId: string, row: number, tail: Uint8Array): string {
   return toBase64Url(concat(addressBytes(treeId, row), tail));
 }
 
@@ -139,6 +153,11 @@ function split(text: string) {
     body: bytes.subarray(0, ID_BYTES - TAG_BYTES),
     tag: bytes.subarray(ID_BYTES - TAG_BYTES),
   };
+}
+
+function credentialOf(parts: NonNullable<ReturnType<typeof split>>): AccessorCredential {
+  const random = parts.body.subarray(TREE_BYTES + ROW_BYTES);
+  return { treeId: parts.treeId, row: parts.row, tail: concat(random, parts.tag) };
 }
 
 function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffer> {

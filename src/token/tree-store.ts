@@ -1,3 +1,4 @@
+import { LEASE_TABLES_SQL } from "../lease/store.ts";
 import type { Migration } from "../storage/schema.ts";
 import type { NewTokenIds } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
@@ -39,6 +40,7 @@ export const TREE_MIGRATIONS: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  { version: 2, description: "leases of secrets that the tokens hold", sql: LEASE_TABLES_SQL },
 ];
 
 /** A row of the table of tokens. Times in ms. */
@@ -83,9 +85,14 @@ export class TreeStore {
     return this.#hasDead ? now : this.#earliestExpiry;
   }
 
+  /** The row with this number, alive or not. */
+  find(row: number): TokenRow | null {
+    return this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0] ?? null;
+  }
+
   /** The row with this number if its token is alive at `now`, with every ancestor. */
   live(row: number, now: number): TokenRow | null {
-    const found = this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
+    const found = this.find(row);
     if (!found || found.state !== LIVE) return null;
     if (found.expires_at !== null && found.expires_at <= now) return null;
     if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;

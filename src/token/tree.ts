@@ -4,6 +4,8 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { CubbyholeStore, type CubbyholeValue } from "../cubbyhole/store.ts";
 import type { Env } from "../env.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
+import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "../lease/actions.ts";
+import { TreeLeases } from "../lease/tree-leases.ts";
 import type { Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { migrate, schemaVersion } from "../storage/schema.ts";
@@ -14,7 +16,7 @@ import { isWrappingToken } from "../wrapping/token.ts";
 import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
 import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
 import { customIdsOf } from "./custom-ids.ts";
-import { accessorText, type NewTokenIds } from "./ids.ts";
+import { type NewTokenIds, routedIdText } from "./ids.ts";
 import type { TokenSpec, TokenView } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
 import { planCreate } from "./rules/create.ts";
@@ -53,6 +55,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #store: TreeStore;
   readonly #cubbyhole: CubbyholeStore;
+  readonly #leases: TreeLeases;
   #planted: boolean;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
@@ -62,11 +65,19 @@ export class TokenTree extends DurableObject<Env> {
     this.#sql = ctx.storage.sql;
     this.#store = new TreeStore(this.#sql);
     this.#cubbyhole = new CubbyholeStore(this.#sql);
+    this.#leases = new TreeLeases({
+      env,
+      sql: this.#sql,
+      treeId: ctx.id.toString(),
+      tokens: this.#store,
+      arm: () => this.#arm(),
+    });
     this.#planted = schemaVersion(this.#sql) > 0;
     if (this.#planted) {
       ctx.blockConcurrencyWhile(async () => {
         migrate(this.#sql, TREE_MIGRATIONS);
         this.#store.refresh();
+        this.#leases.refresh();
         // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
         this.#alarmAt = await ctx.storage.getAlarm();
         this.#arm();
@@ -150,12 +161,25 @@ export class TokenTree extends DurableObject<Env> {
     return this.#store.live(row, currentTime()) ? "alive" : "dead";
   }
 
-  /** Sweeps what is dead, step by step, and sets itself again for the next expiry. */
+  /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
+  async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+    return this.#planted ? this.#leases.perform(action) : NOT_FOUND;
+  }
+
+  /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
+  async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
+    if (this.#planted) return this.#leases.walk(found, mode);
+    const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
+    return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
+  }
+
+  /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
     if (!this.#planted) return;
     try {
       await this.#sweep();
+      await this.#leases.work();
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
@@ -164,6 +188,7 @@ export class TokenTree extends DurableObject<Env> {
       return;
     }
     this.#store.refresh();
+    this.#leases.refresh();
     this.#arm();
   }
 
@@ -171,6 +196,8 @@ export class TokenTree extends DurableObject<Env> {
     for (let step = 0; step < SWEEP_STEPS; step++) {
       const victims = nextVictims(this.#sql, currentTime(), SWEEP_ROWS);
       if (victims.length === 0) return;
+      // A token that holds more leases than one step takes goes with a later one.
+      if (!this.#leases.endOfTokens(victims.map(({ row }) => row))) continue;
       // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
       await this.#forgetElsewhere(victims);
       deleteVictims(this.#sql, victims);
@@ -349,7 +376,7 @@ export class TokenTree extends DurableObject<Env> {
       ...recordOf(row),
       treeId,
       row: row.row,
-      accessor: accessorText(treeId, row.row, new Uint8Array(row.accessor)),
+      accessor: routedIdText(treeId, row.row, new Uint8Array(row.accessor)),
       orphan: this.#store.isOrphan(row, now),
       usesLeft: row.uses_left,
       grantedTtl: row.granted_ttl,
@@ -360,7 +387,7 @@ export class TokenTree extends DurableObject<Env> {
 
   /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
   #arm(): void {
-    const due = this.#store.nextSweepAt(currentTime());
+    const due = earlier(this.#store.nextSweepAt(currentTime()), this.#leases.nextDueAt);
     if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
     this.#alarmAt = due;
     this.ctx.storage.setAlarm(due);
@@ -370,7 +397,7 @@ export class TokenTree extends DurableObject<Env> {
     const treeId = this.ctx.id.toString();
     const byShard = new Map<number, string[]>();
     for (const victim of victims) {
-      const accessor = accessorText(treeId, victim.row, new Uint8Array(victim.accessorTail));
+      const accessor = routedIdText(treeId, victim.row, new Uint8Array(victim.accessorTail));
       const shard = accessorShardNumber(accessor);
       byShard.set(shard, [...(byShard.get(shard) ?? []), accessor]);
     }
@@ -382,4 +409,8 @@ export class TokenTree extends DurableObject<Env> {
     }
     await Promise.all(calls);
   }
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

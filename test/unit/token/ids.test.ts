@@ -3,12 +3,12 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { emptyFilter, mayHold, withCustomId } from "../../../src/token/custom-id-filter.ts";
 import {
-  accessorText,
   customIdHash,
   newRow,
   newTokenIds,
   readAccessor,
   readServiceToken,
+  routedIdText,
 } from "../../../src/token/ids.ts";
 
 const TREE = "5f".repeat(32);
@@ -55,7 +55,7 @@ describe("accessors", () => {
   it("lead to the row and are rebuilt from what the tree stores", async () => {
     const ids = await newTokenIds(keys, TREE, NOW);
     expect(await readAccessor(keys, ids.accessor)).toEqual({ treeId: TREE, row: ids.row, tail: ids.accessorTail });
-    expect(accessorText(TREE, ids.row, ids.accessorTail)).toBe(ids.accessor);
+    expect(routedIdText(TREE, ids.row, ids.accessorTail)).toBe(ids.accessor);
   });
 
   it("are not tokens, and tokens are not accessors", async () => {

@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { ok } from "../../../src/result.ts";
 import { type Installation, loadInstallation } from "../../../src/sys/installation.ts";
 import type { Mount } from "../../../src/sys/mount.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../../src/token/accessor-shard.ts";
 import { issueLogin } from "../../../src/token/login.ts";
 import { LOGIN_RENEWALS, type LoginRenewal } from "../../../src/token/login-renewal.ts";
 import type { Login } from "../../../src/token/rules/login.ts";
@@ -115,6 +114,16 @@ describe("renewal of a login's token", () => {
     LOGIN_RENEWALS.clear();
   });
 
+  it("is refused while another mount stands at the path of the one that issued the token", async () => {
+    const mount = await enable("twice");
+    const token = await tokenOf({ ...mount, uuid: crypto.randomUUID() });
+    LOGIN_RENEWALS.set("cloud", async () => ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 }));
+    expect((await call("POST", "auth/token/renew-self", { token })).body.errors).toEqual([
+      "the auth method that issued this token is disabled",
+    ]);
+    LOGIN_RENEWALS.clear();
+  });
+
   it("leaves the children of the token to the token method", async () => {
     const token = await tokenOf(await enable("parents"), { policies: ["maker"] });
     await call("POST", "sys/policies/acl/maker", {
@@ -130,18 +139,17 @@ describe("renewal of a login's token", () => {
 describe("a mount that issues nothing any more", () => {
   it("is refused by the list of accessors, and for batch tokens by the system, whatever the isolate knows", async () => {
     const mount = await enable("closing");
-    const kept = await tokenOf(mount);
-    for (let shard = 0; shard < ACCESSOR_SHARDS; shard++) await accessorShard(bindings, shard).closeMount(mount.uuid);
+    const before = await tokenOf(mount, { policies: ["maker"] });
+    const child = await createToken(before, { ttl: "60s" });
+    expect((await call("DELETE", "sys/auth/closing", { token: root })).status).toBe(204);
+    for (const token of [before, child.client_token]) {
+      expect((await call("GET", "auth/token/lookup-self", { token })).status).toBe(403);
+    }
     expect(await login(mount)).toEqual({ ok: false, error: { code: "permission_denied" } });
-    expect((await call("GET", "auth/token/lookup-self", { token: kept })).status).toBe(200);
-    await call("DELETE", "sys/auth/closing", { token: root });
     expect(await login(mount, { tokenType: "batch" })).toEqual({ ok: false, error: { code: "permission_denied" } });
     const again = await enable("closing");
+    expect(again.uuid).not.toBe(mount.uuid);
     expect((await login(again)).ok).toBe(true);
-    LOGIN_RENEWALS.set("cloud", async () => ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 }));
-    expect((await call("POST", "auth/token/renew-self", { token: kept })).body.errors).toEqual([
-      "the auth method that issued this token is disabled",
-    ]);
-    LOGIN_RENEWALS.clear();
+    expect(await login(mount)).toEqual({ ok: false, error: { code: "permission_denied" } });
   });
 });

@@ -1,0 +1,50 @@
+import type { Env } from "../env.ts";
+import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "../token/accessor-shard.ts";
+import { leaseIdOfIndexed } from "./ids.ts";
+import type { IrrevocableLease } from "./index-store.ts";
+
+/** Calls in flight at once: the platform's limit of open connections. */
+const PARALLEL = 6;
+
+/** At most `limit` names of one level below `prefix`, sorted: leases, and folders with a slash at the end. */
+export async function listLeases(env: Env, prefix: string, limit: number): Promise<string[]> {
+  const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, limit));
+  const names = new Set(
+    levels.flatMap(({ leases, folders }) => [
+      ...leases.map((lease) => leaseIdOfIndexed(lease).slice(prefix.length)),
+      ...folders,
+    ]),
+  );
+  return [...names].sort().slice(0, limit);
+}
+
+/** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
+export async function listIrrevocable(env: Env, limit: number): Promise<IrrevocableLease[]> {
+  const lists = await fromShards(env, (shard) => shard.irrevocableLeases(limit));
+  return lists
+    .flat()
+    .sort((a, b) => a.expiresAt - b.expiresAt || compare(a.path, b.path) || compare(a.tail, b.tail))
+    .slice(0, limit < 0 ? undefined : limit);
+}
+
+/** How many leases were given up, by engine: the first segment of their path. */
+export async function countIrrevocable(env: Env): Promise<Record<string, number>> {
+  const total: Record<string, number> = {};
+  for (const counts of await fromShards(env, (shard) => shard.countIrrevocable())) {
+    for (const [engine, count] of Object.entries(counts)) total[engine] = (total[engine] ?? 0) + count;
+  }
+  return total;
+}
+
+async function fromShards<T>(env: Env, ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>): Promise<T[]> {
+  const answers: T[] = [];
+  for (let from = 0; from < ACCESSOR_SHARDS; from += PARALLEL) {
+    const group = Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - from) }, (_, i) => from + i);
+    answers.push(...(await Promise.all(group.map((number) => ask(accessorShard(env, number))))));
+  }
+  return answers;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

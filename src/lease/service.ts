@@ -1,0 +1,206 @@
+import { currentTime } from "../clock.ts";
+import { sealData } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { type Failure, invalid } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Installation } from "../sys/installation.ts";
+import { isBatchAlive, readToken } from "../token/caller.ts";
+import { treeOf } from "../token/find-tree.ts";
+import { readAccessor } from "../token/ids.ts";
+import type { TokenView } from "../token/record.ts";
+import type { Holder, LeaseOutcome, LeaseTarget } from "./actions.ts";
+import { leaseDataContext } from "./delivery.ts";
+import { type NamedLease, newLeaseIds, readLeaseId } from "./ids.ts";
+import type { LeaseView } from "./record.ts";
+import { type LeaseRequest, leasePathProblem } from "./rules.ts";
+import { readTarget, targetSettings } from "./target.ts";
+
+/** Draws of a row before a registration gives up; that a second one is needed happens once in thousands. */
+const MAX_DRAWS = 5;
+/** Characters of the JSON that an engine keeps in a lease. */
+const MAX_DATA_LENGTH = 8192;
+
+/** A lease to register. Durations in seconds, 0: not set. */
+export interface LeaseRegistration {
+  /** The token that shall hold the lease; "" when `accessor` names it. */
+  readonly token: string;
+  readonly accessor: string;
+  /** The path that made the secret, without slashes at its ends. */
+  readonly path: string;
+  readonly ttl: number;
+  readonly maxTtl: number;
+  readonly renewable: boolean;
+  /** Where the revocation is sent: an https URL, or `service://BINDING/path`. */
+  readonly target: string;
+  /** Sent with the revocation; null for nothing. */
+  readonly data: Readonly<Record<string, unknown>> | null;
+}
+
+/** A lease as somebody sees it who may. */
+export type ShownLease =
+  | { readonly kind: "token"; readonly token: TokenView }
+  | { readonly kind: "secret"; readonly lease: LeaseView };
+
+/** A lease with what the caller should know about its lifetime. */
+export interface GrantedLease {
+  readonly lease: LeaseView;
+  readonly warnings: readonly string[];
+}
+
+/** The message for a lease that is not there, or not any more. */
+export const LEASE_NOT_FOUND = invalid("lease not found");
+
+/**
+ * Gives a lease to a token: it ends with the token, or by itself, and its target is then told to revoke the secret. A batch
+ * token is stored nowhere, so its leases live with its parent and end with either; one without a parent can't hold any.
+ *
+ * After any failure the engine revokes its secret itself: it has no lease.
+ */
+export async function registerLease(
+  env: Env,
+  installation: Installation,
+  registration: LeaseRegistration,
+): Promise<Result<GrantedLease, Failure>> {
+  const { path, ttl, maxTtl, renewable } = registration;
+  const problem = leasePathProblem(path);
+  if (problem) return err(invalid(problem));
+  const target = readTarget(registration.target, targetSettings(env));
+  if (!target.ok) return err(invalid(target.error));
+  const plain = registration.data && JSON.stringify(registration.data);
+  if (plain && plain.length > MAX_DATA_LENGTH) return err(invalid("data is too large"));
+  const found = await findHolder(env, installation, registration);
+  if (!found.ok) return found;
+  const { treeId, holder } = found.value;
+  const tree = treeOf(env, treeId);
+  if (!tree) return err(NO_HOLDER);
+  const request: LeaseRequest = { path, ttl, maxTtl, renewable, target: target.value };
+  for (let draw = 1; draw <= MAX_DRAWS; draw++) {
+    const ids = await newLeaseIds(installation.keys, treeId, currentTime());
+    const sealed =
+      plain === null
+        ? null
+        : await sealData(installation.keys, leaseDataContext(ids.text), new TextEncoder().encode(plain));
+    const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
+    if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_HOLDER : outcome.error);
+    if (outcome.value.kind !== "row_taken") return granted(outcome.value);
+  }
+  return err({ code: "unavailable", message: "the lease could not be stored; try again", retryAfterSeconds: 1 });
+}
+
+/** Looks a lease up, of a token or of a secret. "not_found" for one that is not there. */
+export async function lookupLease(
+  env: Env,
+  installation: Installation,
+  leaseId: string,
+): Promise<Result<ShownLease, Failure>> {
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return err({ code: "not_found" });
+  if (named.kind === "token") {
+    const token = await leasedToken(env, named);
+    return token ? ok({ kind: "token", token }) : err({ code: "not_found" });
+  }
+  const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "lookup", lease: targetOf(named) });
+  if (!outcome?.ok) return err({ code: "not_found" });
+  return ok({ kind: "secret", lease: granted(outcome.value).value.lease });
+}
+
+/** Renews the lease of a secret. `increment` in seconds; 0 repeats the last grant. */
+export async function renewLease(
+  env: Env,
+  installation: Installation,
+  leaseId: string,
+  increment: number,
+): Promise<Result<GrantedLease, Failure>> {
+  if (increment < 0) return err(invalid("increment cannot be negative"));
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return err(LEASE_NOT_FOUND);
+  if (named.kind === "token") {
+    const token = await leasedToken(env, named);
+    return err(token ? invalid("tokens cannot be renewed through this endpoint") : LEASE_NOT_FOUND);
+  }
+  const lease = targetOf(named);
+  const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "renew", lease, increment });
+  if (!outcome) return err(LEASE_NOT_FOUND);
+  if (!outcome.ok) return err(outcome.error.code === "not_found" ? LEASE_NOT_FOUND : outcome.error);
+  return granted(outcome.value);
+}
+
+/**
+ * Revokes a lease; that of a token with everything below the token. Revoking what is not there is no error.
+ *
+ * `wait` sends the revocation of a secret before the answer, else the tree does it after; `force` sends it once and forgets
+ * the lease whatever the target says.
+ *
+ * @returns whether there was such a lease; a failure with the target's refusal, after which the tree goes on trying.
+ */
+export async function revokeLease(
+  env: Env,
+  installation: Installation,
+  leaseId: string,
+  { wait, force }: { readonly wait: boolean; readonly force: boolean },
+): Promise<Result<boolean, Failure>> {
+  const named = await readLeaseId(installation.keys, leaseId);
+  if (!named) return ok(false);
+  const tree = treeOf(env, named.credential.treeId);
+  if (named.kind === "token") {
+    if (!tree || !(await leasedToken(env, named))) return ok(false);
+    const { row, tail } = named.credential;
+    const revoked = await tree.act({ kind: "revoke", target: { by: "accessor", row, tail } });
+    return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
+  }
+  const outcome = await tree?.lease({ kind: "revoke", lease: targetOf(named), wait, force });
+  if (!outcome?.ok) return ok(false);
+  const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
+  return error === null ? ok(true) : err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`));
+}
+
+const NO_HOLDER = invalid("token not found");
+
+interface FoundHolder {
+  readonly treeId: string;
+  readonly holder: Holder;
+}
+
+async function findHolder(
+  env: Env,
+  installation: Installation,
+  { token, accessor }: LeaseRegistration,
+): Promise<Result<FoundHolder, Failure>> {
+  if ((token === "") === (accessor === "")) return err(invalid("exactly one of token and accessor must be specified"));
+  if (accessor !== "") {
+    const read = await readAccessor(installation.keys, accessor);
+    if (!read) return err(NO_HOLDER);
+    return ok({ treeId: read.treeId, holder: { by: "accessor", row: read.row, tail: read.tail } });
+  }
+  const presented = await readToken(env, installation, token);
+  if (!presented) return err(NO_HOLDER);
+  if (presented.kind === "service") {
+    const { treeId, row, verifier } = presented.credential;
+    return ok({ treeId, holder: { by: "token", row, verifier } });
+  }
+  if (presented.kind === "team") return err(invalid("a team token cannot hold leases"));
+  const batch = presented.token;
+  if (!(await isBatchAlive(env, batch, currentTime()))) return err(NO_HOLDER);
+  if (!batch.parent) return err(invalid("a batch token without a parent cannot hold leases: nothing would end them"));
+  return ok({
+    treeId: batch.parent.treeId,
+    holder: { by: "batch", row: batch.parent.row, endsBy: batch.expiresAt },
+  });
+}
+
+async function leasedToken(env: Env, { path, credential }: NamedLease): Promise<TokenView | null> {
+  const { treeId, row, tail } = credential;
+  const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "accessor", row, tail } });
+  if (!outcome?.ok || outcome.value.kind !== "token") return null;
+  const { token } = outcome.value;
+  return token.leased && token.path === path ? token : null;
+}
+
+function targetOf({ path, credential: { row, tail } }: NamedLease): LeaseTarget {
+  return { row, tail, path };
+}
+
+function granted(outcome: LeaseOutcome): { readonly ok: true; readonly value: GrantedLease } {
+  if (outcome.kind !== "lease") throw new Error(`this does not end in "${outcome.kind}"`);
+  return ok({ lease: outcome.lease, warnings: outcome.warnings });
+}

@@ -1,0 +1,311 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { systemOf } from "../sys/system.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../token/accessor-shard.ts";
+import { treeOf } from "../token/find-tree.ts";
+import { type AccessorCredential, routeOf } from "../token/ids.ts";
+import type { WalkAnswer, WalkMode } from "./actions.ts";
+import { leaseIdOfIndexed } from "./ids.ts";
+import type { IndexedLease, PagePosition } from "./index-store.ts";
+
+const UNITS = 2 * ACCESSOR_SHARDS;
+/** Leases that one step takes from a shard. */
+const PAGE = 100;
+/** Calls in flight at once: the platform's limit of open connections. */
+const PARALLEL = 6;
+/** Steps of one alarm: below the platform's limit of calls in one invocation. */
+const STEPS_PER_ALARM = 8;
+/** How long a request waits for a walk before it is told that the walk goes on without it. */
+export const MAX_WAIT_MS = 20_000;
+/** Pause before what could not be reached is tried again. */
+const RETRY_MS = 15_000;
+
+/** A mount that is being disabled. */
+export interface DisabledMount {
+  /** With a slash at the end. */
+  readonly path: string;
+  readonly uuid: string;
+}
+
+/** What to do with all leases below a path prefix. */
+export interface WalkJob {
+  readonly mode: WalkMode;
+  /** Ends with a slash and means whole segments; "" means all. */
+  readonly prefix: string;
+  /** A mount that goes when all that it issued is revoked. */
+  readonly mount: DisabledMount | null;
+}
+
+/** A lease whose revocation failed, met as the `number`th. */
+interface WalkFailure {
+  readonly leaseId: string;
+  readonly number: number;
+  readonly error: string;
+}
+
+/** How far a walk came while somebody waited. */
+export interface WalkProgress {
+  readonly finished: boolean;
+  /** The first failure, of as many leases as were met; null when there was none. */
+  readonly failure: (WalkFailure & { readonly of: number }) | null;
+}
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the walk that is under way",
+    sql: `
+      CREATE TABLE walk (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        generation INTEGER NOT NULL,
+        mode TEXT NOT NULL,
+        prefix TEXT NOT NULL,
+        mount TEXT,
+        unit INTEGER NOT NULL,
+        position TEXT,
+        incomplete INTEGER NOT NULL,
+        seen INTEGER NOT NULL,
+        failure TEXT
+      );
+    `,
+  },
+];
+
+interface WalkRow extends Record<string, SqlStorageValue> {
+  /** Grows with every start, so that a step which began before a restart does not move the new walk. */
+  generation: number;
+  mode: string;
+  prefix: string;
+  /** JSON of a `DisabledMount`. */
+  mount: string | null;
+  /** What is being walked: the tokens of each shard, then the secrets of each. */
+  unit: number;
+  /** JSON of a `PagePosition` in it; null: its beginning. */
+  position: string | null;
+  /** 1 when a tree could not be reached in this pass: another pass follows. */
+  incomplete: number;
+  /** Leases met. */
+  seen: number;
+  /** JSON of the failure of a `WalkProgress` without its total. */
+  failure: string | null;
+}
+
+/**
+ * Does something to every lease below a path prefix, in whatever trees they live: one object for each prefix, which walks the
+ * shards of the index page by page and tells the trees. The place where it stands is stored, so a crash repeats one page.
+ *
+ * What is guaranteed: a walk meets every lease whose creation was answered before the walk's start was. A lease that is
+ * created while it goes on may be met or not; one that another walk has started for is met by that one. Starting again
+ * before the end begins at the front.
+ */
+export class LeaseWalk extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  #ready: boolean;
+  readonly #waiting = new Set<(progress: WalkProgress) => void>();
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#ready = schemaVersion(this.#sql) > 0;
+  }
+
+  /**
+   * Starts a walk, and waits at most `waitMs` for its end. From the answer on the walk happens, whatever fails meanwhile; a
+   * mount that the job names serves nothing and issues nothing any more.
+   */
+  async start(job: WalkJob, waitMs: number): Promise<WalkProgress> {
+    if (!this.#ready) migrate(this.#sql, MIGRATIONS);
+    this.#ready = true;
+    this.#sql.exec(
+      `INSERT INTO walk (id, generation, mode, prefix, mount, unit, incomplete, seen)
+       VALUES (1, 1, ?, ?, ?, 0, 0, 0)
+       ON CONFLICT (id) DO UPDATE SET
+         generation = generation + 1,
+         mode = CASE mode WHEN 'force' THEN mode ELSE excluded.mode END,
+         mount = COALESCE(excluded.mount, mount),
+         unit = 0, position = NULL, incomplete = 0, seen = 0, failure = NULL`,
+      job.mode,
+      job.prefix,
+      job.mount && JSON.stringify(job.mount),
+    );
+    const end = waitMs > 0 ? this.#end(waitMs) : null;
+    await this.ctx.storage.setAlarm(currentTime());
+    if (job.mount) await takeOutOfService(this.env, job.mount);
+    return end ?? { finished: false, failure: null };
+  }
+
+  /** Starts a walk unless one is under way. Returns whether it did. */
+  async startUnlessRunning(job: WalkJob): Promise<boolean> {
+    if (this.#walk()) return false;
+    await this.start(job, 0);
+    return true;
+  }
+
+  /** Takes some steps, and sets itself again until the walk is at its end. */
+  override async alarm(): Promise<void> {
+    let again: number | null;
+    try {
+      again = await this.#steps();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "lease walk", error: String(error) }));
+      again = RETRY_MS;
+    }
+    if (again !== null) await this.ctx.storage.setAlarm(currentTime() + again);
+  }
+
+  /** Returns the pause before the next steps (ms); null at the end. */
+  async #steps(): Promise<number | null> {
+    for (let step = 0; step < STEPS_PER_ALARM; step++) {
+      const walk = this.#walk();
+      if (!walk) return null;
+      const mount = walk.mount === null ? null : (JSON.parse(walk.mount) as DisabledMount);
+      if (walk.unit === 0 && walk.position === null && mount) await takeOutOfService(this.env, mount);
+      if (walk.unit < UNITS) {
+        await this.#step(walk);
+        continue;
+      }
+      if (walk.incomplete) {
+        this.#move(walk, { unit: 0, position: null, incomplete: 0, seen: 0, failure: null });
+        return RETRY_MS;
+      }
+      if (mount) await systemOf(this.env).removeMount(mount.path, mount.uuid);
+      await this.#finish(walk);
+    }
+    return 0;
+  }
+
+  /** One page of one shard. */
+  async #step(walk: WalkRow): Promise<void> {
+    const shard = accessorShard(this.env, walk.unit % ACCESSOR_SHARDS);
+    const kind = walk.unit < ACCESSOR_SHARDS ? "token" : "secret";
+    const start = walk.position === null ? null : (JSON.parse(walk.position) as PagePosition);
+    const { leases, next } = await shard.leasesBelow(kind, walk.prefix, start, PAGE);
+    const answers = await this.#tellTrees(leases, walk.mode as WalkMode);
+    const unknown = answers.flatMap((answer) => answer.unknown.map(({ id }) => id));
+    if (unknown.length > 0) await (kind === "token" ? shard.remove(unknown) : shard.removeLeases(unknown));
+    const failed = answers.map(({ failure }) => failure).find((failure) => failure !== null);
+    const failure: WalkFailure | undefined = failed && {
+      leaseId: leaseIdOfIndexed(failed.lease),
+      number: walk.seen + leases.indexOf(failed.lease) + 1,
+      error: failed.error,
+    };
+    this.#move(walk, {
+      unit: next ? walk.unit : walk.unit + 1,
+      position: next && JSON.stringify(next),
+      incomplete: walk.incomplete || answers.some(({ reached }) => !reached) ? 1 : 0,
+      seen: walk.seen + leases.length,
+      failure: walk.failure ?? (failure ? JSON.stringify(failure) : null),
+    });
+  }
+
+  async #tellTrees(leases: readonly IndexedLease[], mode: WalkMode): Promise<TreeReport[]> {
+    const byTree = new Map<string, RoutedLease[]>();
+    for (const lease of leases) {
+      const route = routeOf(lease.id);
+      if (!route) throw new Error("the index holds what leads nowhere");
+      byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
+    }
+    const trees = [...byTree];
+    const reports: TreeReport[] = [];
+    for (let i = 0; i < trees.length; i += PARALLEL) {
+      const group = trees.slice(i, i + PARALLEL);
+      reports.push(...(await Promise.all(group.map(([treeId, found]) => this.#tellTree(treeId, found, mode)))));
+    }
+    return reports;
+  }
+
+  /** A tree that does not answer is left for another pass: it must not keep the walk from the others. */
+  async #tellTree(treeId: string, found: readonly RoutedLease[], mode: WalkMode): Promise<TreeReport> {
+    const of = (kind: string) =>
+      found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
+    try {
+      const answer = await treeOf(this.env, treeId)?.walk({ tokens: of("token"), secrets: of("secret") }, mode);
+      return answer
+        ? reportOf(found, answer)
+        : { reached: true, unknown: found.map(({ lease }) => lease), failure: null };
+    } catch (error) {
+      console.error(JSON.stringify({ type: "lease walk", tree: treeId, error: String(error) }));
+      return { reached: false, unknown: [], failure: null };
+    }
+  }
+
+  #walk(): WalkRow | null {
+    return this.#ready ? (this.#sql.exec<WalkRow>("SELECT * FROM walk").toArray()[0] ?? null) : null;
+  }
+
+  /** Moves the walk on, unless it was started anew while the step was under way. */
+  #move(walk: WalkRow, to: Pick<WalkRow, "unit" | "position" | "incomplete" | "seen" | "failure">): void {
+    this.#sql.exec(
+      "UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ? WHERE generation = ?",
+      to.unit,
+      to.position,
+      to.incomplete,
+      to.seen,
+      to.failure,
+      walk.generation,
+    );
+  }
+
+  /** Tells those who wait, and leaves nothing behind. */
+  async #finish(walk: WalkRow): Promise<void> {
+    if (this.#walk()?.generation !== walk.generation) return;
+    const met = walk.failure === null ? null : (JSON.parse(walk.failure) as WalkFailure);
+    const failure = met && { ...met, of: walk.seen };
+    for (const tell of this.#waiting) tell({ finished: true, failure });
+    this.#waiting.clear();
+    this.#ready = false;
+    await this.ctx.storage.deleteAll();
+  }
+
+  #end(waitMs: number): Promise<WalkProgress> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => tell({ finished: false, failure: null }), waitMs);
+      const tell = (progress: WalkProgress): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(tell);
+        resolve(progress);
+      };
+      this.#waiting.add(tell);
+    });
+  }
+}
+
+interface RoutedLease {
+  readonly lease: IndexedLease;
+  readonly route: AccessorCredential;
+}
+
+interface TreeReport {
+  readonly reached: boolean;
+  readonly unknown: readonly IndexedLease[];
+  readonly failure: { readonly lease: IndexedLease; readonly error: string } | null;
+}
+
+function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport {
+  const unknown = found.filter(({ lease, route }) =>
+    (lease.kind === "token" ? answer.unknownTokens : answer.unknownSecrets).includes(route.row),
+  );
+  const failure = answer.failures[0];
+  const failed = failure && found.find(({ lease, route }) => lease.kind === "secret" && route.row === failure.row);
+  return {
+    reached: true,
+    unknown: unknown.map(({ lease }) => lease),
+    failure: failed && failure ? { lease: failed.lease, error: failure.error } : null,
+  };
+}
+
+/** From here on the mount serves nothing, and nothing that it issues is listed. Safe to repeat. */
+async function takeOutOfService(env: Env, { path, uuid }: DisabledMount): Promise<void> {
+  await systemOf(env).disableMount(path, uuid);
+  for (let shard = 0; shard < ACCESSOR_SHARDS; shard += PARALLEL) {
+    const group = Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - shard) }, (_, i) => shard + i);
+    await Promise.all(group.map((number) => accessorShard(env, number).closeMount(uuid)));
+  }
+}
+
+/** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */
+export function walkOf(env: Env, job: WalkJob): DurableObjectStub<LeaseWalk> {
+  return env.LEASE_WALK.getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
+}

@@ -1,0 +1,38 @@
+import { vi } from "vitest";
+
+/** A revocation that reached the stand-in for the internet. */
+export interface Received {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: {
+    readonly lease_id: string;
+    readonly path: string;
+    readonly target: string;
+    readonly issue_time: string;
+    readonly data: unknown;
+  };
+  /** The body as it was signed. */
+  readonly text: string;
+}
+
+/** What a target answers: a status, or what `fetch` would throw. */
+export type TargetAnswer = number | Error | Promise<number>;
+
+/** Stands in for every address on the internet. Returns what arrived; `answer` decides what comes back. */
+export function standInForTargets(answer: (received: Received) => TargetAnswer = () => 204): Received[] {
+  const received: Received[] = [];
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const text = String(init?.body);
+    const arrived: Received = {
+      url: String(input),
+      headers: new Headers(init?.headers as HeadersInit),
+      body: JSON.parse(text) as Received["body"],
+      text,
+    };
+    received.push(arrived);
+    const status = await answer(arrived);
+    if (status instanceof Error) throw status;
+    return new Response(null, { status });
+  });
+  return received;
+}
