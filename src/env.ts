@@ -1,4 +1,5 @@
 import type { CloudAuth } from "./cloud/cloud-auth.ts";
+import type { Identity } from "./identity/identity.ts";
 import type { LeaseWalk } from "./lease/walk.ts";
 import type { System } from "./sys/system.ts";
 import type { OrganizationDirectory } from "./team/directory.ts";
@@ -17,6 +18,7 @@ export interface Env {
   readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
   readonly SYSTEM: DurableObjectNamespace<System>;
+  readonly IDENTITY: DurableObjectNamespace<Identity>;
   readonly TEAM: DurableObjectNamespace<Team>;
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
   readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;

@@ -1,6 +1,7 @@
 import { app } from "./http/app.ts";
 
 export { CloudAuth } from "./cloud/cloud-auth.ts";
+export { Identity } from "./identity/identity.ts";
 export { LeaseWalk } from "./lease/walk.ts";
 export { System } from "./sys/system.ts";
 export { OrganizationDirectory } from "./team/directory.ts";

@@ -97,13 +97,14 @@ function renderWrapInfo(info: WrapInfo): Record<string, unknown> {
 }
 
 function renderAuth(auth: AuthReply): Record<string, unknown> {
-  const policies = [...new Set([...auth.tokenPolicies, ...auth.identityPolicies])].sort();
+  const identityPolicies = auth.identityPolicies ?? [];
+  const policies = [...new Set([...auth.tokenPolicies, ...identityPolicies])].sort();
   return {
     client_token: auth.clientToken,
     accessor: auth.accessor,
     policies,
     ...(auth.tokenPolicies.length > 0 && { token_policies: auth.tokenPolicies }),
-    ...(auth.identityPolicies.length > 0 && { identity_policies: auth.identityPolicies }),
+    ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
     metadata: auth.metadata,
     lease_duration: auth.leaseDuration,
     renewable: auth.renewable,

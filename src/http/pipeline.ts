@@ -1,5 +1,6 @@
 import type { Env } from "../env.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
+import { policiesOfEntity } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { type Installation, loadInstallation } from "../sys/installation.ts";
@@ -33,8 +34,17 @@ const MAX_DRAWS = 5;
 
 /** Answers a request, wrapped when the client asks for that. */
 export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
-  const handled = await handlePlainly(env, request);
+  const handled = await withIdentityPolicies(env, await handlePlainly(env, request));
   return request.wrapTtlSeconds > 0 ? wrap(env, request, handled) : handled;
+}
+
+/** An answer that hands out or renews a token also tells the policies of its entity. */
+async function withIdentityPolicies(env: Env, handled: Handled): Promise<Handled> {
+  const { result } = handled;
+  if (!result.ok || result.value.kind !== "auth") return handled;
+  const { auth } = result.value;
+  const identityPolicies = await policiesOfEntity(env, auth.entityId);
+  return { ...handled, result: ok({ ...result.value, auth: { ...auth, identityPolicies } }) };
 }
 
 /** Puts a successful answer away and answers with the token for it. Failures and answers without a body stay as they are. */

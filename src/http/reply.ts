@@ -53,7 +53,8 @@ export interface AuthReply {
   readonly clientToken: string;
   readonly accessor: string;
   readonly tokenPolicies: readonly string[];
-  readonly identityPolicies: readonly string[];
+  /** Of the entity. Handlers leave them out; they are filled in on the way out. */
+  readonly identityPolicies?: readonly string[];
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Seconds; 0: never expires. */
   readonly leaseDuration: number;

@@ -2,6 +2,7 @@ import { speaking } from "../cloud/border.ts";
 import { CLOUD_ROUTES } from "../cloud/routes.ts";
 import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
+import { IDENTITY_ROUTES } from "../identity/routes.ts";
 import { LEASE_ROUTES } from "../lease/routes.ts";
 import { err, ok, type Result } from "../result.ts";
 import { AUDIT_ROUTES } from "../sys/audit-routes.ts";
@@ -36,10 +37,11 @@ const FIXED = new RouteTable([
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,
+  ...IDENTITY_ROUTES,
   ...CUBBYHOLE_ROUTES,
 ]);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
-const FIXED_MOUNTS = ["sys/", "cubbyhole/"];
+const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/"];
 /** Routes of each type of auth mount, by the path below the mount. */
 const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
   token: new RouteTable(TOKEN_ROUTES),

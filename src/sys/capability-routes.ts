@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { currentTime } from "../clock.ts";
-import { type Failure, invalid } from "../errors.ts";
+import { DENIED, type Failure, invalid } from "../errors.ts";
 import { commaList, text } from "../http/fields.ts";
 import { MAX_PATH_LENGTH } from "../http/limits.ts";
 import type { Reply } from "../http/reply.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
 import { callerOf, callerRecord, type Presented } from "../token/caller.ts";
+import type { TokenRecord } from "../token/record.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -15,7 +16,7 @@ import {
   type TargetedAction,
   tokenTarget,
 } from "../token/target.ts";
-import type { Installation } from "./installation.ts";
+import { aclOfHolder } from "./access.ts";
 
 /** `path` is the older name of `paths`. */
 const PATHS = { paths: commaList(), path: commaList() };
@@ -32,7 +33,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     "update",
     "sys/capabilities-self",
     z.object({ ...PATHS, token: z.unknown().optional() }),
-    async (context) => answer(context.installation, context.fields, callerRecord(context.caller).policies),
+    async (context) => answer(context, callerRecord(context.caller)),
   ),
 
   tokenRoute("update", "sys/capabilities", z.object({ ...PATHS, token: z.unknown().optional() }), {
@@ -75,24 +76,29 @@ async function answerForSubject(
   context: CallContext<PathFields, Subject>,
   unknown: Failure,
 ): Promise<Result<Reply, Failure>> {
-  const { env, installation, fields, prepared } = context;
+  const { prepared } = context;
   if ("presented" in prepared) {
-    const holder = await callerOf(env, prepared.presented);
-    return holder ? answer(installation, fields, callerRecord(holder).policies) : err(unknown);
+    const holder = await callerOf(context.env, prepared.presented);
+    return holder ? answer(context, callerRecord(holder)) : err(unknown);
   }
   const outcome = await outcomeOf(context, prepared);
   if (!outcome.ok || outcome.value.kind !== "token") return err(unknown);
-  return answer(installation, fields, outcome.value.token.policies);
+  return answer(context, outcome.value.token);
 }
 
 /** Each path with its capabilities, once more as `capabilities` when there is only one. */
-function answer(installation: Installation, fields: PathFields, policies: readonly string[]): Result<Reply, Failure> {
+async function answer(
+  { env, installation, fields }: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
+  holder: TokenRecord,
+): Promise<Result<Reply, Failure>> {
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
   if (paths.length === 0) return err(invalid("paths must be supplied"));
   if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));
+  const acl = await aclOfHolder(env, installation, holder);
+  // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
+  if (!acl.ok) return err(DENIED);
   const now = currentTime();
-  const acl = installation.aclFor(policies, { now });
-  const entries = paths.map((path): [string, string[]] => [path, acl.capabilities(path, now)]);
+  const entries = paths.map((path): [string, string[]] => [path, acl.value.capabilities(path, now)]);
   const only = paths.length === 1 ? entries[0] : undefined;
   const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
   return ok({ kind: "data", data, inject: true });

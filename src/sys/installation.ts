@@ -9,12 +9,13 @@ import {
 } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import type { Failure } from "../errors.ts";
+import type { EntityView } from "../identity/model.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
-import type { PathRule } from "../policy/rule.ts";
-import { type TemplateContext, usesClock } from "../policy/template.ts";
+import type { NamedPolicy, PathRule } from "../policy/rule.ts";
+import { usesClock, usesTemplates } from "../policy/template.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Mount } from "./mount.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
@@ -32,7 +33,7 @@ export class Installation {
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
-  readonly #policies: Map<string, readonly PathRule[]>;
+  readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #acls = new Map<string, Acl>();
 
   constructor(snapshot: SystemSnapshot, keys: Keys) {
@@ -42,11 +43,15 @@ export class Installation {
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
-    this.#policies = new Map(
-      snapshot.policies.map(({ name, rulesJson }) => [name, JSON.parse(rulesJson) as PathRule[]]),
-    );
-    this.#policies.set(RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_RULES);
-    this.#policies.set(ROOT_POLICY, []);
+    const written = snapshot.policies.map(({ name, rulesJson }) => ({
+      name,
+      rules: JSON.parse(rulesJson) as PathRule[],
+    }));
+    const builtIn = [
+      { name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES },
+      { name: ROOT_POLICY, rules: [] },
+    ];
+    this.#policies = new Map([...written, ...builtIn].map((policy) => [policy.name, knownPolicy(policy)]));
   }
 
   /** True when a policy of this name exists, built-in or written. */
@@ -69,25 +74,39 @@ export class Installation {
   }
 
   /**
-   * The rules of a set of policies for one caller. Unknown names grant nothing. Compiled once for all callers that have no
-   * entity: without one, templates have nothing to differ by.
+   * The rules of a set of policies for one caller. Unknown names grant nothing. Compiled once for all callers, or where
+   * templates are used once for each state of an entity.
+   *
+   * @param entity null for a caller without one.
+   * @param now ms.
    */
-  aclFor(names: readonly string[], context: TemplateContext): Acl {
+  aclFor(names: readonly string[], entity: EntityView | null, now: number): Acl {
+    const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
+    const personal = entity !== null && policies.some(({ templated }) => templated);
     // As JSON: a name that holds a separator must not become two names.
-    const key = JSON.stringify(names);
-    const cached = context.entity ? undefined : this.#acls.get(key);
+    const key = JSON.stringify(personal ? [names, entity.entity.id, entity.revision] : [names]);
+    const cached = this.#acls.get(key);
     if (cached) return cached;
-    const policies = names.flatMap((name) => {
-      const rules = this.#policies.get(name);
-      return rules ? [{ name, rules }] : [];
-    });
+    const context = personal ? { now, entity: entity.entity, groups: entity.groups } : { now };
     const acl = compileAcl(policies, context);
-    if (!context.entity && !usesClock(policies)) {
+    if (!policies.some(({ timed }) => timed)) {
       if (this.#acls.size >= MAX_ACLS) this.#acls.clear();
       this.#acls.set(key, acl);
     }
     return acl;
   }
+}
+
+/** A policy with what decides how long and for whom its compiled rules are good. */
+interface KnownPolicy extends NamedPolicy {
+  /** Its rules differ by entity. */
+  readonly templated: boolean;
+  /** Its rules differ by the moment. */
+  readonly timed: boolean;
+}
+
+function knownPolicy(policy: NamedPolicy): KnownPolicy {
+  return { ...policy, templated: usesTemplates([policy]), timed: usesClock([policy]) };
 }
 
 const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);

@@ -7,6 +7,7 @@ import type { Acl } from "../policy/acl.ts";
 import { resultantAcl } from "../policy/ui.ts";
 import { err, ok, type Result } from "../result.ts";
 import { callerRecord, identify } from "../token/caller.ts";
+import { aclOfHolder } from "./access.ts";
 import { type Installation, loadInstallation } from "./installation.ts";
 import { fixedMounts, mountObject } from "./mount-view.ts";
 
@@ -16,9 +17,9 @@ type MountObject = Readonly<Record<string, unknown>>;
 export const UI_ROUTES: readonly Route[] = [
   openRoute("read", "sys/internal/ui/mounts", listMounts),
   openRoute("read", "sys/internal/ui/mounts/:path{.+}", readMount),
-  simpleRoute("read", "sys/internal/ui/resultant-acl", z.object({}), async ({ installation, caller }) => {
-    const now = currentTime();
-    return ok(dataReply({ ...resultantAcl(installation.aclFor(callerRecord(caller).policies, { now }), now) }));
+  simpleRoute("read", "sys/internal/ui/resultant-acl", z.object({}), async ({ env, installation, caller }) => {
+    const acl = await aclOfHolder(env, installation, callerRecord(caller));
+    return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
   }),
 ];
 
@@ -65,7 +66,8 @@ async function readMount(context: RequestContext): Promise<Result<Reply, Failure
 
 async function aclOfCaller({ env, request }: RequestContext, installation: Installation): Promise<Acl | null> {
   const caller = await identify(env, installation, request.token, request.clientAddress);
-  return caller && installation.aclFor(callerRecord(caller).policies, { now: currentTime() });
+  const acl = caller && (await aclOfHolder(env, installation, callerRecord(caller)));
+  return acl?.ok ? acl.value : null;
 }
 
 function authMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {

@@ -52,7 +52,7 @@ export async function authorizeTeam(
   const caller = await authenticateTeam(env, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
   if (looksAtItself(caller, access)) return ok({ caller, verdict: OWN_READ });
-  const allowed = authorize(installation, caller.record, access, currentTime());
+  const allowed = authorize(installation, caller.record, null, access, currentTime());
   return allowed.ok ? ok({ caller, verdict: allowed.value }) : allowed;
 }
 

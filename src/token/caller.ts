@@ -1,8 +1,9 @@
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
 import { type Failure, UNAUTHENTICATED } from "../errors.ts";
+import { standingOf } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
-import { err, ok, type Result } from "../result.ts";
+import { err, type Result } from "../result.ts";
 import { authorize } from "../sys/access.ts";
 import type { Installation } from "../sys/installation.ts";
 import { authenticateTeam } from "../team/authenticate.ts";
@@ -113,6 +114,6 @@ export async function authorizeBatch(
   const now = currentTime();
   if (!(await isBatchAlive(env, token, now))) return err(UNAUTHENTICATED);
   if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
-  const allowed = authorize(installation, token.record, access, now);
-  return allowed.ok ? ok(allowed.value) : allowed;
+  const entity = await standingOf(env, token.record.entityId);
+  return entity.ok ? authorize(installation, token.record, entity.value, access, now) : entity;
 }

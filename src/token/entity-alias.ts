@@ -1,11 +1,27 @@
+import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
+import { entityForLogin } from "../identity/login.ts";
+import { nameProblem } from "../identity/rules.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { Installation } from "../sys/installation.ts";
 import type { TokenSpec } from "./record.ts";
 
 /**
  * The token with the entity of the alias that its creator named, "" for none. Called when the rules have allowed the
  * creation and before anything of it is written, since this may make an entity.
  */
-export async function withEntityOfAlias(spec: TokenSpec, alias: string): Promise<Result<TokenSpec, Failure>> {
-  return alias === "" ? ok(spec) : err(invalid("entity aliases are not available"));
+export async function withEntityOfAlias(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  aliasName: string,
+): Promise<Result<TokenSpec, Failure>> {
+  if (aliasName === "") return ok(spec);
+  const problem = nameProblem("alias", aliasName);
+  if (problem) return err(invalid(problem));
+  const mount = installation.mountAt("token/");
+  if (!mount) return err(invalid("auth token mount accessor not found"));
+  const found = await entityForLogin(env, { mountAccessor: mount.accessor, aliasName, metadata: null });
+  if (!found.ok) return err({ code: "forbidden", message: "entity from given entity alias is disabled" });
+  return ok({ ...spec, record: { ...spec.record, entityId: found.value.entity.id } });
 }

@@ -99,7 +99,6 @@ function authOfRecord(record: TokenRecord, clientToken: string) {
   return {
     clientToken,
     tokenPolicies: record.policies,
-    identityPolicies: [],
     metadata: record.meta,
     renewable: record.renewable,
     entityId: record.entityId,

@@ -4,6 +4,8 @@ import { equalBytes } from "../crypto/bytes.ts";
 import { CubbyholeStore, type CubbyholeValue } from "../cubbyhole/store.ts";
 import type { Env } from "../env.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
+import type { EntityView } from "../identity/model.ts";
+import { standingOf } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "../lease/actions.ts";
 import { TreeLeases } from "../lease/tree-leases.ts";
 import type { Verdict } from "../policy/acl.ts";
@@ -113,17 +115,26 @@ export class TokenTree extends DurableObject<Env> {
     const loaded = await loadInstallation(this.env);
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
-    const now = currentTime();
-    const row = this.#authenticate(call.row, call.verifier, now);
-    if (!row) return REFUSED;
-    const caller = this.#view(row, now);
-    if (!addressAllowed(caller.boundCidrs, call.clientAddress)) return REFUSED;
+    let now = currentTime();
+    let known = this.#authenticate(call, now);
+    if (!known) return REFUSED;
+    let entity: EntityView | null = null;
+    if (known.caller.entityId !== "") {
+      const standing = await standingOf(this.env, known.caller.entityId);
+      if (!standing.ok) return standing;
+      entity = standing.value;
+      // Others were served while this waited, so what was read before is not true any more.
+      now = currentTime();
+      known = this.#authenticate(call, now);
+      if (!known) return REFUSED;
+    }
+    const { row, caller } = known;
 
     // A use counts as soon as the token was good, also when the policies refuse the request.
     const usesLeft = row.uses_left === 0 ? 0 : this.#store.countUse(row.row, row.uses_left);
     if (usesLeft < 0) this.#arm();
     const used = { ...caller, usesLeft };
-    const allowed = authorize(installation, caller, call.access, now);
+    const allowed = authorize(installation, caller, entity, call.access, now);
     if (!allowed.ok) return allowed;
     const verdict = allowed.value;
     const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, now));
@@ -204,10 +215,11 @@ export class TokenTree extends DurableObject<Env> {
     }
   }
 
-  #authenticate(row: number, verifier: Uint8Array, now: number): TokenRow | null {
-    if (!this.#planted) return null;
-    const found = this.#store.live(row, now);
-    return found && equalBytes(new Uint8Array(found.verifier), verifier) ? found : null;
+  #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
+    const found = this.#planted ? this.#store.live(row, now) : null;
+    if (!found || !equalBytes(new Uint8Array(found.verifier), verifier)) return null;
+    const caller = this.#view(found, now);
+    return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
   }
 
   async #perform(

@@ -16,6 +16,7 @@ interface LooseObject {
   readonly wrap_info: Loose;
   readonly client_token: Loose;
   readonly accessor: Loose;
+  readonly id: Loose;
   readonly orphan: Loose;
   readonly policies: Loose;
   readonly root_token: Loose;

@@ -73,7 +73,7 @@ function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndp
         return created(installation, authOfToken(value.token, action.ids?.token ?? ""), value.warnings);
       }
       if (value.kind !== "planned") throw new Error(`a creation does not end in "${value.kind}"`);
-      const spec = await withEntityOfAlias(value.spec, prepared.entityAlias);
+      const spec = await withEntityOfAlias(env, installation, value.spec, prepared.entityAlias);
       if (!spec.ok) return spec;
       const issued = await issue(env, installation, spec.value, caller.token, prepared.id);
       return issued.ok ? created(installation, issued.value, value.warnings) : issued;

@@ -1,11 +1,14 @@
 import { z } from "zod";
 import { currentTime } from "../../clock.ts";
+import type { Env } from "../../env.ts";
 import { DENIED, type Failure, invalid } from "../../errors.ts";
 import { text } from "../../http/fields.ts";
 import { dataReply, type Reply } from "../../http/reply.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../http/route.ts";
+import { policiesOfEntity } from "../../identity/standing.ts";
 import { err, ok, type Result } from "../../result.ts";
-import { type Caller, callerOf, type Presented } from "../caller.ts";
+import { type Caller, callerOf, callerRecord, type Presented } from "../caller.ts";
+import type { TokenRecord } from "../record.ts";
 import { lookupBatch, lookupTeam, lookupToken } from "../render.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../target.ts";
 
@@ -14,8 +17,8 @@ const BAD_TOKEN: Failure = { code: "bad_token" };
 /** `lookup`, `lookup-self` and `lookup-accessor`. */
 export const LOOKUP_ROUTES: readonly Route[] = [
   // The path names the caller: a token in the body is ignored, not unknown.
-  simpleRoute(["read", "update"], "lookup-self", z.object({ token: z.unknown().optional() }), async (context) =>
-    ok(lookupCaller(context)),
+  simpleRoute(["read", "update"], "lookup-self", z.object({ token: z.unknown().optional() }), (context) =>
+    lookUpCaller(context),
   ),
 
   tokenRoute(["read", "update"], "lookup", z.object({ token: z.unknown().optional() }), {
@@ -32,16 +35,17 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     async handle(context) {
       const { env, prepared } = context;
       const now = currentTime();
-      if (prepared === "caller") return ok(lookupCaller(context));
+      if (prepared === "caller") return lookUpCaller(context);
       if (!prepared) return err(BAD_TOKEN);
       if (prepared.kind !== "service") {
         const holder = await callerOf(env, prepared);
-        return holder ? ok(dataReply(lookupOf(holder, prepared.text, now))) : err(BAD_TOKEN);
+        return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
       }
       const { treeId, target } = tokenTarget(prepared);
       const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
       if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
-      return ok(dataReply(lookupToken(outcome.value.token, prepared.text, now)));
+      const { token } = outcome.value;
+      return shown(env, token, lookupToken(token, prepared.text, now));
     },
   }),
 
@@ -56,13 +60,24 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     async handle(context) {
       const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
       if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
-      return ok(dataReply(lookupToken(outcome.value.token, "", currentTime())));
+      const { token } = outcome.value;
+      return shown(context.env, token, lookupToken(token, "", currentTime()));
     },
   }),
 ];
 
-function lookupCaller({ caller, presented }: CallContext<unknown, unknown>): Reply {
-  return dataReply(lookupOf(caller, presented.text, currentTime()));
+function lookUpCaller({ env, caller, presented }: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+  return shown(env, callerRecord(caller), lookupOf(caller, presented.text, currentTime()));
+}
+
+/** What a look-up tells, with the policies of the token's entity if it has any. */
+async function shown(
+  env: Env,
+  { entityId }: TokenRecord,
+  data: Readonly<Record<string, unknown>>,
+): Promise<Result<Reply, Failure>> {
+  const policies = await policiesOfEntity(env, entityId);
+  return ok(dataReply(policies.length === 0 ? data : { ...data, identity_policies: policies }));
 }
 
 function lookupOf(caller: Caller, text: string, now: number): Record<string, unknown> {

@@ -1,0 +1,36 @@
+import { integer, text } from "./fields.ts";
+
+/** Fields of every list: at most `limit` entries (0: all) after the entry `after`. */
+export const PAGE = { after: text(), limit: integer(0) };
+
+/** The fields, read. */
+export interface Page {
+  readonly after: string;
+  readonly limit: number;
+}
+
+/** Entries that one call to an object brings, so that a long list is not one large message. */
+const CHUNK = 1000;
+
+/**
+ * Reads a page from an object that gives entries in order.
+ *
+ * @param read at most `limit` entries after `after`.
+ * @param cursorOf what an entry is known by in `after`.
+ */
+export async function readPage<T>(
+  { after, limit }: Page,
+  read: (after: string, limit: number) => Promise<readonly T[]>,
+  cursorOf: (entry: T) => string,
+): Promise<T[]> {
+  const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
+  const entries: T[] = [];
+  for (let from = after; ; ) {
+    const wanted = Math.min(CHUNK, most - entries.length);
+    const chunk = await read(from, wanted);
+    entries.push(...chunk);
+    const last = chunk.at(-1);
+    if (last === undefined || chunk.length < wanted || entries.length >= most) return entries;
+    from = cursorOf(last);
+  }
+}

@@ -1,0 +1,28 @@
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import { DENIED, type Failure } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import { identityOf } from "./identity.ts";
+import type { EntityView, Metadata } from "./model.ts";
+import { newEntityIds } from "./rules.ts";
+
+/** Whom a login is for: the name that the auth mount knows the holder by. */
+export interface LoginAlias {
+  /** Accessor of the mount. */
+  readonly mountAccessor: string;
+  /** Compared without regard to case. */
+  readonly aliasName: string;
+  /** What the method says about the holder, for templates; null when it says nothing. */
+  readonly metadata: Metadata | null;
+}
+
+/**
+ * The entity of whoever logged in, made at the first login. Its id goes on the token.
+ *
+ * @returns "permission_denied" when the entity is disabled.
+ */
+export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
+  const { mountAccessor, aliasName, metadata } = alias;
+  const view = await identityOf(env).resolveAlias(mountAccessor, aliasName, metadata, newEntityIds(), currentTime());
+  return view.disabled ? err(DENIED) : ok(view);
+}

@@ -1,0 +1,101 @@
+import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
+
+/** Text values by name. */
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Somebody or something that tokens are made for, whatever method it logs in with. Times in ms. */
+export interface EntityRecord {
+  readonly id: string;
+  /** As sent; unique without regard to case. */
+  readonly name: string;
+  readonly metadata: Metadata;
+  /** Normalised; never `root`. */
+  readonly policies: readonly string[];
+  /** True: its tokens are refused, but live on. */
+  readonly disabled: boolean;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly aliases: readonly AliasRecord[];
+  readonly directGroupIds: readonly string[];
+  /** Groups that it is in through other groups only. */
+  readonly inheritedGroupIds: readonly string[];
+}
+
+/** The name that an auth mount knows an entity by: one for each entity and mount. Times in ms. */
+export interface AliasRecord {
+  readonly id: string;
+  readonly entityId: string;
+  /** As sent; unique on its mount without regard to case. */
+  readonly name: string;
+  readonly mountAccessor: string;
+  /** What the auth method said at the last login. */
+  readonly metadata: Metadata;
+  /** What an operator wrote. */
+  readonly customMetadata: Metadata;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Entities and groups that share policies. Times in ms. */
+export interface GroupRecord {
+  readonly id: string;
+  /** As sent; unique without regard to case. */
+  readonly name: string;
+  readonly metadata: Metadata;
+  /** Normalised; never `root`. */
+  readonly policies: readonly string[];
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly memberEntityIds: readonly string[];
+  readonly memberGroupIds: readonly string[];
+  readonly parentGroupIds: readonly string[];
+}
+
+/** An entity as requests need it: what it adds to the policies of a token, and the values of templates. */
+export interface EntityView {
+  /** Another one after every change of the entity, its aliases or the groups. */
+  readonly revision: string;
+  readonly disabled: boolean;
+  /** Of the entity and all its groups; sorted, without repeats. */
+  readonly policies: readonly string[];
+  readonly entity: TemplateEntity;
+  readonly groups: readonly TemplateGroup[];
+}
+
+/** Fields of a write; null keeps what is there. */
+export interface EntityWrite {
+  readonly name: string | null;
+  readonly metadata: Metadata | null;
+  readonly policies: readonly string[] | null;
+  readonly disabled: boolean | null;
+}
+
+/** Fields of a write; null keeps what is there. */
+export interface AliasWrite {
+  readonly name: string | null;
+  readonly mountAccessor: string | null;
+  readonly entityId: string | null;
+  readonly customMetadata: Metadata | null;
+}
+
+/** Fields of a write; null keeps what is there. */
+export interface GroupWrite {
+  readonly name: string | null;
+  readonly metadata: Metadata | null;
+  readonly policies: readonly string[] | null;
+  readonly memberEntityIds: readonly string[] | null;
+  readonly memberGroupIds: readonly string[] | null;
+}
+
+/** What a new entity and its alias get, if one has to be made. */
+export interface NewEntityIds {
+  readonly entityId: string;
+  readonly aliasId: string;
+  /** For an entity without a name of its own. */
+  readonly entityName: string;
+}
+
+/** The form of a name in which two names are compared. */
+export function nameKey(name: string): string {
+  return name.toLowerCase();
+}

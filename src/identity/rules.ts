@@ -1,0 +1,56 @@
+import { randomBytes, toHex } from "../crypto/bytes.ts";
+import { type Failure, invalid } from "../errors.ts";
+import { namesRoot, normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
+import { err, ok, type Result } from "../result.ts";
+import type { Metadata, NewEntityIds } from "./model.ts";
+
+/** Characters of a name of an entity, an alias or a group. */
+const MAX_NAME_LENGTH = 512;
+/** Policies of one entity or group. */
+const MAX_POLICIES = 256;
+/** Entries of metadata, and characters of their names and values. */
+const MAX_METADATA = { entries: 64, nameLength: 128, valueLength: 512 };
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Why `name` can't be a name of `what`, or null. */
+export function nameProblem(what: string, name: string): string | null {
+  if (name.length > MAX_NAME_LENGTH) return `${what} name must not be longer than ${MAX_NAME_LENGTH} characters`;
+  return UNPRINTABLE.test(name) ? `${what} name must not contain control characters` : null;
+}
+
+/**
+ * The policies of an entity or a group in their one form. `root` is refused in every spelling that would become `root`
+ * anywhere: whoever can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
+ *
+ * @param sent null when absent.
+ */
+export function identityPolicies(sent: readonly string[] | null): Result<string[] | null, Failure> {
+  if (sent === null) return ok(null);
+  if (namesRoot(sent)) return err(invalid("policies cannot contain root"));
+  const policies = normalizePolicyNames(sent);
+  if (policies.length > MAX_POLICIES) return err(invalid(`policies must not be more than ${MAX_POLICIES}`));
+  const problem = policies.map(policyNameProblem).find((found) => found !== null);
+  return problem ? err(invalid(problem)) : ok(policies);
+}
+
+/** Why `metadata` can't be stored, or null. */
+export function metadataProblem(field: string, metadata: Metadata | null): string | null {
+  const entries = Object.entries(metadata ?? {});
+  const { entries: most, nameLength, valueLength } = MAX_METADATA;
+  if (entries.length > most) return `${field} must not have more than ${most} entries`;
+  const fits = entries.every(
+    ([name, value]) => name !== "" && name.length <= nameLength && value.length <= valueLength,
+  );
+  return fits ? null : `${field} must have names of 1 to ${nameLength} and values of up to ${valueLength} characters`;
+}
+
+/** A name for what was made without one. */
+export function generatedName(what: "entity" | "group"): string {
+  return `${what}_${toHex(randomBytes(4))}.root`;
+}
+
+/** The ids of an entity with an alias that may have to be made. */
+export function newEntityIds(): NewEntityIds {
+  return { entityId: crypto.randomUUID(), aliasId: crypto.randomUUID(), entityName: generatedName("entity") };
+}

@@ -1,0 +1,58 @@
+import type { Migration } from "../storage/schema.ts";
+
+/** The schema of the identity object. Names are kept as sent, and as keys in lower case for comparing. */
+export const IDENTITY_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "entities with their aliases, and groups with their members",
+    sql: `
+      CREATE TABLE entities (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        name_key TEXT NOT NULL UNIQUE,
+        metadata TEXT NOT NULL,
+        policies TEXT NOT NULL,
+        disabled INTEGER NOT NULL,
+        revision INTEGER NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      CREATE TABLE aliases (
+        id TEXT PRIMARY KEY,
+        entity_id TEXT NOT NULL,
+        name TEXT NOT NULL,
+        name_key TEXT NOT NULL,
+        mount_accessor TEXT NOT NULL,
+        metadata TEXT NOT NULL,
+        custom_metadata TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        UNIQUE (mount_accessor, name_key),
+        UNIQUE (entity_id, mount_accessor)
+      ) WITHOUT ROWID;
+      CREATE TABLE groups (
+        id TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        name_key TEXT NOT NULL UNIQUE,
+        metadata TEXT NOT NULL,
+        policies TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL
+      ) WITHOUT ROWID;
+      CREATE TABLE group_entities (
+        group_id TEXT NOT NULL,
+        entity_id TEXT NOT NULL,
+        PRIMARY KEY (entity_id, group_id)
+      ) WITHOUT ROWID;
+      CREATE INDEX group_entities_by_group ON group_entities (group_id);
+      CREATE TABLE group_groups (
+        group_id TEXT NOT NULL,
+        member_id TEXT NOT NULL,
+        PRIMARY KEY (member_id, group_id)
+      ) WITHOUT ROWID;
+      CREATE INDEX group_groups_by_group ON group_groups (group_id);
+      CREATE TABLE group_revision (id INTEGER PRIMARY KEY CHECK (id = 1), revision INTEGER NOT NULL);
+      INSERT INTO group_revision (id, revision) VALUES (1, 1);
+    `,
+  },
+];

@@ -1,0 +1,66 @@
+import { currentTime } from "../clock.ts";
+import type { Env } from "../env.ts";
+import { type Failure, UNAUTHENTICATED } from "../errors.ts";
+import { err, ok, type Result } from "../result.ts";
+import { snapshotMaxAgeMs } from "../sys/installation.ts";
+import { identityOf } from "./identity.ts";
+import type { EntityView } from "./model.ts";
+
+/** Entities that an isolate keeps. */
+const MAX_ENTITIES = 2048;
+
+interface Known {
+  readonly view: EntityView | null;
+  /** When it was last known to be true (ms). */
+  readonly checkedAt: number;
+}
+
+/** What this isolate knows, the longest unused first. */
+const known = new Map<string, Known>();
+/** Counts the own writes: an answer that was under way during one may be older than it and is not kept. */
+let writes = 0;
+
+/** The entity as this isolate knows it, no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
+export async function loadEntity(env: Env, id: string): Promise<EntityView | null> {
+  const now = currentTime();
+  const before = known.get(id);
+  if (before && now - before.checkedAt < snapshotMaxAgeMs(env) && now >= before.checkedAt) {
+    keep(id, before);
+    return before.view;
+  }
+  const writesBefore = writes;
+  const answer = await identityOf(env).view(id, before?.view?.revision ?? null);
+  const view = answer === "unchanged" ? (before?.view ?? null) : answer;
+  if (writes === writesBefore) keep(id, { view, checkedAt: now });
+  return view;
+}
+
+/** Makes this isolate read every entity anew. Called after every own write, so that the writer sees it at once. */
+export function forgetEntities(): void {
+  writes++;
+  known.clear();
+}
+
+/**
+ * What the entity of a token adds to it: null for a token without an entity, which costs nothing.
+ *
+ * @returns "unauthenticated" when the entity is disabled or gone.
+ */
+export async function standingOf(env: Env, entityId: string): Promise<Result<EntityView | null, Failure>> {
+  if (entityId === "") return ok(null);
+  const view = await loadEntity(env, entityId);
+  return view && !view.disabled ? ok(view) : err(UNAUTHENTICATED);
+}
+
+/** The policies that answers show beside those of a token; none without an entity. */
+export async function policiesOfEntity(env: Env, entityId: string): Promise<readonly string[]> {
+  return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
+}
+
+function keep(id: string, entry: Known): void {
+  known.delete(id);
+  known.set(id, entry);
+  if (known.size <= MAX_ENTITIES) return;
+  const [oldest] = known.keys();
+  if (oldest !== undefined) known.delete(oldest);
+}

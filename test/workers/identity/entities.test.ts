@@ -1,0 +1,211 @@
+import { runInDurableObject } from "cloudflare:test";
+import { beforeAll, describe, expect, it } from "vitest";
+import { bindings, call, initialized } from "../../support/service.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+const post = (path: string, body: unknown) => call("POST", `identity/${path}`, { token: root, body });
+const get = (path: string) => call("GET", `identity/${path}`, { token: root });
+const list = (path: string, query = "") => call("GET", `identity/${path}?list=true${query}`, { token: root });
+
+async function made(fields: Record<string, unknown>): Promise<string> {
+  const answer = await post("entity", fields);
+  if (answer.status !== 200) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body.data.id;
+}
+
+describe("an entity", () => {
+  it("is told with id and name when it is new, and changed without an answer after that", async () => {
+    const fields = { name: "web", policies: "B, a", metadata: { team: "one" } };
+    const created = await post("entity", fields);
+    expect([created.status, created.body.data]).toEqual([
+      200,
+      { id: expect.stringMatching(/^[0-9a-f-]{36}$/) as unknown, name: "web", aliases: null },
+    ]);
+    expect((await post("entity", { name: "web", metadata: { team: "two" } })).status).toBe(204);
+    const { data } = (await get("entity/name/web")).body;
+    expect(Object.keys(data as unknown as object)).toEqual([
+      "aliases",
+      "creation_time",
+      "direct_group_ids",
+      "disabled",
+      "group_ids",
+      "id",
+      "inherited_group_ids",
+      "last_update_time",
+      "merged_entity_ids",
+      "metadata",
+      "name",
+      "namespace_id",
+      "policies",
+    ]);
+    expect(data).toMatchObject({ policies: ["a", "b"], metadata: { team: "two" }, disabled: false, aliases: [] });
+  });
+
+  it("without a name gets one", async () => {
+    const answer = await post("entity", {});
+    expect(answer.body.data.name).toMatch(/^entity_[0-9a-f]{8}\.root$/);
+    const { body } = await get(`entity/id/${answer.body.data.id}`);
+    expect(body.data).toMatchObject({ metadata: null, policies: [] });
+  });
+
+  it("is found by name in any case, and the name stays as it was sent", async () => {
+    const id = await made({ name: "MixedCase" });
+    expect((await get("entity/name/mixedCASE")).body.data).toMatchObject({ id, name: "MixedCase" });
+    expect((await post("entity/name/MIXEDcase", { disabled: true })).status).toBe(204);
+    expect((await get(`entity/id/${id}`)).body.data.disabled).toBe(true);
+  });
+
+  it("can be made at its name, and renamed at its id", async () => {
+    const created = await post("entity/name/by/path", { name: "ignored" });
+    expect([created.status, created.body.data.name]).toEqual([200, "by/path"]);
+    expect((await post(`entity/id/${created.body.data.id}`, { name: "renamed" })).status).toBe(204);
+    expect((await get("entity/name/by/path")).status).toBe(404);
+    expect((await get("entity/name/renamed")).body.data.id).toBe(created.body.data.id);
+  });
+
+  it.each([
+    ["entity", { id: "unknown", name: "x" }, "entity not found from id"],
+    ["entity/id/unknown", { name: "x" }, "entity not found from id"],
+    ["entity/batch-delete", {}, "missing entity ids to delete"],
+    ["entity", { name: "x".repeat(513) }, "entity name must not be longer than 512 characters"],
+  ])("%s refuses %j", async (path, body, message) => {
+    const answer = await post(path, body);
+    expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
+  });
+
+  it("can't take the name of another, in any case", async () => {
+    await made({ name: "taken" });
+    const id = await made({ name: "other" });
+    for (const answer of [
+      await post("entity", { id, name: "TAKEN" }),
+      await post(`entity/id/${id}`, { name: "taken" }),
+    ]) {
+      expect([answer.status, answer.body.errors]).toEqual([400, ["entity name is already in use"]]);
+    }
+  });
+
+  it("is gone after deletion, which can be repeated", async () => {
+    const ids = [await made({ name: "d1" }), await made({ name: "d2" }), await made({ name: "d3" }), await made({})];
+    for (let i = 0; i < 2; i++) {
+      expect((await call("DELETE", `identity/entity/id/${ids[0]}`, { token: root })).status).toBe(204);
+      expect((await call("DELETE", "identity/entity/name/D2", { token: root })).status).toBe(204);
+      expect((await post("entity/batch-delete", { entity_ids: ids.slice(2) })).status).toBe(204);
+    }
+    for (const id of ids) expect((await get(`entity/id/${id}`)).status).toBe(404);
+  });
+
+  it("is only for callers whose policies allow it", async () => {
+    expect((await call("POST", "identity/entity", { body: { name: "x" } })).status).toBe(403);
+    expect((await call("GET", "identity/entity/name/web", { token: "s.x" })).status).toBe(403);
+  });
+});
+
+describe("CVE-2024-9180, CVE-2025-54996, CVE-2025-64761: root through identity", () => {
+  const spellings = ["root", "rooT", "Root", "rOoT", "root ", " root", "default,root", "default, ROOT"];
+
+  it.each(["entity", "group"])(
+    "no spelling reaches a new or an existing %s, and nothing else is changed",
+    async (kind) => {
+      const name = `careful ${kind}`;
+      await post(kind, { name, policies: ["before"], metadata: { kept: "yes" } });
+      const id = (await get(`${kind}/name/${name}`)).body.data.id;
+      const before = (await get(`${kind}/id/${id}`)).body.data;
+      for (const spelling of spellings) {
+        for (const policies of [spelling, [spelling.split(",").at(-1)], ["x", ` ${spelling.split(",").at(-1)} `]]) {
+          const body = { policies, metadata: { kept: "no" } };
+          const writes = [
+            await post(kind, { name, ...body }),
+            await post(kind, { id, ...body }),
+            await post(`${kind}/id/${id}`, body),
+            await post(`${kind}/name/${name}`, body),
+            await post(kind, { name: `new ${kind}`, ...body }),
+          ];
+          for (const { status, body: answer } of writes) {
+            expect([status, answer.errors]).toEqual([400, ["policies cannot contain root"]]);
+          }
+        }
+      }
+      expect((await get(`${kind}/id/${id}`)).body.data).toEqual(before);
+      expect((await get(`${kind}/name/new ${kind}`)).status).toBe(404);
+    },
+  );
+});
+
+describe("lists of entities", () => {
+  it("by id tell name and aliases, by name only names; pages follow each other", async () => {
+    for (const name of ["l-a", "l-B", "l-c"]) await made({ name });
+    const names = (await list("entity/name")).body.data.keys as unknown as string[];
+    expect(names.filter((name) => name.startsWith("l-"))).toEqual(["l-a", "l-B", "l-c"]);
+    expect((await list("entity/name", "&after=l-a&limit=2")).body.data.keys).toEqual(["l-B", "l-c"]);
+    expect((await list("entity/name", "&after=L-A&limit=1")).body.data).toEqual({ keys: ["l-B"] });
+
+    const all = (await list("entity/id")).body.data;
+    const ids = all.keys as unknown as string[];
+    expect(ids).toEqual(ids.toSorted());
+    const paged: string[] = [];
+    for (let after = ""; ; after = paged.at(-1) ?? "") {
+      const page = await list("entity/id", `&limit=3&after=${after}`);
+      if (page.status === 404) break;
+      paged.push(...(page.body.data.keys as unknown as string[]));
+    }
+    expect(paged).toEqual(ids);
+    const first = ids.find((id) => (all.key_info as never as Record<string, { name: string }>)[id]?.name === "l-B");
+    expect((await get(`entity/id/${first}`)).body.data.name).toBe("l-B");
+  });
+
+  it("longer than one message come whole", async () => {
+    await runInDurableObject(bindings.IDENTITY.getByName("identity"), (_, state) => {
+      for (let i = 0; i < 2100; i++) {
+        state.storage.sql.exec(
+          `INSERT INTO entities (id, name, name_key, metadata, policies, disabled, revision, created_at, updated_at)
+           VALUES (?, ?, ?, '{}', '[]', 0, 1, 0, 0)`,
+          `bulk-${i}`,
+          `bulk-${i}`,
+          `bulk-${i}`,
+        );
+      }
+    });
+    const keys = (await list("entity/id")).body.data.keys as unknown as string[];
+    expect(keys.filter((id) => id.startsWith("bulk-"))).toHaveLength(2100);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});
+
+describe("lookup of an entity", () => {
+  it("by id, name or alias; nothing found is no error", async () => {
+    const id = await made({ name: "sought" });
+    const accessor = (await call("GET", "sys/auth", { token: root })).body.data["token/"]?.accessor ?? "";
+    const alias = await post("entity-alias", { name: "Sought-Alias", canonical_id: id, mount_accessor: accessor });
+    for (const body of [
+      { id },
+      { name: "SOUGHT" },
+      { alias_id: alias.body.data.id },
+      { alias_name: "sought-alias", alias_mount_accessor: accessor },
+    ]) {
+      expect((await post("lookup/entity", body)).body.data.id).toBe(id);
+    }
+    expect((await post("lookup/entity", { name: "nobody" })).status).toBe(204);
+    expect((await post("lookup/entity", { alias_name: "x", alias_mount_accessor: "y" })).status).toBe(204);
+  });
+
+  it.each([
+    [{}, "query parameter not supplied"],
+    [{ id: "a", name: "b" }, "query parameter conflict; please supply distinct set of query parameters"],
+    [{ alias_name: "a" }, "both 'alias_name' and 'alias_mount_accessor' needs to be set"],
+    [{ alias_mount_accessor: "a" }, "both 'alias_name' and 'alias_mount_accessor' needs to be set"],
+    [
+      { alias_name: "a", alias_mount_accessor: "b", id: "c" },
+      "query parameter conflict; please supply distinct set of query parameters",
+    ],
+  ])("refuses %j", async (body, message) => {
+    for (const path of ["lookup/entity", "lookup/group"]) {
+      const answer = await post(path, body);
+      expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
+    }
+  });
+});

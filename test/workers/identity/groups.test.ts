@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { call, initialized } from "../../support/service.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+const post = (path: string, body: unknown) => call("POST", `identity/${path}`, { token: root, body });
+const get = (path: string) => call("GET", `identity/${path}`, { token: root });
+const made = async (kind: string, fields: unknown): Promise<string> => (await post(kind, fields)).body.data.id;
+
+describe("a group", () => {
+  it("is told with id and name when it is new, and changed without an answer after that", async () => {
+    const member = await made("entity", { name: "member" });
+    const created = await post("group", {
+      name: "Ops",
+      type: "internal",
+      policies: " B,a",
+      metadata: { k: "v" },
+      member_entity_ids: [member],
+    });
+    expect([created.status, Object.keys(created.body.data as unknown as object)]).toEqual([200, ["id", "name"]]);
+    expect((await post("group", { name: "ops", policies: ["c"] })).status).toBe(204);
+    expect((await get("group/name/OPS")).body.data).toMatchObject({
+      id: created.body.data.id,
+      name: "ops",
+      type: "internal",
+      policies: ["c"],
+      metadata: { k: "v" },
+      member_entity_ids: [member],
+      member_group_ids: [],
+      parent_group_ids: [],
+    });
+    expect((await get(`entity/id/${member}`)).body.data).toMatchObject({
+      direct_group_ids: [created.body.data.id],
+      inherited_group_ids: [],
+      group_ids: [created.body.data.id],
+    });
+  });
+
+  it("passes on to members of its members, and a circle is refused with nothing changed", async () => {
+    const entity = await made("entity", { name: "deep" });
+    const inner = await made("group", { name: "inner", member_entity_ids: [entity] });
+    const middle = await made("group", { name: "middle", member_group_ids: [inner] });
+    const outer = await made("group", { name: "outer", member_group_ids: [middle] });
+    expect((await get(`entity/id/${entity}`)).body.data).toMatchObject({
+      direct_group_ids: [inner],
+      inherited_group_ids: [middle, outer].toSorted(),
+    });
+    expect((await get(`group/id/${inner}`)).body.data.parent_group_ids).toEqual([middle]);
+    for (const member of [outer, middle, inner]) {
+      const circle = await post(`group/id/${inner}`, { member_group_ids: [member], policies: ["changed"] });
+      expect([circle.status, circle.body.errors]).toEqual([
+        400,
+        ["cyclic relationship detected for a group in member_group_ids"],
+      ]);
+    }
+    expect((await get(`group/id/${inner}`)).body.data).toMatchObject({ member_group_ids: [], policies: [] });
+  });
+
+  it("loses a member that is deleted, and its members lose a group that is", async () => {
+    const entity = await made("entity", { name: "short" });
+    const inner = await made("group", { name: "short inner", member_entity_ids: [entity] });
+    const outer = await made("group", { name: "short outer", member_group_ids: [inner], member_entity_ids: [entity] });
+    for (let i = 0; i < 2; i++) {
+      expect((await call("DELETE", "identity/group/name/SHORT inner", { token: root })).status).toBe(204);
+    }
+    expect((await get(`group/id/${outer}`)).body.data.member_group_ids).toEqual([]);
+    expect((await get(`entity/id/${entity}`)).body.data.group_ids).toEqual([outer]);
+    await call("DELETE", `identity/entity/id/${entity}`, { token: root });
+    expect((await get(`group/id/${outer}`)).body.data.member_entity_ids).toEqual([]);
+    expect((await call("DELETE", `identity/group/id/${outer}`, { token: root })).status).toBe(204);
+    expect((await get(`group/id/${outer}`)).status).toBe(404);
+  });
+
+  it.each([
+    ["group", { name: "x", type: "external" }, 'the type of a group can only be "internal"'],
+    ["group", { id: "unknown" }, "group not found from id"],
+    ["group/id/unknown", { name: "x" }, "group not found from id"],
+    ["group", { name: "x", member_entity_ids: ["unknown"] }, "member_entity_ids holds an id that is no entity"],
+    ["group", { name: "x", member_group_ids: ["unknown"] }, "member_group_ids holds an id that is no group"],
+  ])("%s refuses %j", async (path, body, message) => {
+    const answer = await post(path, body);
+    expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
+    expect((await get("group/name/x")).status).toBe(404);
+  });
+
+  it("can't take the name of another", async () => {
+    await made("group", { name: "g-taken" });
+    const id = await made("group", { name: "g-other" });
+    const answer = await post("group", { id, name: "G-Taken" });
+    expect([answer.status, answer.body.errors]).toEqual([400, ["group name is already in use"]]);
+  });
+
+  it("is listed by id and by name, in pages, and found by either", async () => {
+    const id = await made("group", { name: "listed" });
+    const byId = (await call("GET", "identity/group/id?list=true", { token: root })).body.data;
+    expect(byId.key_info).toMatchObject({ [id]: { name: "listed", num_member_entities: 0, num_parent_groups: 0 } });
+    const page = await call("GET", "identity/group/name?list=true&after=listec&limit=1", { token: root });
+    expect(page.body.data.keys).toEqual(["listed"]);
+    expect((await post("lookup/group", { name: "LISTED" })).body.data.id).toBe(id);
+    expect((await post("lookup/group", { id })).body.data.name).toBe("listed");
+    expect((await post("lookup/group", { id: "unknown" })).status).toBe(204);
+    expect((await post("lookup/group", { alias_name: "a", alias_mount_accessor: "b" })).status).toBe(204);
+  });
+});
