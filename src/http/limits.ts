@@ -2,6 +2,8 @@
 export const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 /** Strings in one JSON body, keys included: what the reference server takes. */
 export const MAX_JSON_STRINGS = 1000;
+/** Fields of one query or form body. */
+export const MAX_PARAMETERS = 1000;
 /** Nesting of one JSON body. */
 export const MAX_JSON_DEPTH = 64;
 /** Values of any kind in one JSON body; keeps a flat list of a million numbers out. */

@@ -14,6 +14,10 @@ beforeAll(async () => {
 const create = (options: Parameters<typeof call>[2]) => call("POST", "auth/token/create", { token: root, ...options });
 const listed = async () => (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data.keys.length;
 
+const FORM = { "Content-Type": "application/x-www-form-urlencoded" };
+/** `count` names without values, as a query or a form. */
+const manyNames = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`).join("&");
+
 describe("malformed requests are refused and change nothing", () => {
   it.each<[string, number, Parameters<typeof call>[2]]>([
     ["not JSON", 400, { raw: '{"policies":[' }],
@@ -30,6 +34,7 @@ describe("malformed requests are refused and change nothing", () => {
     ["objects in a list", 400, { body: { policies: [{ a: "swordfish" }] } }],
     ["objects in metadata", 400, { body: { meta: { a: { b: "swordfish" } } } }],
     ["metadata too large", 400, { body: { meta: { a: "x".repeat(70_000) } } }],
+    ["too many fields of a form", 400, { raw: manyNames(1001), headers: FORM }],
     ["a number out of range", 400, { body: { num_uses: 1e12 } }],
     ["a duration out of range", 400, { body: { ttl: "99999999999h" } }],
     ["a negative ttl", 400, { body: { ttl: "-1h" } }],
@@ -48,6 +53,15 @@ describe("malformed requests are refused and change nothing", () => {
     expect(answer.status).toBe(status);
     expect(JSON.stringify(answer.body)).not.toContain("swordfish");
     expect(await listed()).toBe(before);
+  });
+
+  it("a form or query of very many names is refused before anything is made of it, also without a token", async () => {
+    const answers = [
+      await call("POST", "auth/token/lookup", { raw: manyNames(100_000), headers: FORM }),
+      await call("GET", `auth/token/lookup?${manyNames(1001)}`),
+    ];
+    for (const { status, body } of answers) expect([status, body.errors]).toEqual([400, ["there are too many fields"]]);
+    expect((await call("GET", `auth/token/lookup?${manyNames(1000)}`)).status).toBe(403);
   });
 
   it("CVE-2025-4166: a type failure names the field, not the value", async () => {
