@@ -10,6 +10,8 @@ import { checkCustomId } from "../token/rules/custom-id.ts";
 import { loadInstallation, refreshInstallation } from "./installation.ts";
 import { systemOf } from "./system.ts";
 
+const ALREADY_INITIALIZED = invalid("Grove is already initialized");
+
 /**
  * Makes the key ring and the first root token of a new installation, once.
  *
@@ -20,6 +22,10 @@ import { systemOf } from "./system.ts";
  * @returns the root token.
  */
 export async function initialize(env: Env, rootId: string): Promise<Result<string, Failure>> {
+  // Anybody may call this: once the installation exists it must cost nothing, above all no new tree for each call.
+  const loaded = await loadInstallation(env);
+  if (loaded.ok) return err(ALREADY_INITIALIZED);
+  if (loaded.error.code !== "uninitialized") return loaded;
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
   if (!sealKey.ok) return err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
   const ring = newKeyRing();
@@ -37,7 +43,7 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   }
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
     await tree.act({ kind: "revoke", target: { by: "token", row: ids.row, verifier: ids.verifier } });
-    return err(invalid("Grove is already initialized"));
+    return err(ALREADY_INITIALIZED);
   }
   await refreshInstallation(env);
   return ok(ids.token);

@@ -1,7 +1,8 @@
 import { createExecutionContext } from "cloudflare:test";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/http/app.ts";
 import { systemOf } from "../../../src/sys/system.ts";
+import { TokenTree } from "../../../src/token/tree.ts";
 import { bindings, call } from "../../support/service.ts";
 
 async function callWith(overrides: Record<string, unknown>, method: string, path: string, token?: string) {
@@ -70,7 +71,11 @@ describe("a new installation", () => {
       "type",
     ]);
     expect(self.body.data).toMatchObject({ display_name: "root", path: "auth/token/root", policies: ["root"], ttl: 0 });
+    const planted = vi.spyOn(TokenTree.prototype, "plant");
     expect((await call("PUT", "sys/init")).status).toBe(400);
+    // Strangers may send this all day: it must not make a tree each time.
+    expect(planted).not.toHaveBeenCalled();
+    planted.mockRestore();
     expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(200);
   });
 
