@@ -35,7 +35,15 @@ const MAX_DRAWS = 5;
 /** Answers a request, wrapped when the client asks for that. */
 export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
   const handled = await withIdentityPolicies(env, await handlePlainly(env, request));
-  return request.wrapTtlSeconds > 0 ? wrap(env, request, handled) : handled;
+  return request.wrapTtlSeconds > 0 && mayBeWrapped(handled) ? wrap(env, request, handled) : handled;
+}
+
+/**
+ * Wrapping stores something, for as long as the client says; so it is for callers with a token and for logins. What
+ * anybody may ask without a token holds nothing secret, and is answered as it is.
+ */
+function mayBeWrapped({ caller, result }: Handled): boolean {
+  return caller !== null || (result.ok && result.value.kind === "auth");
 }
 
 /** An answer that hands out or renews a token also tells the policies of its entity. */

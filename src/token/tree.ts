@@ -34,6 +34,9 @@ const SWEEP_STEPS = 64;
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
 
+/** The platform takes no alarm after 2189, and a token may outlive that. */
+const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+
 /** What the list of accessors said to a new token; it refuses those of a mount that is being disabled. */
 type Listing = "listed" | "refused" | "failed";
 
@@ -399,8 +402,10 @@ export class TokenTree extends DurableObject<Env> {
 
   /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
   #arm(): void {
-    const due = earlier(this.#store.nextSweepAt(currentTime()), this.#leases.nextDueAt);
-    if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
+    const next = earlier(this.#store.nextSweepAt(currentTime()), this.#leases.nextDueAt);
+    if (next === null) return;
+    const due = Math.min(next, LATEST_ALARM_MS);
+    if (this.#alarmAt !== null && this.#alarmAt <= due) return;
     this.#alarmAt = due;
     this.ctx.storage.setAlarm(due);
   }

@@ -1,6 +1,8 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { TokenTree } from "../../../src/token/tree.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { holdSweeps } from "../../support/trees.ts";
+import { holdSweeps, locate } from "../../support/trees.ts";
 
 const INVALID = { errors: ["wrapping token is not valid or does not exist"] };
 const HIDDEN = "the-hidden-value";
@@ -113,11 +115,26 @@ describe("H10: the envelope of a wrapped answer", () => {
     expect([renewed.status, renewed.body.errors]).toEqual([400, ["lease is not renewable"]]);
   });
 
-  it("answers of open endpoints are wrapped as well, those outside the envelope never", async () => {
+  it("what anybody may ask without a token is not put away: strangers can't fill the storage", async () => {
+    const planted = vi.spyOn(TokenTree.prototype, "plant");
     const mounts = await call("GET", "sys/internal/ui/mounts", { headers: wrapHeader("60") });
-    expect((await unwrap(mounts.body.wrap_info.token)).body.data).toEqual({ auth: {}, secret: {} });
+    expect([mounts.body.wrap_info, mounts.body.data]).toEqual([null, { auth: {}, secret: {} }]);
+    const { token } = await wrapped();
+    planted.mockClear();
+    const lookup = await call("POST", "sys/wrapping/lookup", { body: { token }, headers: wrapHeader("60") });
+    expect([lookup.body.wrap_info, lookup.body.data.creation_path]).toEqual([null, "sys/wrapping/wrap"]);
     const health = await call("GET", "sys/health", { headers: wrapHeader("60") });
     expect(health.body).toMatchObject({ initialized: true });
+    expect(planted).not.toHaveBeenCalled();
+    planted.mockRestore();
+  });
+
+  it("may wait longer than the platform sets alarms for", async () => {
+    const { token } = await wrapped(undefined, "9223372036");
+    const { stub } = await locate(token);
+    const alarm = await runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+    expect(alarm).toBe(Date.UTC(2189, 0, 1));
+    expect((await unwrap(token)).status).toBe(200);
   });
 });
 
