@@ -137,17 +137,17 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   const checkedAt = currentTime();
   const known = cached;
   const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
-  if (!snapshot && known) {
-    cached = { installation: known.installation, checkedAt };
-    return ok(known.installation);
-  }
+  if (!snapshot && known) return ok(remember(known.installation, checkedAt));
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
   const keys = await openKeys(env, snapshot.sealedKeyRing);
   if (!keys.ok) return keys;
-  const installation = new Installation(snapshot, keys.value);
-  // Two refreshes can end in the other order than they began; the newer state stays.
+  return ok(remember(new Installation(snapshot, keys.value), checkedAt));
+}
+
+/** Two refreshes can end in the other order than they began; the newer state stays. */
+function remember(installation: Installation, checkedAt: number): Installation {
   if (!cached || cached.installation.version <= installation.version) cached = { installation, checkedAt };
-  return ok(installation);
+  return installation;
 }
 
 /** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */
