@@ -45,6 +45,8 @@ export function upstreamHeaders(head: RequestHead, client: ClientAddress, host: 
   const headers = ["Host", host];
   for (const [name, value] of head.headers) if (!isDropped(name, named)) headers.push(name, value);
   headers.push(CLIENT_ADDRESS_HEADER, client.address, "X-Forwarded-For", client.chain);
+  // What the client called the service: links in answers lead back here and not past the gateway.
+  for (const [name, value] of head.headers) if (name.toLowerCase() === "host") headers.push("X-Forwarded-Host", value);
   headers.push(...framingHeader(head.method, head.body));
   return headers;
 }

@@ -7,10 +7,10 @@ import { initializeForDevelopment } from "../sys/initialize.ts";
 import { sealKeyProblem } from "../sys/installation.ts";
 import { type Caller, callerRecord } from "../token/caller.ts";
 import { type AuditLine, auditHash, auditPath, writeAuditLine } from "./audit.ts";
-import { renderFailure, renderReply } from "./envelope.ts";
+import { dialectOf } from "./dialect.ts";
 import { toWire } from "./failure.ts";
 import { type Handled, handle } from "./pipeline.ts";
-import { type GroveRequest, readRequest } from "./request.ts";
+import type { GroveRequest } from "./request.ts";
 
 /** The HTTP side of the Worker: the same for every route. */
 export const app = new Hono<{ Bindings: Env }>();
@@ -18,6 +18,7 @@ export const app = new Hono<{ Bindings: Env }>();
 app.all("*", async (context) => {
   const { env } = context;
   const id = crypto.randomUUID();
+  const { readRequest, renderFailure, renderReply } = dialectOf(new URL(context.req.url));
   const problem = sealKeyProblem(env);
   if (problem) return renderFailure({ code: "sealed", message: problem });
   const request = await readRequest(context.req.raw, env, id);

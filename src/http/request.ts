@@ -9,11 +9,17 @@ import { DEFAULT_MAX_BODY_BYTES, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENG
 /** A request in the terms of the service. */
 export interface GroveRequest {
   readonly id: string;
+  /** How the request was read and its answer is written. */
+  readonly dialect: "vault" | "json-api";
+  /** Origin and base path as the client wrote them, with a slash at the end. */
+  readonly baseUrl: string;
   readonly operation: Operation;
   /** Decoded, without base path and leading slash; for a list without the slash at the end. */
   readonly path: string;
-  /** The body's fields, or the query's for requests without a body. */
+  /** The body's fields (in JSON:API the attributes of its resource), or the query's for requests without a body. */
   readonly data: Readonly<Record<string, unknown>>;
+  /** The type of the resource in a JSON:API body, "" without one. */
+  readonly resourceType: string;
   /** The token that the client sent, "" for none. A secret. */
   readonly token: string;
   /** Seconds; 0: the answer is not wrapped. */
@@ -26,14 +32,14 @@ export interface GroveRequest {
 const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
 const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
 /** The path of a request line below the base path, decoded; a failure for one that no handler may see. */
 export function readPath(url: URL): Result<string, Failure> {
-  const base = BASE_PATHS.find((prefix) => url.pathname.startsWith(prefix)) ?? "/";
   let path: string;
   try {
-    path = decodeURIComponent(url.pathname.slice(base.length));
+    path = decodeURIComponent(url.pathname.slice(basePathOf(url).length));
   } catch {
     return err(invalid("the path is not valid percent-encoded UTF-8"));
   }
@@ -43,6 +49,16 @@ export function readPath(url: URL): Result<string, Failure> {
     return err(invalid("relative paths not supported"));
   }
   return ok(path);
+}
+
+/** Origin and base path of a request, as the client sees them: the gateway says by what name it was called. */
+export function readBaseUrl(url: URL, headers: Headers): string {
+  const forwarded = headers.get("X-Forwarded-Host") ?? "";
+  return `${url.protocol}//${HOST.test(forwarded) ? forwarded : url.host}${basePathOf(url)}`;
+}
+
+function basePathOf(url: URL): string {
+  return BASE_PATHS.find((prefix) => url.pathname.startsWith(prefix)) ?? "/";
 }
 
 /** What the client wants to do, from method and query. */
@@ -87,9 +103,12 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
   if (!data.ok) return data;
   return ok({
     id,
+    dialect: "vault",
+    baseUrl: readBaseUrl(url, request.headers),
     operation: operation.value,
     path: isListing(operation.value) ? path.value.replace(/\/+$/, "") : path.value,
     data: data.value,
+    resourceType: "",
     token: readToken(request.headers),
     wrapTtlSeconds: wrapTtl.value,
     clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
@@ -106,16 +125,24 @@ function readFlag(text: string | null): boolean | null {
   return TRUE.has(text) ? true : null;
 }
 
-function readQuery(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+/** The parameters of a query; one that comes more than once is a list. */
+export function readParameters(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
   const grouped = groupByName(query);
   if (!grouped.ok) return grouped;
-  const entries = [...grouped.value].filter(([name]) => !["help", "list", "scan"].includes(name));
-  return ok(Object.fromEntries(entries.map(([name, values]) => [name, values.length === 1 ? values[0] : values])));
+  const entries = [...grouped.value].map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
+  return ok(Object.fromEntries(entries));
+}
+
+/** The parameters that are fields: not those that name the operation. */
+function readQuery(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+  const parameters = readParameters(query);
+  if (!parameters.ok) return parameters;
+  const { help, list, scan, ...fields } = parameters.value;
+  return ok(fields);
 }
 
 async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown>, Failure>> {
-  const limit = Number(env.MAX_BODY_BYTES ?? DEFAULT_MAX_BODY_BYTES);
-  const text = await readText(request, limit);
+  const text = await readBodyText(request, env);
   if (!text.ok) return text;
   const type = request.headers.get("Content-Type") ?? "";
   if (type.startsWith("application/x-www-form-urlencoded") && !/^\s*[{[]/.test(text.value)) {
@@ -125,7 +152,9 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
   return parsed.ok ? parsed : err(invalid(parsed.error));
 }
 
-async function readText(request: Request, limit: number): Promise<Result<string, Failure>> {
+/** The body as text, "" without one. Not read further than the limit. */
+export async function readBodyText(request: Request, env: Env): Promise<Result<string, Failure>> {
+  const limit = Number(env.MAX_BODY_BYTES ?? DEFAULT_MAX_BODY_BYTES);
   if (Number(request.headers.get("Content-Length") ?? 0) > limit) return err({ code: "body_too_large" });
   if (!request.body) return ok("");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
@@ -162,7 +191,7 @@ function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>,
 }
 
 /** The token of a request: either header, or a bearer token; the first that is there. */
-function readToken(headers: Headers): string {
+export function readToken(headers: Headers): string {
   const authorization = headers.get("Authorization") ?? "";
   const bearer = authorization.startsWith("Bearer ") ? authorization.slice("Bearer ".length) : "";
   const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || bearer;
@@ -179,7 +208,7 @@ function readWrapTtl(header: string | null): Result<number, Failure> {
 }
 
 /** There is one namespace, the root. Only its exact name means it: nothing may resolve to it by another spelling. */
-function readNamespace(header: string | null): Failure | null {
+export function readNamespace(header: string | null): Failure | null {
   if (header === null || header === "" || header === "root") return null;
   return { code: "unknown_namespace" };
 }

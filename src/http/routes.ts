@@ -12,6 +12,7 @@ import { MOUNT_ROUTES } from "../sys/mount-routes.ts";
 import { POLICY_ROUTES } from "../sys/policy-routes.ts";
 import { STATUS_ROUTES } from "../sys/status-routes.ts";
 import { UI_ROUTES } from "../sys/ui-routes.ts";
+import { TEAM_ROUTES } from "../team/routes.ts";
 import { TOKEN_ROUTES } from "../token/routes.ts";
 import { WRAPPING_ROUTES } from "../wrapping/routes.ts";
 import type { GroveRequest } from "./request.ts";
@@ -40,6 +41,8 @@ const FIXED = new RouteTable([
   ...IDENTITY_ROUTES,
   ...CUBBYHOLE_ROUTES,
 ]);
+/** Routes of the interface of teams, by full path. */
+const TEAMS = new RouteTable(TEAM_ROUTES);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
 const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/"];
 /** Routes of each type of auth mount, by the path below the mount. */
@@ -51,8 +54,8 @@ const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
 
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
 export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
-  const match = FIXED.match(request.operation, request.path);
-  if (match.found !== "route" || match.route.access !== "open") return null;
+  const match = tableOf(request)?.match(request.operation, request.path);
+  if (match?.found !== "route" || match.route.access !== "open") return null;
   return { route: match.route, params: match.params, mountPath: request.path, pattern: match.route.path };
 }
 
@@ -63,13 +66,18 @@ export function resolveRoute(
 ): Result<ResolvedRoute<TokenRoute<never, never>>, Failure> {
   const { operation, path } = request;
   const mount = path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
-  if (!mount && !FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed))) return err({ code: "no_route", path });
-  const table = mount ? BY_MOUNT_TYPE[mount.type] : FIXED;
-  if (!table) return err({ code: "unsupported_path" });
+  const table = mount ? BY_MOUNT_TYPE[mount.type] : tableOf(request);
+  if (!table) return err(mount ? { code: "unsupported_path" } : { code: "no_route", path });
   const prefix = mount ? `auth/${mount.path}` : "";
   const mountPath = path.slice(prefix.length);
   const match = table.match(operation, mountPath);
   if (match.found === "other_operation") return err({ code: "unsupported_operation" });
   if (match.found === "nothing" || match.route.access === "open") return err({ code: "unsupported_path" });
   return ok({ route: match.route, params: match.params, mountPath, pattern: prefix + match.route.path });
+}
+
+/** The table of a path that no mount of the installation serves, or null. */
+function tableOf({ dialect, path }: GroveRequest): RouteTable | null {
+  if (dialect === "json-api") return TEAMS;
+  return FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed)) ? FIXED : null;
 }

@@ -28,6 +28,11 @@ path "sys/internal/ui/resultant-acl" {
   capabilities = ["read"]
 }
 
+# See the account that it stands for
+path "account/details" {
+  capabilities = ["read"]
+}
+
 # See its own entity, by id or by name
 path "identity/entity/id/{{identity.entity.id}}" {
   capabilities = ["read"]

@@ -9,6 +9,7 @@ export interface Cost {
 /** Runs `work` and adds up the rows that the object behind `stub` reads and writes meanwhile. */
 export async function costOf(stub: DurableObjectStub, work: () => Promise<unknown>): Promise<Cost> {
   const cursors: { rowsRead: number; rowsWritten: number }[] = [];
+  let cost: Cost;
   const restore = await runInDurableObject(stub, (_, state) => {
     const { sql } = state.storage;
     const original = sql.exec;
@@ -21,13 +22,19 @@ export async function costOf(stub: DurableObjectStub, work: () => Promise<unknow
       sql.exec = original;
     };
   });
+  // A cursor that was not read to its end belongs to its object and tells its cost only there.
+  const total = () =>
+    runInDurableObject(stub, () => {
+      restore();
+      return {
+        rowsRead: cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0),
+        rowsWritten: cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0),
+      };
+    });
   try {
     await work();
   } finally {
-    restore();
+    cost = await total();
   }
-  return {
-    rowsRead: cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0),
-    rowsWritten: cursors.reduce((sum, cursor) => sum + cursor.rowsWritten, 0),
-  };
+  return cost;
 }

@@ -65,7 +65,20 @@ describe("headers", () => {
       "Proxy-Authorization: Basic eDp5",
       "Transfer_Encoding: chunked",
     ]);
-    expect(Object.keys(headers).sort()).toEqual(["host", "x-forwarded-for", "x-grove-client-address"]);
+    expect(Object.keys(headers).sort()).toEqual([
+      "host",
+      "x-forwarded-for",
+      "x-forwarded-host",
+      "x-grove-client-address",
+    ]);
+  });
+
+  it("tell the service by what name the client knows it", async () => {
+    const { url, seen } = await startRecorder();
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    await client.send("GET /v1/a HTTP/1.1\r\nHost: grove.example:8200\r\n\r\n");
+    await client.answer();
+    expect(seen[0]?.headers).toMatchObject({ host: new URL(url).host, "x-forwarded-host": "grove.example:8200" });
   });
 
   it("of the request pass unchanged otherwise, repeated ones in order", async () => {
