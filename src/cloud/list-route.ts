@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { integer, text } from "../http/fields.ts";
+import { PAGE } from "../http/page.ts";
 import { type Route, simpleRoute } from "../http/route.ts";
 import { ok } from "../result.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
@@ -7,8 +7,6 @@ import { cloudAuthOf } from "./mount.ts";
 
 /** Names that one answer holds at most. */
 const MAX_NAMES = 10_000;
-
-const PAGE = z.object({ after: text(), limit: integer(0) });
 
 /**
  * An endpoint that lists names in order. The next page begins after the last name of the one before, so a list that
@@ -18,9 +16,9 @@ export function listRoute(
   path: string,
   names: (auth: DurableObjectStub<CloudAuth>, after: string, limit: number) => Promise<string[]>,
 ): Route {
-  return simpleRoute("list", path, PAGE, async (context) => {
-    const { fields, verdict } = context;
-    const asked = verdict.limit ?? fields.limit;
+  return simpleRoute("list", path, z.object(PAGE), async (context) => {
+    const { fields } = context;
+    const asked = fields.limit;
     const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;
     const found = await names(cloudAuthOf(context), fields.after, limit + 1);
     const data = { keys: found.slice(0, limit) };

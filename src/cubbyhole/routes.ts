@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DENIED, type Failure, invalid } from "../errors.ts";
-import { ANY_FIELDS, integer, text } from "../http/fields.ts";
+import { ANY_FIELDS } from "../http/fields.ts";
+import { PAGE } from "../http/page.ts";
 import { dataReply, EMPTY, keysReply } from "../http/reply.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
@@ -69,7 +70,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
 ];
 
 function listRoute(path: string): Route {
-  return tokenRoute("list", path, z.object({ after: text(), limit: integer(0) }), {
+  return tokenRoute("list", path, z.object(PAGE), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",

@@ -55,11 +55,18 @@ export function flag(otherwise: boolean): Field<boolean> {
 
 /** A whole number of 32 bits, also as text. */
 export function integer(otherwise: number): Field<number> {
-  return field("an int", (value) => {
-    if (value === undefined || value === null || value === "") return otherwise;
-    const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
-    return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
-  });
+  return field("an int", (value) => readInteger(value, otherwise));
+}
+
+/** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
+export function pageSize(): Field<number> {
+  return field('an int or "max"', (value) => (value === "max" ? 0 : readInteger(value, 0)));
+}
+
+function readInteger(value: unknown, otherwise: number): number | undefined {
+  if (value === undefined || value === null || value === "") return otherwise;
+  const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
 }
 
 /** A list of texts; a single text is a list of one and is not split at commas. null when absent or empty. */

@@ -1,7 +1,7 @@
-import { integer, text } from "./fields.ts";
+import { pageSize, text } from "./fields.ts";
 
 /** Fields of every list: at most `limit` entries (0: all) after the entry `after`. */
-export const PAGE = { after: text(), limit: integer(0) };
+export const PAGE = { after: text(), limit: pageSize() };
 
 /** The fields, read. */
 export interface Page {

@@ -13,7 +13,7 @@ import { answerToWrap } from "./envelope.ts";
 import type { ReadFields } from "./fields.ts";
 import type { Reply } from "./reply.ts";
 import { type GroveRequest, isListing } from "./request.ts";
-import type { PreparedContext, PresentedContext, TokenRoute } from "./route.ts";
+import type { CallContext, PreparedContext, PresentedContext, TokenRoute } from "./route.ts";
 import { resolveOpenRoute, resolveRoute } from "./routes.ts";
 
 /** What became of a request: the answer, and what the audit line says about it. */
@@ -28,6 +28,7 @@ export interface Handled {
 
 type AnyRoute = TokenRoute<never, never>;
 type AnyContext = PreparedContext<never, never>;
+type AnyCall = CallContext<never, never>;
 
 /** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
 const MAX_DRAWS = 5;
@@ -107,7 +108,7 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   if (fields && !fields.ok) return { ...done, result: fields };
   if (prepared && !prepared.ok) return { ...done, result: prepared };
   if (!route || !ready) throw new Error("a resolved route has its context");
-  const result = emptyListAsNotFound(request, await route.handle({ ...ready, ...judged.value }));
+  const result = emptyListAsNotFound(request, await route.handle(withPageLimit({ ...ready, ...judged.value })));
   return { ...done, result, warnings: fields ? fieldWarnings(fields.value, ready.params) : [] };
 }
 
@@ -156,9 +157,10 @@ function refusalOf(failure: Failure, request: GroveRequest, route: AnyRoute | nu
 }
 
 function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest {
+  const path = route?.spelling?.(request.path) ?? request.path;
   return {
     operation: request.operation === "update" && route?.createsOrUpdates ? "create_or_update" : request.operation,
-    path: isListing(request.operation) ? `${request.path}/` : request.path,
+    path: isListing(request.operation) ? `${path}/` : path,
     data: request.data,
     ...(request.wrapTtlSeconds > 0 && { wrapTtlSeconds: request.wrapTtlSeconds }),
   };
@@ -171,6 +173,13 @@ function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest 
 function pathForLog(request: GroveRequest, resolved: ReturnType<typeof resolveRoute>): string {
   if (resolved.ok) return resolved.value.route.secretPath ? resolved.value.pattern : request.path;
   return request.path.startsWith("auth/token/") ? "auth/token/<unknown>" : request.path;
+}
+
+/** A page has the size that the policies allow, whatever the client asks for. Done here, so that no list can forget it. */
+function withPageLimit(context: AnyCall): AnyCall {
+  const { limit } = context.verdict;
+  if (limit === null) return context;
+  return { ...context, fields: { ...(context.fields as object), limit } as never };
 }
 
 /** A list without names does not exist for clients. */

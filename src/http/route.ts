@@ -61,6 +61,11 @@ export interface OpenRoute extends RouteBase {
 /** An endpoint for callers with a token whose policies allow it. */
 export interface TokenRoute<F, P> extends RouteBase {
   readonly access: "token";
+  /**
+   * The one spelling of a path, where several name the same thing. The policies judge that one: else a rule for `admin`
+   * would not hold for `Admin`.
+   */
+  readonly spelling?: (path: string) => string;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
   readonly fields: (data: Readonly<Record<string, unknown>>) => Result<ReadFields<F>, Failure>;
@@ -113,6 +118,11 @@ export function openRoute(
   handle: OpenRoute["handle"],
 ): Route {
   return { access: "open", operations: typeof operations === "string" ? [operations] : operations, path, handle };
+}
+
+/** `routes`, whose paths the policies judge in one spelling. */
+export function judgedAs(spelling: (path: string) => string, routes: readonly Route[]): Route[] {
+  return routes.map((route) => (route.access === "token" ? { ...route, spelling } : route));
 }
 
 /** What a table says about a path. */

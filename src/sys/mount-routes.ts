@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import { commaList, optionalText, text } from "../http/fields.ts";
 import { EMPTY, type Reply } from "../http/reply.ts";
-import { type CallContext, type Route, simpleRoute } from "../http/route.ts";
+import { type CallContext, judgedAs, type Route, simpleRoute } from "../http/route.ts";
 import { MAX_WAIT_MS, type WalkJob, walkOf } from "../lease/walk.ts";
 import { err, ok, type Result } from "../result.ts";
 import { refreshInstallation } from "./installation.ts";
@@ -52,9 +52,10 @@ const TUNE = z.object({
 });
 
 const NO_FIELDS = z.object({});
+const TUNE_SUFFIX = /\/tune$/;
 
 /** Auth mounts and their tuning, and what there is of other mounts. */
-export const MOUNT_ROUTES: readonly Route[] = [
+export const MOUNT_ROUTES: readonly Route[] = judgedAs(spellMountPath, [
   simpleRoute("read", "sys/auth", NO_FIELDS, async ({ installation }) => {
     const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
     return injected(Object.fromEntries(mounts));
@@ -78,7 +79,15 @@ export const MOUNT_ROUTES: readonly Route[] = [
     const mount = (await fixedMounts(installation.clusterId))[path];
     return mount ? injected(mount) : err(invalid(`No secret engine mount at ${path}`));
   }),
-];
+]);
+
+/** The path with that of the mount as it is stored, without the slash at its end. */
+function spellMountPath(path: string): string {
+  return path.replace(/^(sys\/(?:auth|mounts(?:\/auth)?)\/)(.*)$/s, (_, place: string, below: string) => {
+    const mount = normalizeMountPath(below.replace(TUNE_SUFFIX, ""));
+    return place + (TUNE_SUFFIX.test(below) ? `${mount}tune` : mount.slice(0, -1));
+  });
+}
 
 function tuneRoutes(path: string): Route[] {
   return [
@@ -157,7 +166,7 @@ function readTtl(sent: string): number | null | undefined {
 }
 
 function tunedPath(params: Readonly<Record<string, string>>): string {
-  return normalizeMountPath((params.path ?? "").replace(/\/tune$/, ""));
+  return normalizeMountPath((params.path ?? "").replace(TUNE_SUFFIX, ""));
 }
 
 function noMount(path: string): Failure {

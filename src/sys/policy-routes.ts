@@ -2,9 +2,10 @@ import { z } from "zod";
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
-import { integer, text } from "../http/fields.ts";
+import { text } from "../http/fields.ts";
+import { PAGE, type Page } from "../http/page.ts";
 import type { Reply } from "../http/reply.ts";
-import { type CallContext, type Route, simpleRoute } from "../http/route.ts";
+import { type CallContext, judgedAs, type Route, simpleRoute } from "../http/route.ts";
 import {
   isHiddenPolicy,
   policyDeleteRefusal,
@@ -18,31 +19,36 @@ import { err, ok, type Result } from "../result.ts";
 import { refreshInstallation } from "./installation.ts";
 import { systemOf } from "./system.ts";
 
-const PAGE = z.object({ after: text(), limit: integer(0) });
+const NAMES = z.object(PAGE);
 
 /** Policies, at the two places where clients look for them. */
-export const POLICY_ROUTES: readonly Route[] = [
-  simpleRoute(["read", "list"], "sys/policy", PAGE, async ({ env, fields }) => {
+export const POLICY_ROUTES: readonly Route[] = judgedAs(spellPolicyPath, [
+  simpleRoute(["read", "list"], "sys/policy", NAMES, async ({ env, fields }) => {
     const keys = page(await listNames(env, ""), fields);
     return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
   }),
-  simpleRoute("list", "sys/policy/:prefix{.+}", PAGE, listBelow),
+  simpleRoute("list", "sys/policy/:prefix{.+}", NAMES, listBelow),
   simpleRoute("read", "sys/policy/:name{.+}", z.object({}), (context) => read(context, "rules")),
   simpleRoute("update", "sys/policy/:name{.+}", z.object({ policy: text(), rules: text() }), (context) =>
     write(context, context.fields.policy || context.fields.rules, context.fields.rules !== ""),
   ),
   simpleRoute("delete", "sys/policy/:name{.+}", z.object({}), remove),
 
-  simpleRoute("list", "sys/policies/acl", PAGE, async ({ env, fields }) =>
+  simpleRoute("list", "sys/policies/acl", NAMES, async ({ env, fields }) =>
     ok({ kind: "data", data: { keys: page(await listNames(env, ""), fields) } }),
   ),
-  simpleRoute("list", "sys/policies/acl/:prefix{.+}", PAGE, listBelow),
+  simpleRoute("list", "sys/policies/acl/:prefix{.+}", NAMES, listBelow),
   simpleRoute("read", "sys/policies/acl/:name{.+}", z.object({}), (context) => read(context, "policy")),
   simpleRoute("update", "sys/policies/acl/:name{.+}", z.object({ policy: text() }), (context) =>
     write(context, context.fields.policy, false),
   ),
   simpleRoute("delete", "sys/policies/acl/:name{.+}", z.object({}), remove),
-];
+]);
+
+/** The path with the name of the policy as it is stored. */
+function spellPolicyPath(path: string): string {
+  return path.replace(/(?<=^sys\/(?:policy|policies\/acl)\/).*$/s, normalizePolicyName);
+}
 
 type NamedCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
 
@@ -55,12 +61,12 @@ async function listBelow({
   env,
   params,
   fields,
-}: Pick<CallContext<z.infer<typeof PAGE>, unknown>, "env" | "params" | "fields">): Promise<Result<Reply, Failure>> {
+}: Pick<CallContext<z.infer<typeof NAMES>, unknown>, "env" | "params" | "fields">): Promise<Result<Reply, Failure>> {
   const names = await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`);
   return ok({ kind: "data", data: { keys: page(names, fields) } });
 }
 
-function page(names: readonly string[], { after, limit }: z.infer<typeof PAGE>): string[] {
+function page(names: readonly string[], { after, limit }: Page): string[] {
   const rest = after === "" ? [...names] : names.filter((name) => name > after);
   return limit > 0 ? rest.slice(0, limit) : rest;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { integer, text } from "../http/fields.ts";
+import { PAGE } from "../http/page.ts";
 import { keysReply } from "../http/reply.ts";
 import { type Route, simpleRoute } from "../http/route.ts";
 import { ok } from "../result.ts";
@@ -17,7 +17,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
   ...RENEW_ROUTES,
   ...REVOKE_ROUTES,
   ...ROLE_ROUTES,
-  simpleRoute("list", "accessors", z.object({ after: text(), limit: integer(0) }), async ({ env, fields }) =>
+  simpleRoute("list", "accessors", z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
   ),
 ];

@@ -239,11 +239,10 @@ export class TokenTree extends DurableObject<Env> {
         const sealed = this.#cubbyhole.read(caller.row, action.path);
         return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
       }
-      case "cubbyhole_list":
-        return ok({
-          kind: "keys",
-          keys: this.#cubbyhole.list(caller.row, action.prefix, action.after, action.limit),
-        });
+      case "cubbyhole_list": {
+        const limit = Math.min(verdict.limit || action.limit, action.limit);
+        return ok({ kind: "keys", keys: this.#cubbyhole.list(caller.row, action.prefix, action.after, limit) });
+      }
       case "cubbyhole_write": {
         const exists = this.#cubbyhole.read(caller.row, action.path) !== null;
         if (exists ? !verdict.update : !verdict.create) return err(DENIED);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { invalid } from "../../errors.ts";
-import { integer, text } from "../../http/fields.ts";
+import { PAGE } from "../../http/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../http/reply.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../http/route.ts";
 import { err, ok } from "../../result.ts";
@@ -14,8 +14,8 @@ export const ROLE_NAME = ":role_name{\\w(?:[\\w.-]*\\w)?}";
 
 /** `roles` and `roles/:role_name`. */
 export const ROLE_ROUTES: readonly Route[] = [
-  simpleRoute("list", "roles", z.object({ after: text(), limit: integer(0) }), async ({ env, fields, verdict }) =>
-    ok(keysReply(await tokenRoles(env).list(fields.after, verdict.limit ?? fields.limit))),
+  simpleRoute("list", "roles", z.object(PAGE), async ({ env, fields }) =>
+    ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
   ),
 
   simpleRoute("read", `roles/${ROLE_NAME}`, z.object({}), async ({ env, params }) => {

@@ -95,6 +95,29 @@ describe("sys/auth", () => {
     expect((await get("auth/empty/nothing/here")).body.errors[0]).toContain("no handler for route");
   });
 
+  it("a rule for a method holds for every spelling of its path", async () => {
+    await post("sys/auth/guarded", { type: "cloud" });
+    const rules = [
+      ["sys/auth/*", '"read", "delete", "sudo"'],
+      ["sys/mounts/*", '"read"'],
+      ["sys/auth/guarded", '"deny"'],
+      ["sys/auth/guarded/tune", '"deny"'],
+      ["sys/mounts/auth/guarded/tune", '"deny"'],
+    ].map(([path, capabilities]) => `path "${path}" { capabilities = [${capabilities}] }`);
+    await post("sys/policies/acl/janitor", { policy: rules.join("\n") });
+    const { client_token: token } = await createToken(root, { policies: ["janitor"] });
+    for (const path of ["guarded", "guarded/", "guarded//", "/guarded", "%20guarded", "guarded%20"]) {
+      expect((await call("GET", `sys/auth/${path}`, { token })).status).toBe(403);
+      expect((await call("DELETE", `sys/auth/${path}`, { token })).status).toBe(403);
+      expect((await call("GET", `sys/auth/${path}/tune`, { token })).status).toBe(403);
+      expect((await call("GET", `sys/mounts/auth/${path}/tune`, { token })).status).toBe(403);
+    }
+    expect((await call("GET", "sys/auth/token/", { token })).status).toBe(200);
+    expect((await call("GET", "sys/mounts/auth/token//tune", { token })).status).toBe(200);
+    expect((await get("sys/auth/guarded")).status).toBe(200);
+    await remove("sys/auth/guarded");
+  });
+
   it("needs sudo besides the capability", async () => {
     await post("sys/policies/acl/mounter", { policy: 'path "sys/auth/*" { capabilities = ["create", "update"] }' });
     const { client_token } = await createToken(root, { policies: ["mounter"] });

@@ -127,6 +127,47 @@ describe("policies over HTTP", () => {
   });
 });
 
+describe("a rule holds for every spelling of what it names", () => {
+  it("of a policy: in any case, with blanks around it", async () => {
+    await write("guarded", { policy: TEXT });
+    const policy = `path "sys/policies/acl/*" { capabilities = ["create", "read", "update", "delete", "list"] }
+      path "sys/policies/acl/guarded" { capabilities = ["deny"] }`;
+    await write("delegate", { policy });
+    const { client_token: token } = await createToken(root, { policies: ["delegate"] });
+    for (const name of ["guarded", "Guarded", "%20guarded", "guarded%20", "%c2%a0GUARDED"]) {
+      const path = `sys/policies/acl/${name}`;
+      expect((await call("GET", path, { token })).status).toBe(403);
+      expect((await call("POST", path, { token, body: { policy: TEXT } })).status).toBe(403);
+      expect((await call("DELETE", path, { token })).status).toBe(403);
+    }
+    expect((await call("GET", "sys/policies/acl/Default", { token })).status).toBe(200);
+    expect((await read("guarded")).body.data.version).toBe(1);
+  });
+});
+
+describe("the largest page of a rule", () => {
+  it("bounds every list, however the client asks for more", async () => {
+    const paths = ["auth/token/accessors", "auth/token/roles", "sys/policies/acl", "sys/policy", "cubbyhole"];
+    const rule = (path: string) => `path "${path}" { capabilities = ["list", "sudo"] pagination_limit = 1 }\n`;
+    const storing = 'path "cubbyhole/+" { capabilities = ["create"] }';
+    await write("paged", { policy: paths.map(rule).join("") + storing });
+    const { client_token: token } = await createToken(root, { policies: ["paged"], no_default_policy: true });
+    for (const name of ["a", "b"]) {
+      await call("POST", `auth/token/roles/${name}`, { token: root, body: {} });
+      expect((await call("POST", `cubbyhole/${name}`, { token, body: { a: 1 } })).status).toBe(204);
+    }
+    for (const path of paths) {
+      for (const query of ["", "&limit=0", "&limit=max", "&limit=1"]) {
+        const answer = await call("GET", `${path}?list=true${query}`, { token });
+        expect([path, query, answer.status, answer.body.data?.keys.length]).toEqual([path, query, 200, 1]);
+      }
+      expect((await call("GET", `${path}?list=true&limit=2`, { token })).status).toBe(403);
+      const whole = await call("GET", `${path}?list=true&limit=max`, { token: root });
+      expect([path, whole.status]).toEqual([path, path === "cubbyhole" ? 404 : 200]);
+    }
+  });
+});
+
 describe("protected paths", () => {
   it("listing accessors needs sudo on top of list", async () => {
     await write("lister", { policy: 'path "auth/token/accessors" { capabilities = ["list"] }' });
