@@ -8,6 +8,7 @@ import type { Team } from "./team/team.ts";
 import type { AccessorShard } from "./token/accessor-shard.ts";
 import type { CustomIds } from "./token/custom-ids.ts";
 import type { TokenRoles } from "./token/roles/token-roles.ts";
+import type { Tidy } from "./token/tidy/tidy.ts";
 import type { TokenTree } from "./token/tree.ts";
 
 /** What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). */
@@ -15,6 +16,7 @@ export interface Env {
   readonly TOKEN_TREE: DurableObjectNamespace<TokenTree>;
   readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;
   readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
+  readonly TIDY: DurableObjectNamespace<Tidy>;
   readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
   readonly SYSTEM: DurableObjectNamespace<System>;

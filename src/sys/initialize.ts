@@ -7,6 +7,7 @@ import { customIdsOf } from "../token/custom-ids.ts";
 import { customIdHash, newTokenIds } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
+import { tidyOf } from "../token/tidy/tidy.ts";
 import { loadInstallation, refreshInstallation } from "./installation.ts";
 import { systemOf } from "./system.ts";
 
@@ -41,6 +42,8 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
     await customIdsOf(env, customIdKey).reserve(customIdKey, { treeId: treeId.toString(), row: ids.row }, null);
     await systemOf(env).admitCustomId(customIdKey);
   }
+  // Comes before the key ring: were it to fail after it, nobody would have got the root token.
+  await tidyOf(env).keepSchedule();
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
     await tree.act({ kind: "revoke", target: { by: "token", row: ids.row, verifier: ids.verifier } });
     return err(ALREADY_INITIALIZED);

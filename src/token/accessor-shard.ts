@@ -64,6 +64,23 @@ export class AccessorShard extends DurableObject<Env> {
     this.#sql.exec("INSERT OR IGNORE INTO closed_mounts (mount) VALUES (?)", mount);
   }
 
+  /**
+   * Lists those of `tokens` that are not listed.
+   *
+   * @returns how many that were, and the accessors of mounts that issue nothing any more, which stay unlisted.
+   */
+  relist(tokens: readonly { readonly accessor: string; readonly path: string; readonly mount: string | null }[]) {
+    this.#create();
+    const refused: string[] = [];
+    let added = 0;
+    for (const { accessor, path, mount } of tokens) {
+      if (this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0) continue;
+      if (this.add(accessor, path, mount)) added++;
+      else refused.push(accessor);
+    }
+    return { added, refused };
+  }
+
   /** Drops `accessors` from the list. Safe to repeat. */
   remove(accessors: readonly string[]): void {
     if (!this.#ready) return;

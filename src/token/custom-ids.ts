@@ -3,6 +3,14 @@ import type { Env } from "../env.ts";
 import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
 import type { TokenAddress } from "./ids.ts";
 
+/** How many objects share the directory. */
+export const CUSTOM_ID_SHARDS = 16;
+
+/** An entry of the directory. */
+export interface CustomIdEntry extends TokenAddress {
+  readonly key: string;
+}
+
 const MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
@@ -34,6 +42,19 @@ export class CustomIds extends DurableObject<Env> {
       .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
       .toArray()[0];
     return row ? { treeId: row.tree_id, row: row.row } : null;
+  }
+
+  /** At most `limit` entries after `after`, in the order of their keys. */
+  page(after: string, limit: number): CustomIdEntry[] {
+    if (!this.#ready) return [];
+    return this.#sql
+      .exec<{ key: string; tree_id: string; row: number }>(
+        "SELECT key, tree_id, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?",
+        after,
+        limit,
+      )
+      .toArray()
+      .map(({ key, tree_id, row }) => ({ key, treeId: tree_id, row }));
   }
 
   /**
@@ -71,4 +92,9 @@ export class CustomIds extends DurableObject<Env> {
 /** The object that holds `key`. */
 export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
   return env.CUSTOM_IDS.getByName(`custom-ids-${key.slice(0, 1)}`);
+}
+
+/** The object with this number, from 0 to 15. */
+export function customIdsShard(env: Env, number: number): DurableObjectStub<CustomIds> {
+  return customIdsOf(env, number.toString(16));
 }

@@ -9,6 +9,7 @@ import { CREATE_ROUTES } from "./routes/create.ts";
 import { LOOKUP_ROUTES } from "./routes/lookup.ts";
 import { RENEW_ROUTES } from "./routes/renew.ts";
 import { REVOKE_ROUTES } from "./routes/revoke.ts";
+import { TIDY_ROUTES } from "./tidy/routes.ts";
 
 /** Everything below `auth/token/`. */
 export const TOKEN_ROUTES: readonly Route[] = [
@@ -17,6 +18,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
   ...RENEW_ROUTES,
   ...REVOKE_ROUTES,
   ...ROLE_ROUTES,
+  ...TIDY_ROUTES,
   simpleRoute("list", "accessors", z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
   ),

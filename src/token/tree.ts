@@ -24,6 +24,8 @@ import { addressAllowed } from "./rules/address.ts";
 import { planCreate } from "./rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "./rules/renew.ts";
 import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
+import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
+import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { REVOKED, REVOKED_ALONE, recordOf, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
 
 /** Rows that one step of the sweep works on: a few ms, so that requests to the tree wait no longer than that. */
@@ -36,6 +38,12 @@ const SWEEP_RETRY_MS = 30_000;
 
 /** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+
+/** What one step of the sweep did. */
+interface SweepStep {
+  readonly swept: number;
+  readonly done: boolean;
+}
 
 /** What the list of accessors said to a new token; it refuses those of a mount that is being disabled. */
 type Listing = "listed" | "refused" | "failed";
@@ -61,6 +69,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #store: TreeStore;
   readonly #cubbyhole: CubbyholeStore;
   readonly #leases: TreeLeases;
+  readonly #tidy: TreeTidy;
   #planted: boolean;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
@@ -76,6 +85,13 @@ export class TokenTree extends DurableObject<Env> {
       treeId: ctx.id.toString(),
       tokens: this.#store,
       arm: () => this.#arm(),
+    });
+    this.#tidy = new TreeTidy({
+      env,
+      sql: this.#sql,
+      treeId: ctx.id.toString(),
+      tokens: this.#store,
+      endLeasesOf: (rows) => this.#leases.endOfTokens(rows),
     });
     this.#planted = schemaVersion(this.#sql) > 0;
     if (this.#planted) {
@@ -187,6 +203,22 @@ export class TokenTree extends DurableObject<Env> {
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
   }
 
+  /**
+   * Performs one bounded step of a tidy run here: tells which entries elsewhere have no token, and repairs the tree's own
+   * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
+   */
+  async tidy(step: TidyStep): Promise<TidyStepResult> {
+    if (!this.#planted) return nothingHere(step);
+    const result = await this.#tidy.perform(step);
+    const { swept } = await this.#sweepStep();
+    // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
+    this.#store.refresh();
+    this.#leases.refresh();
+    this.#alarmAt = await this.ctx.storage.getAlarm();
+    this.#arm();
+    return { ...result, repairs: { ...result.repairs, swept } };
+  }
+
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
@@ -208,14 +240,20 @@ export class TokenTree extends DurableObject<Env> {
 
   async #sweep(): Promise<void> {
     for (let step = 0; step < SWEEP_STEPS; step++) {
-      const victims = nextVictims(this.#sql, currentTime(), SWEEP_ROWS);
-      if (victims.length === 0) return;
-      // A token that holds more leases than one step takes goes with a later one.
-      if (!this.#leases.endOfTokens(victims.map(({ row }) => row))) continue;
-      // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-      await this.#forgetElsewhere(victims);
-      deleteVictims(this.#sql, victims);
+      if ((await this.#sweepStep()).done) return;
     }
+  }
+
+  /** Returns how many tokens it deleted, and whether nothing dead was left before it. */
+  async #sweepStep(): Promise<SweepStep> {
+    const victims = nextVictims(this.#sql, currentTime(), SWEEP_ROWS);
+    if (victims.length === 0) return { swept: 0, done: true };
+    // A token that holds more leases than one step takes goes with a later one.
+    if (!this.#leases.endOfTokens(victims.map(({ row }) => row))) return { swept: 0, done: false };
+    // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
+    await this.#forgetElsewhere(victims);
+    deleteVictims(this.#sql, victims);
+    return { swept: victims.length, done: false };
   }
 
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {

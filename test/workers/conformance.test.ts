@@ -4,9 +4,6 @@ import recorded from "../conformance/token.json";
 import { type Exchange, replay } from "../support/exchange.ts";
 import { initialized } from "../support/service.ts";
 
-/** Not built yet. */
-const NOT_YET = /^tidy$/;
-
 describe("recorded exchanges of the token method", () => {
   const results = new Map<string, readonly string[]>();
 
@@ -19,6 +16,6 @@ describe("recorded exchanges of the token method", () => {
   });
 
   for (const { name } of recorded) {
-    it.skipIf(NOT_YET.test(name))(name, () => expect(results.get(name)).toEqual([]));
+    it(name, () => expect(results.get(name)).toEqual([]));
   }
 });

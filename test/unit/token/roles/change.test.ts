@@ -141,6 +141,11 @@ describe("T41: fields with a deprecated name", () => {
     });
   });
 
+  it("a write of something else leaves it so", () => {
+    expect(read(old, { orphan: true })).toEqual({ ...read(old), orphan: true });
+    expect(read(current, { orphan: true })).toEqual({ ...read(current), orphan: true });
+  });
+
   it("the new name alone shows in the new one only", () => {
     const shown = read(current);
     expect(shown).toMatchObject({ ...current, period: 0, explicit_max_ttl: 0 });

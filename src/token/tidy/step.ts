@@ -1,0 +1,40 @@
+import type { TreeRepairs } from "./report.ts";
+
+/** Where in its own rows a tree goes on tidying: after this row number of a table. */
+export interface TreePosition {
+  readonly table: "tokens" | "cubbyhole" | "leases";
+  readonly after: number;
+}
+
+/** An entry of the directory of custom ids, as its tree is asked about it. */
+export interface CustomIdClaim {
+  readonly key: string;
+  readonly row: number;
+}
+
+/** One bounded step of a tidy run in a tree. */
+export interface TidyStep {
+  /** Number of the run: a tree goes through its own rows once in each. */
+  readonly run: number;
+  /** null in the first step. */
+  readonly from: TreePosition | null;
+  /** What is listed as a token of this tree. */
+  readonly accessors: readonly string[];
+  readonly customIds: readonly CustomIdClaim[];
+}
+
+/** What a tree found and did in one step. */
+export interface TidyStepResult {
+  /** Of what is listed, that of which there is no token. */
+  readonly goneAccessors: readonly string[];
+  readonly goneCustomIds: readonly CustomIdClaim[];
+  readonly repairs: TreeRepairs;
+  /** Where the next step goes on; null when the tree is done. */
+  readonly next: TreePosition | null;
+}
+
+/**
+ * How old the row number of a token must be for tidy to judge it, in ms. A creation writes the token and its entries
+ * elsewhere side by side, in any order; one that is still at it must not look like damage.
+ */
+export const SAFETY_AGE_MS = 600_000;

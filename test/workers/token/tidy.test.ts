@@ -1,0 +1,494 @@
+import { createScheduledController, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import worker from "../../../src/index.ts";
+import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/token/accessor-shard.ts";
+import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/token/custom-ids.ts";
+import { treeOf } from "../../../src/token/find-tree.ts";
+import { routedIdText, routeOf } from "../../../src/token/ids.ts";
+import { TIDY_ROWS } from "../../../src/token/tidy/damage.ts";
+import { LIST_PAGE } from "../../../src/token/tidy/lists.ts";
+import { NO_REPORT, type TidyReport } from "../../../src/token/tidy/report.ts";
+import type { TreePosition } from "../../../src/token/tidy/step.ts";
+import { STEPS_PER_ALARM, TIDY_INTERVAL_MS, tidyOf } from "../../../src/token/tidy/tidy.ts";
+import { TokenTree } from "../../../src/token/tree.ts";
+import { type Cost, costOf } from "../../support/costs.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
+import { growTree, holdSweeps, locate } from "../../support/trees.ts";
+
+const HOUR_MS = 3_600_000;
+
+let root: string;
+let clock: number;
+
+beforeAll(async () => {
+  holdSweeps();
+  holdTidy();
+  root = await initialized();
+  clock = Date.now();
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  clock += HOUR_MS;
+  vi.setSystemTime(clock);
+});
+
+afterEach(() => vi.useRealTimers());
+
+/** Everything made until now is old enough to be judged. */
+function later(): void {
+  clock += HOUR_MS;
+  vi.setSystemTime(clock);
+}
+
+const orphan = async (fields: Record<string, unknown> = {}) =>
+  (await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["root"], ...fields } })).body.auth;
+const child = (token: string, fields: Record<string, unknown> = {}) => createToken(token, fields);
+const self = (token: string) => call("GET", "auth/token/lookup-self", { token });
+const keep = (token: string, path: string) => call("POST", `cubbyhole/${path}`, { token, body: { a: "b" } });
+
+async function sqlOf(token: string, statement: string, ...values: unknown[]): Promise<void> {
+  const { stub, row } = await locate(token);
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.sql.exec(statement.replaceAll(":row", String(row)), ...values);
+  });
+}
+
+async function sqlOfTree(treeId: string, statement: string, ...values: unknown[]): Promise<void> {
+  const stub = treeOf(bindings, treeId);
+  if (!stub) throw new Error("not a tree");
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.sql.exec(statement, ...values);
+  });
+}
+
+const dropRow = (token: string) => sqlOf(token, "DELETE FROM tokens WHERE row = :row");
+
+async function cubbyholeRows(token: string): Promise<number> {
+  const { stub } = await locate(token);
+  return runInDurableObject(
+    stub,
+    (_, { storage }) => storage.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM cubbyhole").one().n,
+  );
+}
+
+async function customIds(): Promise<string[]> {
+  const shards = Array.from({ length: CUSTOM_ID_SHARDS }, (_, number) => customIdsShard(bindings, number));
+  return (await Promise.all(shards.map((shard) => shard.page("", 1000)))).flat().map(({ key }) => key);
+}
+
+/** The rows of a tree as they are stored. */
+async function rowsOf(stub: DurableObjectStub<TokenTree>) {
+  return runInDurableObject(stub, (_, { storage }) =>
+    storage.sql.exec<{ row: number; accessor: ArrayBuffer }>("SELECT * FROM tokens ORDER BY row").toArray(),
+  );
+}
+
+/** What a run repaired, without what it looked at. */
+function repairs(report: TidyReport): Partial<TidyReport> {
+  const { accessorsExamined: _, customIdsExamined: _2, treeSteps: _3, ...done } = report;
+  return done;
+}
+
+const { accessorsExamined: _, customIdsExamined: _2, treeSteps: _3, ...NOTHING } = NO_REPORT;
+
+describe("what tidy repairs", () => {
+  it("finds nothing in a healthy installation, and changes nothing", async () => {
+    const parent = (await orphan()).client_token;
+    await keep(parent, "x");
+    await child((await child(parent)).client_token);
+    await call("POST", "auth/token/create", { token: root, body: { id: "healthy-custom-id" } });
+    later();
+    const before = await listedAccessors();
+    const ids = await customIds();
+    expect(repairs(await tidyNow())).toEqual(NOTHING);
+    expect(await listedAccessors()).toEqual(before);
+    expect(await customIds()).toEqual(ids);
+    expect(await cubbyholeRows(parent)).toBe(1);
+  });
+
+  it("repairs each kind of damage exactly, while requests are served", async () => {
+    const tree = (await orphan()).client_token;
+    const lost = await child(tree);
+    const parent = await child(tree);
+    const leaf = await child(parent.client_token);
+    const unlisted = await child(tree);
+    const expired = await child(tree, { ttl: "5h" });
+    const revoked = await child(tree, { ttl: "5h" });
+    const belowRevoked = await child(revoked.client_token, { ttl: "5h" });
+    const ofClosedMount = await child(tree);
+    const custom = (await call("POST", "auth/token/create", { token: root, body: { id: "lost-id" } })).body.auth;
+    const working = (await orphan()).client_token;
+    await keep(lost.client_token, "its/1");
+    await keep(lost.client_token, "its/2");
+    await keep(leaf.client_token, "kept");
+    const healthy = await listedAccessors();
+    const idsBefore = await customIds();
+    later();
+    const young = await child(tree);
+
+    // Tokens without a row: a leaf, a parent, one that is being created, one with a custom id.
+    for (const token of [lost, parent, young]) await dropRow(token.client_token);
+    const { treeId, row } = routeOf(custom.accessor) ?? { treeId: "", row: 0 };
+    await sqlOfTree(treeId, "DELETE FROM tokens WHERE row = ?", row);
+    // Entries of nobody: of a row that never was, and one that is no accessor.
+    await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (77, 'x', x'00')");
+    await writeList("INSERT", ["not an accessor"]);
+    // A token that is in no list, and one that should have ended with its mount.
+    await writeList("DELETE", [unlisted.accessor, ofClosedMount.accessor]);
+    const login = `json_set(record, '$.login', json('{"mount":"gone","internal":{}}'))`;
+    await sqlOf(ofClosedMount.client_token, `UPDATE tokens SET record = ${login} WHERE row = :row`);
+    for (let number = 0; number < ACCESSOR_SHARDS; number++) await accessorShard(bindings, number).closeMount("gone");
+    // Dead tokens that nothing sweeps.
+    await sqlOf(expired.client_token, "UPDATE tokens SET expires_at = ? WHERE row = :row", clock - 1);
+    await sqlOf(revoked.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
+
+    const made: string[] = [];
+    const report = await tidyNow(async () => {
+      expect((await self(working)).status).toBe(200);
+      expect((await self(leaf.client_token)).status).toBe(200);
+      expect((await keep(working, `during/${made.length}`)).status).toBe(204);
+      made.push((await child(working)).accessor);
+    });
+
+    expect(repairs(report)).toEqual({
+      ...NOTHING,
+      accessorsRemoved: 4,
+      orphaned: 1,
+      relisted: 1,
+      revoked: 1,
+      // The two, the child of one, and the token of the closed mount.
+      swept: 4,
+      cubbyholeEntries: 3,
+      customIdsRemoved: 1,
+    });
+    const gone = [lost, parent, expired, revoked, belowRevoked, ofClosedMount, custom].map(({ accessor }) => accessor);
+    const expected = [...healthy.filter((accessor) => !gone.includes(accessor)), young.accessor, ...made];
+    const listed = await listedAccessors();
+    expect(expected.filter((accessor) => !listed.includes(accessor))).toEqual([]);
+    expect(listed).not.toContain("not an accessor");
+    for (const accessor of gone) expect(listed).not.toContain(accessor);
+    expect(await customIds()).toHaveLength(idsBefore.length - 1);
+    expect((await self(leaf.client_token)).body.data.orphan).toBe(true);
+    expect((await call("GET", "cubbyhole/kept", { token: leaf.client_token })).body.data).toEqual({ a: "b" });
+    expect(await cubbyholeRows(tree)).toBe(1);
+    expect((await self(unlisted.client_token)).status).toBe(200);
+    expect((await self(ofClosedMount.client_token)).status).toBe(403);
+    expect((await call("POST", "auth/token/create", { token: root, body: { id: "lost-id" } })).status).toBe(200);
+
+    // Only what was too young is left, and nothing after that.
+    later();
+    expect(repairs(await tidyNow())).toMatchObject({
+      accessorsRemoved: 1,
+      relisted: 0,
+      orphaned: 0,
+      cubbyholeEntries: 0,
+    });
+    expect(await listedAccessors()).not.toContain(young.accessor);
+    expect(repairs(await tidyNow())).toEqual(NOTHING);
+  });
+
+  it("T81, T82: 100 parents without a row leave their children, as orphans", async () => {
+    const tree = await orphan();
+    const parents: { client_token: string; accessor: string }[] = [];
+    const children: { client_token: string; accessor: string }[] = [];
+    for (let i = 0; i < 100; i++) {
+      const parent = await child(tree.client_token);
+      parents.push(parent);
+      children.push(await child(parent.client_token));
+    }
+    const before = await listedAccessors();
+    for (const { client_token } of parents) await dropRow(client_token);
+    later();
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, accessorsRemoved: 100, orphaned: 100 });
+    const gone = new Set(parents.map(({ accessor }) => accessor));
+    expect(await listedAccessors()).toEqual(before.filter((accessor) => !gone.has(accessor)));
+    for (const { client_token } of children.slice(0, 3)) expect((await self(client_token)).body.data.orphan).toBe(true);
+  });
+
+  it("T83: of 14 cubbyholes 4 belong to nobody", async () => {
+    const tree = (await orphan()).client_token;
+    for (let i = 0; i < 10; i++) await keep((await child(tree)).client_token, "x");
+    for (const row of [1, 2, 3, 4]) {
+      await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (?, 'x', x'00')", row);
+    }
+    expect(await cubbyholeRows(tree)).toBe(14);
+    later();
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, cubbyholeEntries: 4 });
+    expect(await cubbyholeRows(tree)).toBe(10);
+  });
+
+  it("a cubbyhole of nobody that is larger than a step goes in several", async () => {
+    const tree = (await orphan()).client_token;
+    await keep(tree, "x");
+    await sqlOf(
+      tree,
+      `INSERT INTO cubbyhole (row, path, value)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
+       SELECT 5 + i % 2, i, x'00' FROM n`,
+    );
+    later();
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, cubbyholeEntries: 1200 });
+    expect(await cubbyholeRows(tree)).toBe(1);
+  });
+
+  it("T84: leases of tokens that are gone are ended, those of others are not", async () => {
+    const tree = (await orphan()).client_token;
+    const { row } = await locate(tree);
+    await sqlOf(
+      tree,
+      `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record)
+       WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1202)
+       SELECT i, CASE WHEN i <= 2 THEN ? ELSE 5 + i % 2 END, x'00', 'kv/x', 0, ?, 3600, 0, 0, '{}' FROM n`,
+      row,
+      clock + 10 * HOUR_MS,
+    );
+    later();
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, leasesEnded: 1200 });
+    const { stub } = await locate(tree);
+    const held = await runInDurableObject(stub, (_, { storage }) =>
+      storage.sql.exec<{ row: number }>("SELECT row FROM leases WHERE state = 0").toArray(),
+    );
+    expect(held.map((lease) => lease.row)).toEqual([1, 2]);
+  });
+
+  it("a tree of which nothing is listed is found again when one of its tokens is", async () => {
+    const tree = await orphan();
+    const below = await child(tree.client_token);
+    await writeList("DELETE", [tree.accessor, below.accessor]);
+    later();
+    expect(repairs(await tidyNow())).toEqual(NOTHING);
+    expect((await self(below.client_token)).status).toBe(200);
+    const next = await child(below.client_token);
+    later();
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, relisted: 2 });
+    const listed = await listedAccessors();
+    for (const { accessor } of [tree, below, next]) expect(listed).toContain(accessor);
+  });
+
+  it("a tree that has a custom id is found through it", async () => {
+    const made = await call("POST", "auth/token/create-orphan", { token: root, body: { id: "finds-its-tree" } });
+    await writeList("DELETE", [made.body.auth.accessor]);
+    later();
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, relisted: 1 });
+    expect(await listedAccessors()).toContain(made.body.auth.accessor);
+  });
+
+  it("a sweep alarm that was lost is set again", async () => {
+    const tree = (await orphan({ ttl: "5h" })).client_token;
+    const { stub } = await locate(tree);
+    const alarmOf = () => runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+    const due = await alarmOf();
+    expect(due).not.toBeNull();
+    await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm());
+    later();
+    await tidyNow();
+    expect(await alarmOf()).toBe(due);
+  });
+});
+
+describe("a large list", () => {
+  const COUNT = 2000;
+
+  it("1 % of 2,000 accessors dangle: those go, the rest is not written to", async () => {
+    const tree = await orphan();
+    const { stub, treeId, row } = await locate(tree.client_token);
+    await growTree(tree.client_token, COUNT, "wide");
+    const tokens = await runInDurableObject(stub, (_, { storage }) =>
+      storage.sql.exec<{ row: number; accessor: ArrayBuffer }>("SELECT row, accessor FROM tokens").toArray(),
+    );
+    const children = tokens
+      .filter((token) => token.row !== row)
+      .map((token) => ({ row: token.row, text: routedIdText(treeId, token.row, new Uint8Array(token.accessor)) }));
+    await writeList(
+      "INSERT",
+      children.map(({ text }) => text),
+    );
+    const dangling = children.filter((_, i) => i % 100 === 0);
+    await runInDurableObject(stub, (_, { storage }) => {
+      const rows = JSON.stringify(dangling.map((token) => token.row));
+      storage.sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?))", rows);
+    });
+    const before = await listedAccessors();
+    const rowsBefore = await rowsOf(stub);
+    later();
+
+    const batches: number[] = [];
+    let seen = 0;
+    const costs = await costOf(stub, async () => {
+      const report = await tidyNow(async ({ accessorsExamined }) => {
+        batches.push(accessorsExamined - seen);
+        seen = accessorsExamined;
+      });
+      expect(repairs(report)).toEqual({ ...NOTHING, accessorsRemoved: COUNT / 100 });
+      expect(report.accessorsExamined).toBe(before.length);
+    });
+
+    const gone = new Set(dangling.map(({ text }) => text));
+    expect(await listedAccessors()).toEqual(before.filter((accessor) => !gone.has(accessor)));
+    expect(await rowsOf(stub)).toEqual(rowsBefore);
+    for (const batch of batches) expect(batch).toBeLessThanOrEqual(STEPS_PER_ALARM * LIST_PAGE);
+    expect(batches.length).toBeGreaterThan(4);
+    expect(costs.rowsWritten).toBe(0);
+  });
+
+  it("a step reads its batch a few times over, and writes only what is wrong", async () => {
+    const tree = (await orphan()).client_token;
+    const { stub, treeId } = await locate(tree);
+    await growTree(tree, COUNT, "wide");
+    const rows = await rowsOf(stub);
+    await writeList(
+      "INSERT",
+      rows.map((token) => routedIdText(treeId, token.row, new Uint8Array(token.accessor))),
+    );
+    later();
+    const steps: Cost[] = [];
+    let from: TreePosition | null = null;
+    for (let step = 0; step < 20; step++) {
+      let next: TreePosition | null = null;
+      const cost = await costOf(stub, async () => {
+        next = (await stub.tidy({ run: 1, from, accessors: [], customIds: [] })).next;
+      });
+      steps.push(cost);
+      from = next;
+      if (from === null) break;
+    }
+    // The tokens, their parents, their state before and after, and the scan for children of nobody: five rows a token.
+    const batches = [TIDY_ROWS, TIDY_ROWS, TIDY_ROWS, TIDY_ROWS, 1, 0, 0];
+    expect(steps).toHaveLength(batches.length);
+    for (const [i, { rowsRead, rowsWritten }] of steps.entries()) {
+      expect(rowsRead).toBeLessThanOrEqual(5 * (batches[i] ?? 0) + 20);
+      expect(rowsWritten).toBe(0);
+    }
+  });
+});
+
+describe("runs", () => {
+  const tidy = () => tidyOf(bindings);
+  const status = async () => (await call("GET", "auth/token/tidy-status", { token: root })).body.data;
+  const alarmAt = () => runInDurableObject(tidy(), (_, { storage }) => storage.getAlarm());
+  const loseAlarm = () => runInDurableObject(tidy(), (_, { storage }) => storage.deleteAlarm());
+  const post = () => call("POST", "auth/token/tidy", { token: root });
+
+  async function finish(): Promise<void> {
+    for (let round = 0; (await tidy().status()).running && round < 100; round++) await tidyAlarm();
+  }
+
+  it("T81: the first is accepted, the second told that one is in progress, a third accepted after its end", async () => {
+    const first = await post();
+    expect([first.status, first.body.data, first.body.warnings]).toEqual([
+      202,
+      null,
+      [
+        "Tidy operation successfully started. Any information from the operation will be printed to Grove's server logs.",
+      ],
+    ]);
+    for (const second of await Promise.all([post(), post()])) {
+      expect([second.status, second.body.data, second.body.warnings]).toEqual([
+        200,
+        null,
+        ["Tidy operation already in progress."],
+      ]);
+    }
+    await finish();
+    expect((await post()).status).toBe(202);
+    await finish();
+  });
+
+  it("of several at once one begins a run", async () => {
+    const answers = await Promise.all([post(), post(), post()]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 202]);
+    await finish();
+  });
+
+  it("progress and the last result can be read by who may", async () => {
+    await post();
+    expect(await status()).toMatchObject({ state: "running", next_run: null, running: { accessors_examined: 0 } });
+    await tidyAlarm();
+    const { running } = await status();
+    expect(Number(running?.accessors_examined)).toBeGreaterThan(0);
+    await finish();
+    expect(await status()).toMatchObject({
+      state: "finished",
+      running: null,
+      last: { time_started: new Date(clock).toISOString(), failures: 0 },
+      next_run: new Date(clock + TIDY_INTERVAL_MS).toISOString(),
+    });
+    const plain = (await createToken(root, { policies: ["default"] })).client_token;
+    for (const [method, path] of [
+      ["POST", "tidy"],
+      ["GET", "tidy-status"],
+    ] as const) {
+      expect((await call(method, `auth/token/${path}`, { token: plain })).status).toBe(403);
+    }
+    expect((await call("GET", "auth/token/tidy", { token: root })).status).toBe(405);
+  });
+
+  it("the alarm begins the next run a day after the last, and cron puts back one that was lost", async () => {
+    expect(await alarmAt()).toBe(((await tidy().status()).last?.startedAt ?? 0) + TIDY_INTERVAL_MS);
+    const planned = await alarmAt();
+    await loseAlarm();
+    await worker.scheduled(createScheduledController(), bindings);
+    expect(await alarmAt()).toBe(planned);
+    vi.setSystemTime((planned ?? 0) + 1);
+    await tidyAlarm();
+    expect((await tidy().status()).running).toMatchObject({ startedAt: (planned ?? 0) + 1 });
+    await loseAlarm();
+    expect((await post()).status).toBe(200);
+    expect(await alarmAt()).toBe((planned ?? 0) + 1);
+    await finish();
+  });
+
+  it("goes on where it was after a shard did not answer", async () => {
+    const lost = await child((await orphan()).client_token);
+    await dropRow(lost.client_token);
+    later();
+    await post();
+    const list = vi.spyOn(AccessorShard.prototype, "list");
+    list.mockImplementationOnce(() => {
+      throw new Error("shard down");
+    });
+    await tidyAlarm();
+    expect(await alarmAt()).toBe(clock + 30_000);
+    expect((await tidy().status()).running).toMatchObject({ report: { accessorsExamined: 0 } });
+    list.mockRestore();
+    await finish();
+    expect((await tidy().status()).last).toMatchObject({ report: { accessorsRemoved: 1 } });
+  });
+
+  it("a tree that fails keeps no other untidy", async () => {
+    const bad = await orphan();
+    const { treeId } = await locate(bad.client_token);
+    const lost = await child((await orphan()).client_token);
+    await dropRow(lost.client_token);
+    later();
+    const original = TokenTree.prototype.tidy;
+    const spy = vi.spyOn(TokenTree.prototype, "tidy").mockImplementation(function (this: TokenTree, step) {
+      const { ctx } = this as unknown as { ctx: DurableObjectState };
+      if (ctx.id.toString() === treeId) throw new Error("tree down");
+      return original.call(this, step);
+    });
+    expect(repairs(await tidyNow())).toEqual({ ...NOTHING, accessorsRemoved: 1, failures: 1 });
+    spy.mockRestore();
+    expect(await listedAccessors()).toContain(bad.accessor);
+  });
+
+  it("what is swept while it comes on the list again does not stay there", async () => {
+    const tree = (await orphan()).client_token;
+    const ending = await child(tree);
+    await writeList("DELETE", [ending.accessor]);
+    later();
+    const relist = AccessorShard.prototype.relist;
+    const { stub, row } = await locate(ending.client_token);
+    const spy = vi.spyOn(AccessorShard.prototype, "relist");
+    spy.mockImplementation(async function (this: AccessorShard, tokens: Parameters<typeof relist>[0]) {
+      if (tokens.some(({ accessor }) => accessor === ending.accessor)) await dropRow(ending.client_token);
+      return relist.call(this, tokens);
+    } as unknown as typeof relist);
+    expect((await tidyNow()).relisted).toBe(1);
+    spy.mockRestore();
+    expect((await rowsOf(stub)).map((token) => token.row)).not.toContain(row);
+    expect(await listedAccessors()).not.toContain(ending.accessor);
+  });
+});
