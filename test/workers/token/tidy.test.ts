@@ -127,6 +127,8 @@ describe("what tidy repairs", () => {
     const idsBefore = await customIds();
     later();
     const young = await child(tree);
+    clock += 60_000;
+    vi.setSystemTime(clock);
 
     // Tokens without a row: a leaf, a parent, one that is being created, one with a custom id.
     for (const token of [lost, parent, young]) await dropRow(token.client_token);
@@ -191,25 +193,20 @@ describe("what tidy repairs", () => {
 
   it("T81, T82: 100 parents without a row leave their children, as orphans", async () => {
     const tree = await orphan();
-    const parents: { client_token: string; accessor: string }[] = [];
-    const children: { client_token: string; accessor: string }[] = [];
-    for (let i = 0; i < 100; i++) {
-      const parent = await child(tree.client_token);
-      parents.push(parent);
-      children.push(await child(parent.client_token));
-    }
+    const parents = await Promise.all(Array.from({ length: 100 }, () => child(tree.client_token)));
+    const children = await Promise.all(parents.map(({ client_token }) => child(client_token)));
     const before = await listedAccessors();
-    for (const { client_token } of parents) await dropRow(client_token);
+    await Promise.all(parents.map(({ client_token }) => dropRow(client_token)));
     later();
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, accessorsRemoved: 100, orphaned: 100 });
     const gone = new Set(parents.map(({ accessor }) => accessor));
     expect(await listedAccessors()).toEqual(before.filter((accessor) => !gone.has(accessor)));
     for (const { client_token } of children.slice(0, 3)) expect((await self(client_token)).body.data.orphan).toBe(true);
-  });
+  }, 30_000);
 
   it("T83: of 14 cubbyholes 4 belong to nobody", async () => {
     const tree = (await orphan()).client_token;
-    for (let i = 0; i < 10; i++) await keep((await child(tree)).client_token, "x");
+    await Promise.all(Array.from({ length: 10 }, async () => keep((await child(tree)).client_token, "x")));
     for (const row of [1, 2, 3, 4]) {
       await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (?, 'x', x'00')", row);
     }
