@@ -6,11 +6,11 @@ import type { Result } from "../result.ts";
 import { initializeForDevelopment } from "../sys/initialize.ts";
 import { sealKeyProblem } from "../sys/installation.ts";
 import { type Caller, callerRecord } from "../token/caller.ts";
-import { type AuditLine, auditHash, auditPath, writeAuditLine } from "./audit.ts";
+import { type AuditLine, auditHash, auditPath, unservedPath, writeAuditLine } from "./audit.ts";
 import { dialectOf } from "./dialect.ts";
 import { toWire } from "./failure.ts";
 import { type Handled, handle } from "./pipeline.ts";
-import type { GroveRequest } from "./request.ts";
+import { type GroveRequest, readPath } from "./request.ts";
 
 /** The HTTP side of the Worker: the same for every route. */
 export const app = new Hono<{ Bindings: Env }>();
@@ -35,6 +35,12 @@ app.all("*", async (context) => {
   return response;
 });
 
+// What is thrown before a request is read, or after it was handled.
+app.onError((error, context) => {
+  logException("", error);
+  return dialectOf(new URL(context.req.url)).renderFailure(failureOf(error));
+});
+
 /**
  * A thrown error is a bug, or the platform saying that an object is overloaded or gone for a moment. The first is a 500
  * without details, the second a 503 that clients repeat.
@@ -43,13 +49,13 @@ async function handleSafely(env: Env, request: GroveRequest): Promise<Handled> {
   try {
     return await handle(env, request);
   } catch (error) {
-    console.error(JSON.stringify({ type: "exception", request_id: request.id, error: describe(error) }));
+    logException(request.id, error);
     return {
       result: { ok: false, error: failureOf(error) },
       warnings: [],
       caller: null,
       installation: null,
-      loggedPath: request.path,
+      loggedPath: unservedPath(request.path),
     };
   }
 }
@@ -62,11 +68,11 @@ function failureOf(error: unknown): Failure {
   return { code: "internal" };
 }
 
-/** Type and stack, without the message's tail: messages of our own never hold values, those of libraries might. */
-function describe(error: unknown): string {
-  return error instanceof Error
-    ? `${error.name}: ${error.message.slice(0, 200)}\n${error.stack ?? ""}`
-    : "not an Error";
+/** Type, beginning of the message and places: messages of our own never hold values, the tails of others' might. */
+function logException(requestId: string, error: unknown): void {
+  const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
+  const text = error instanceof Error ? `${error.name}: ${error.message.slice(0, 200)}` : "not an Error";
+  console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));
 }
 
 async function logRequest(request: GroveRequest, handled: Handled, status: number): Promise<void> {
@@ -101,14 +107,15 @@ function accessorOf(caller: Caller): string {
 }
 
 function logUnread(id: string, request: Request, failure: Failure, env: Env): void {
-  const url = new URL(request.url);
+  const path = readPath(new URL(request.url));
   const error = firstError({ ok: false, error: failure });
   writeAuditLine({
     type: "request",
     time: new Date(currentTime()).toISOString(),
     request_id: id,
     operation: "unknown",
-    path: auditPath(url.pathname.slice(1, 512)),
+    // One that can't be decoded could hold a token in a spelling that nothing here knows.
+    path: path.ok ? auditPath(unservedPath(path.value)) : "<malformed>",
     status: toWire(failure).status,
     ...(error !== undefined && { error }),
     client_address: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),

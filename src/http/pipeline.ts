@@ -9,6 +9,7 @@ import type { CallerAction, Outcome } from "../token/actions.ts";
 import { authorizeBatch, type Caller, readToken } from "../token/caller.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { wrapAnswer } from "../wrapping/wrap.ts";
+import { unservedPath } from "./audit.ts";
 import { answerToWrap } from "./envelope.ts";
 import type { ReadFields } from "./fields.ts";
 import type { Reply } from "./reply.ts";
@@ -166,13 +167,10 @@ function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest 
   };
 }
 
-/**
- * Paths that hold a token are logged by their pattern. Older clients also put tokens into paths of the token method that do
- * not exist here, and a token that root chose has no shape to know it by: of those paths only the mount is logged.
- */
+/** Paths that hold a token are logged by their pattern. */
 function pathForLog(request: GroveRequest, resolved: ReturnType<typeof resolveRoute>): string {
   if (resolved.ok) return resolved.value.route.secretPath ? resolved.value.pattern : request.path;
-  return request.path.startsWith("auth/token/") ? "auth/token/<unknown>" : request.path;
+  return unservedPath(request.path);
 }
 
 /** A page has the size that the policies allow, whatever the client asks for. Done here, so that no list can forget it. */

@@ -81,6 +81,11 @@ describe("the audit log", () => {
       }
       await call("GET", "auth/token/lookup-self", { token: secret });
       await call("POST", "auth/token/create", { token, raw: `{"id": "${secret}` });
+      // Requests that are refused before they are read all the way.
+      await call("POST", `auth/token/renew/${secret}`, { token, raw: "{" });
+      await call("POST", `auth/token/revoke-orphan/${secret}/`, { token });
+      await call("POST", `/auth/token/renew/${secret}`, { token });
+      await call("GET", `auth/token/lookup/${secret.replace(".", "%2e")}?list=maybe`, { token });
     }
     await call("POST", "cubbyhole/x", { token, body: { password: "swordfish" } });
     await call("GET", "cubbyhole/x", { token });
