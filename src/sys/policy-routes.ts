@@ -104,7 +104,8 @@ async function write(
   const now = currentTime();
   const parsed = parsePolicy(policyText, now);
   if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
-  await systemOf(env).writePolicy(name, policyText, JSON.stringify(parsed.value), now);
+  const written = await systemOf(env).writePolicy(name, policyText, JSON.stringify(parsed.value), now);
+  if (!written.ok) return written;
   await refreshInstallation(env);
   const warnings = [
     ...(deprecatedField ? ["'rules' is deprecated, please use 'policy' instead"] : []),

@@ -63,6 +63,12 @@ const MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/**
+ * Characters of the rules of all policies together. Every isolate is sent all of them in one message, which the platform
+ * limits to 32 MiB: beyond that nobody could be served any more, not even to delete a policy.
+ */
+const MAX_RULES_LENGTH = 8 * 1024 * 1024;
+
 interface InstallationRow extends Record<string, SqlStorageValue> {
   version: number;
   cluster_id: string;
@@ -143,8 +149,14 @@ export class System extends DurableObject<Env> {
       .map((row) => row.name);
   }
 
-  /** Creates or replaces the policy `name`. `now` in ms. */
-  writePolicy(name: string, text: string, rulesJson: string, now: number): void {
+  /** Creates or replaces the policy `name`. `now` in ms. Refused when all policies together would be too large. */
+  writePolicy(name: string, text: string, rulesJson: string, now: number): Result<null, Failure> {
+    const others = this.#sql
+      .exec<{ length: number | null }>("SELECT SUM(LENGTH(rules)) AS length FROM policies WHERE name <> ?", name)
+      .one().length;
+    if ((others ?? 0) + rulesJson.length > MAX_RULES_LENGTH) {
+      return err(invalid("the policies of this installation would be too large; delete or shorten some"));
+    }
     this.#sql.exec(
       `INSERT INTO policies (name, text, rules, version, modified_at) VALUES (?, ?, ?, 1, ?)
        ON CONFLICT (name) DO UPDATE
@@ -155,6 +167,7 @@ export class System extends DurableObject<Env> {
       now,
     );
     this.#changed();
+    return ok(null);
   }
 
   /** Deletes the policy `name`. Safe to repeat. */

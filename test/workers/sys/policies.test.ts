@@ -145,6 +145,20 @@ describe("a rule holds for every spelling of what it names", () => {
   });
 });
 
+it("policies together stay small enough to be sent to every isolate", async () => {
+  const policy = 'path "a"{policy="sudo"}'.repeat(11_000);
+  let last = { status: 204 };
+  let count = 0;
+  for (; last.status === 204 && count < 50; count++) last = await write(`large-${count}`, { policy });
+  expect(last).toMatchObject({
+    status: 400,
+    body: { errors: ["the policies of this installation would be too large; delete or shorten some"] },
+  });
+  for (let i = 0; i < count; i++) {
+    expect((await call("DELETE", `sys/policies/acl/large-${i}`, { token: root })).status).toBe(204);
+  }
+});
+
 describe("the largest page of a rule", () => {
   it("bounds every list, however the client asks for more", async () => {
     const paths = ["auth/token/accessors", "auth/token/roles", "sys/policies/acl", "sys/policy", "cubbyhole"];
