@@ -17,6 +17,9 @@ export async function locate(
   return { stub, treeId: credential.treeId, row: credential.row };
 }
 
+/** No row of this file was drawn for this ms or a later one. */
+let freeFrom = 0;
+
 /**
  * Writes `count` copies of the token `parent` below it, straight into the tree: all direct children (`wide`), or each the
  * child of the one before (`chain`). Returns the texts of the first, a middle and the last one.
@@ -25,8 +28,9 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   const keys = await keysOfInstallation();
   const { stub, treeId, row } = await locate(parent);
   const all: NewTokenIds[] = [];
-  const start = Date.now();
-  // One ms apart, so that every row number is its own.
+  // One ms apart, also from those of calls before, so that every row number is its own.
+  const start = Math.max(Date.now() + 1, freeFrom);
+  freeFrom = start + count;
   for (let i = 0; i < count; i++) all.push(await newTokenIds(keys, treeId, start + i));
   await runInDurableObject(stub, (_, state) => {
     let above = row;
