@@ -26,7 +26,7 @@ const ALL = -1;
 const ACCEPTED: Reply = { kind: "accepted" };
 const INVALID_LEASE = invalid("invalid lease");
 const TIDY_STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Grove's server logs.";
+  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const TOO_MANY =
   "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.";
 

@@ -110,7 +110,7 @@ function normaliseText(text: string, variables: Variables): string {
   for (const [name, value] of byLength) if (value.length > 7) result = result.replaceAll(value, `\${${name}}`);
   return result
     .replace(/^1 error occurred:\n\t\* (.*)\n\n$/s, "$1")
-    .replace(/OpenBao|Vault|Grove/g, "<server>")
+    .replace(/OpenBao|Vault/g, "<server>")
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)/g, "<time>")
     .replace(/^(auth\/[^/]+\/(?:create|login)[^ ]*?\/)[A-Za-z0-9]{20,}$/, "$1<hash>");
 }

@@ -9,7 +9,7 @@ import { cloudAuthOf } from "../mount.ts";
 const FIELDS = z.object({ safety_buffer: sentDuration() });
 
 const STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Grove's server logs.";
+  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const RUNNING = "Tidy operation already in progress.";
 
 /** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */

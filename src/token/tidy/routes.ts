@@ -5,7 +5,7 @@ import { tidyOf } from "./tidy.ts";
 import type { TidyRun } from "./tidy-store.ts";
 
 const STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Grove's server logs.";
+  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const IN_PROGRESS = "Tidy operation already in progress.";
 
 /** `tidy`, and `tidy-status`, which only this server has. */

@@ -381,7 +381,7 @@ describe("runs", () => {
       202,
       null,
       [
-        "Tidy operation successfully started. Any information from the operation will be printed to Grove's server logs.",
+        "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.",
       ],
     ]);
     for (const second of await Promise.all([post(), post()])) {
