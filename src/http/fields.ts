@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseDuration } from "../duration.ts";
 import { type Failure, invalid } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
+import { MAX_JSON_STRINGS } from "./limits.ts";
 
 /**
  * The field types of request bodies. Clients send the same value in several forms (a number as text, a list as a comma
@@ -81,10 +82,12 @@ export function textList(): Field<string[] | null> {
 
 /** A list of texts as an array or with commas between; items are trimmed. null when absent, [] when empty. */
 export function commaList(): Field<string[] | null> {
-  return field("a list of strings", (value) => {
+  return field(`a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
     if (value === undefined || value === null) return null;
-    const list = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [value];
-    if (!list.every(isScalar)) return undefined;
+    // One more than there may be, so that a text of commas is not made a list of half a million.
+    const list =
+      typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
+    if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
     return list.map((item) => String(item).trim()).filter((item) => item !== "");
   });
 }

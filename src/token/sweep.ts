@@ -26,22 +26,19 @@ const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS 
  * ancestor. Tokens with children of their own get the mark themselves and are cut off; leaves are named at once, so the
  * usual wide tree is swept without a second write per token.
  *
- * @returns what to delete; empty when nothing dead is left.
+ * @returns what to delete, possibly nothing yet when rows were only cut loose; null when nothing dead is left.
  */
-export function nextVictims(sql: SqlStorage, now: number, limit: number): Victim[] {
+export function nextVictims(sql: SqlStorage, now: number, limit: number): Victim[] | null {
   const victims = new Map<number, Victim>();
-  for (;;) {
-    let progress = 0;
-    for (const dead of deadRows(sql, now, limit)) {
-      const left = limit - victims.size - progress;
-      if (left <= 0) break;
-      if (dead.has_children === 0) victims.set(dead.row, victimOf(dead));
-      else if (dead.state === REVOKED_ALONE) progress += freeChildren(sql, dead.row, left);
-      else progress += takeSubtree(sql, dead.row, left, victims);
-    }
-    // Only rows were cut loose and none can go yet: look again, what was cut loose is now dead by itself.
-    if (victims.size > 0 || progress === 0) return [...victims.values()];
+  let progress = 0;
+  for (const dead of deadRows(sql, now, limit)) {
+    const left = limit - victims.size - progress;
+    if (left <= 0) break;
+    if (dead.has_children === 0) victims.set(dead.row, victimOf(dead));
+    else if (dead.state === REVOKED_ALONE) progress += freeChildren(sql, dead.row, left);
+    else progress += takeSubtree(sql, dead.row, left, victims);
   }
+  return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
 }
 
 /** Deletes `victims` and what belongs to them alone. */

@@ -247,7 +247,8 @@ export class TokenTree extends DurableObject<Env> {
   /** Returns how many tokens it deleted, and whether nothing dead was left before it. */
   async #sweepStep(): Promise<SweepStep> {
     const victims = nextVictims(this.#sql, currentTime(), SWEEP_ROWS);
-    if (victims.length === 0) return { swept: 0, done: true };
+    if (victims === null) return { swept: 0, done: true };
+    if (victims.length === 0) return { swept: 0, done: false };
     // A token that holds more leases than one step takes goes with a later one.
     if (!this.#leases.endOfTokens(victims.map(({ row }) => row))) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.

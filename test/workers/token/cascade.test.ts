@@ -1,5 +1,6 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { nextVictims } from "../../../src/token/sweep.ts";
 import { TokenTree } from "../../../src/token/tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
@@ -151,6 +152,18 @@ describe("revoke-orphan", () => {
     await sweep(stub);
     expect(await status(low)).toBe(200);
     expect(await countRows(stub)).toBe(1);
+  });
+
+  it("cuts its children loose in bounded steps: requests to the tree wait for one of them at most", async () => {
+    const top = await orphan();
+    await growTree(top.token, 1000, "wide");
+    const { stub } = await locate(top.token);
+    const left = await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      sql.exec("UPDATE tokens SET state = 2 WHERE parent IS NULL");
+      const victims = nextVictims(sql, Date.now(), 50);
+      return { victims, children: sql.exec("SELECT 1 FROM tokens WHERE parent IS NOT NULL").toArray().length };
+    });
+    expect(left).toEqual({ victims: [], children: 950 });
   });
 
   it("costs the same with many children", async () => {

@@ -92,7 +92,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
       store = new TreeStore(sql);
       store.refresh();
     } else if (each.do === "sweep") {
-      deleteVictims(sql, nextVictims(sql, model.now, each.limit));
+      deleteVictims(sql, nextVictims(sql, model.now, each.limit) ?? []);
       store.refresh();
     } else if (row !== null && each.do === "revoke") {
       store.revoke(row, REVOKED);
@@ -110,8 +110,10 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     }
     compare(store, model);
   }
-  for (let round = 0; round < 500 && nextVictims(sql, model.now, 3).length > 0; round++) {
-    deleteVictims(sql, nextVictims(sql, model.now, 3));
+  for (let round = 0; round < 1000; round++) {
+    const victims = nextVictims(sql, model.now, 3);
+    if (victims === null) break;
+    deleteVictims(sql, victims);
   }
   store.refresh();
   compare(store, model);
