@@ -8,10 +8,10 @@ import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
 import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
 
 /**
- * Time from the beginning of one run to that of the next, in ms. A run asks every tree once, and trees keep themselves tidy:
- * it finds what faults, restores and crashes left behind, which can wait for a day.
+ * Time from the beginning of one run to that of the next, in ms: an hour, as the platform's cron. Trees keep themselves tidy; a
+ * run finds what faults, restores and crashes left behind.
  */
-export const TIDY_INTERVAL_MS = 86_400_000;
+export const TIDY_INTERVAL_MS = 3_600_000;
 
 /** Steps of one alarm; what is left is the next alarm's. With LIST_PAGE it keeps an alarm below 1,000 calls to objects. */
 export const STEPS_PER_ALARM = 4;
@@ -33,7 +33,7 @@ export interface TidyStatus {
  * lets each tree that they name judge the entries and repair its own rows. Where it stands is in its rows, so a run
  * survives restarts; every step may be repeated.
  *
- * A run begins when somebody asks for it, and a day after the last one began by the object's own alarm, which every
+ * A run begins when somebody asks for it, and an hour after the last one began by the object's own alarm, which every
  * platform has. The platform's cron, where there is one, only makes sure that the alarm was not lost.
  *
  * No object can be asked which trees exist. A tree of whose tokens none is listed, neither by accessor nor by custom id, is
