@@ -1,5 +1,22 @@
+import { readFileSync } from "node:fs";
+import { stripTypeScriptTypes } from "node:module";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { defineConfig } from "vitest/config";
+
+/** The example of a Worker that trusts Grove's tokens, beside the Worker under test and bound to it. */
+function secretEngine() {
+  const source = readFileSync("examples/secret-engine/index.ts", "utf8");
+  return {
+    name: "secret-engine",
+    compatibilityDate: "2026-08-20",
+    modules: [{ type: "ESModule" as const, path: "index.mjs", contents: stripTypeScriptTypes(source) }],
+    serviceBindings: {
+      GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" },
+      GROVE_LEASES: { name: "vitest-pool-workers-runner-workers", entrypoint: "LeaseAuthority" },
+    },
+    kvNamespaces: { ACCOUNTS: "accounts" },
+  };
+}
 
 export default defineConfig({
   test: {
@@ -12,7 +29,17 @@ export default defineConfig({
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
-              bindings: { GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=", POLICY_CACHE_SECONDS: "5" },
+              bindings: {
+                GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=",
+                POLICY_CACHE_SECONDS: "5",
+                LEASE_SERVICES: "SECRET_ENGINE",
+              },
+              serviceBindings: {
+                SECRET_ENGINE: { name: "secret-engine", entrypoint: "Revocations" },
+                SECRET_ENGINE_SITE: "secret-engine",
+              },
+              kvNamespaces: { ACCOUNTS: "accounts" },
+              workers: [secretEngine()],
             },
           }),
         ],

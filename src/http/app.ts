@@ -5,9 +5,9 @@ import type { Failure } from "../errors.ts";
 import type { Result } from "../result.ts";
 import { initializeForDevelopment } from "../sys/initialize.ts";
 import { sealKeyProblem } from "../sys/installation.ts";
-import { type Caller, callerRecord } from "../token/caller.ts";
-import { type AuditLine, auditHash, auditPath, unservedPath, writeAuditLine } from "./audit.ts";
+import { type AuditLine, auditCaller, auditHash, auditPath, unservedPath, writeAuditLine } from "./audit.ts";
 import { dialectOf } from "./dialect.ts";
+import { failureOfException } from "./exception.ts";
 import { toWire } from "./failure.ts";
 import { type Handled, handle } from "./pipeline.ts";
 import { type GroveRequest, readPath } from "./request.ts";
@@ -36,22 +36,14 @@ app.all("*", async (context) => {
 });
 
 // What is thrown before a request is read, or after it was handled.
-app.onError((error, context) => {
-  logException("", error);
-  return dialectOf(new URL(context.req.url)).renderFailure(failureOf(error));
-});
+app.onError((error, context) => dialectOf(new URL(context.req.url)).renderFailure(failureOfException(error, "")));
 
-/**
- * A thrown error is a bug, or the platform saying that an object is overloaded or gone for a moment. The first is a 500
- * without details, the second a 503 that clients repeat.
- */
 async function handleSafely(env: Env, request: GroveRequest): Promise<Handled> {
   try {
     return await handle(env, request);
   } catch (error) {
-    logException(request.id, error);
     return {
-      result: { ok: false, error: failureOf(error) },
+      result: { ok: false, error: failureOfException(error, request.id) },
       warnings: [],
       caller: null,
       installation: null,
@@ -60,25 +52,9 @@ async function handleSafely(env: Env, request: GroveRequest): Promise<Handled> {
   }
 }
 
-function failureOf(error: unknown): Failure {
-  const flags = error as { overloaded?: boolean; retryable?: boolean; durableObjectReset?: boolean };
-  if (flags.overloaded || flags.retryable || flags.durableObjectReset) {
-    return { code: "unavailable", message: "the service is busy; try again", retryAfterSeconds: 1 };
-  }
-  return { code: "internal" };
-}
-
-/** Type, beginning of the message and places: messages of our own never hold values, the tails of others' might. */
-function logException(requestId: string, error: unknown): void {
-  const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
-  const text = error instanceof Error ? `${error.name}: ${error.message.slice(0, 200)}` : "not an Error";
-  console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));
-}
-
 async function logRequest(request: GroveRequest, handled: Handled, status: number): Promise<void> {
   const { caller, installation, result } = handled;
   const error = firstError(result);
-  const record = caller && callerRecord(caller);
   const line: AuditLine = {
     type: "request",
     time: new Date(currentTime()).toISOString(),
@@ -88,22 +64,10 @@ async function logRequest(request: GroveRequest, handled: Handled, status: numbe
     status,
     ...(error !== undefined && { error }),
     client_address: request.clientAddress,
-    ...(record && { display_name: record.displayName, entity_id: record.entityId }),
-    ...(caller && { accessor: accessorOf(caller) }),
+    ...(caller && auditCaller(caller)),
     ...(installation && request.token !== "" && { token_hash: await auditHash(installation.keys, request.token) }),
   };
   writeAuditLine(line);
-}
-
-function accessorOf(caller: Caller): string {
-  switch (caller.kind) {
-    case "service":
-      return caller.token.accessor;
-    case "batch":
-      return "";
-    case "team":
-      return caller.token.tokenId;
-  }
 }
 
 function logUnread(id: string, request: Request, failure: Failure, env: Env): void {

@@ -1,13 +1,11 @@
 import type { Env } from "../env.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { AccessRequest } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { type Installation, loadInstallation } from "../sys/installation.ts";
-import { authorizeTeam } from "../team/authenticate.ts";
-import type { CallerAction, Outcome } from "../token/actions.ts";
-import { authorizeBatch, type Caller, readToken } from "../token/caller.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { type Caller, readToken } from "../token/caller.ts";
+import { judge } from "../token/judge.ts";
 import { wrapAnswer } from "../wrapping/wrap.ts";
 import { unservedPath } from "./audit.ts";
 import { answerToWrap } from "./envelope.ts";
@@ -30,9 +28,6 @@ export interface Handled {
 type AnyRoute = TokenRoute<never, never>;
 type AnyContext = PreparedContext<never, never>;
 type AnyCall = CallContext<never, never>;
-
-/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
-const MAX_DRAWS = 5;
 
 /** Answers a request, wrapped when the client asks for that. */
 export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
@@ -102,7 +97,9 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   // Input is read before the hop, so that the action can travel with it; what is wrong with it is told afterwards.
   const prepared = route && fields?.ok ? await route.prepare(context) : null;
   const ready: AnyContext | null = prepared?.ok ? { ...context, prepared: prepared.value } : null;
-  const judged = await judge(context, route, ready);
+  const demand = { presented, access: accessOf(request, route), clientAddress: request.clientAddress };
+  const nextAction = async () => (route?.action && ready ? route.action(ready) : null);
+  const judged = await judge(env, installation, demand, nextAction);
   if (!judged.ok) return refuse(judged.error);
   const done = { ...unanswered, caller: judged.value.caller };
   if (!resolved.ok) return { ...done, result: resolved };
@@ -111,44 +108,6 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   if (!route || !ready) throw new Error("a resolved route has its context");
   const result = emptyListAsNotFound(request, await route.handle(withPageLimit({ ...ready, ...judged.value })));
   return { ...done, result, warnings: fields ? fieldWarnings(fields.value, ready.params) : [] };
-}
-
-interface Judged {
-  readonly caller: Caller;
-  readonly verdict: Verdict;
-  readonly action: CallerAction | null;
-  readonly outcome: Result<Outcome, Failure> | null;
-}
-
-/** Lets the caller's token and policies decide, and performs the route's action on the way. */
-async function judge(
-  context: PresentedContext<never>,
-  route: AnyRoute | null,
-  ready: AnyContext | null,
-): Promise<Result<Judged, Failure>> {
-  const { env, installation, presented, request } = context;
-  const access = accessOf(request, route);
-  if (presented.kind === "batch") {
-    const verdict = await authorizeBatch(env, installation, presented.token, access, request.clientAddress);
-    if (!verdict.ok) return verdict;
-    const caller: Caller = { kind: "batch", token: presented.token };
-    return ok({ caller, verdict: verdict.value, action: null, outcome: null });
-  }
-  if (presented.kind === "team") {
-    const judged = await authorizeTeam(env, installation, presented.credential, access);
-    return judged.ok ? ok({ ...judged.value, action: null, outcome: null }) : judged;
-  }
-  const { treeId, row, verifier } = presented.credential;
-  for (let draw = 1; ; draw++) {
-    const tree = treeOf(env, treeId);
-    if (!tree) return err(UNAUTHENTICATED);
-    const action = route?.action && ready ? await route.action(ready) : null;
-    const answer = await tree.run({ row, verifier, access, clientAddress: request.clientAddress, action });
-    if (!answer.ok) return answer;
-    const { caller, verdict, outcome } = answer.value;
-    if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_DRAWS) continue;
-    return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
-  }
 }
 
 /** What a caller without rights is told: some routes have a word of their own for it. */

@@ -43,12 +43,16 @@ export function readPath(url: URL): Result<string, Failure> {
   } catch {
     return err(invalid("the path is not valid percent-encoded UTF-8"));
   }
-  if (path.length > MAX_PATH_LENGTH) return err(invalid("the path is too long"));
-  if (UNPRINTABLE.test(path)) return err(invalid("the path holds characters that are not printable"));
-  if (path.split("/").some((segment) => segment === "." || segment === "..")) {
-    return err(invalid("relative paths not supported"));
-  }
-  return ok(path);
+  const problem = pathProblem(path);
+  return problem ? err(invalid(problem)) : ok(path);
+}
+
+/** Why no policy and no handler may see `path`, or null. */
+export function pathProblem(path: string): string | null {
+  if (path.length > MAX_PATH_LENGTH) return "the path is too long";
+  if (UNPRINTABLE.test(path)) return "the path holds characters that are not printable";
+  const relative = path.split("/").some((segment) => segment === "." || segment === "..");
+  return relative ? "relative paths not supported" : null;
 }
 
 /** Origin and base path of a request, as the client sees them: the gateway says by what name it was called. */

@@ -42,6 +42,18 @@ export function callerRecord(caller: Caller): TokenRecord {
   }
 }
 
+/** What names the caller's token to others: its accessor, the id of a team's token, "" for a batch token. */
+export function callerAccessor(caller: Caller): string {
+  switch (caller.kind) {
+    case "service":
+      return caller.token.accessor;
+    case "batch":
+      return "";
+    case "team":
+      return caller.token.tokenId;
+  }
+}
+
 /**
  * Reads a token text. Whatever this installation did not make is refused here, from what the isolate knows, before any
  * object is asked.
