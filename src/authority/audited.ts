@@ -1,7 +1,8 @@
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
 import type { Failure } from "../errors.ts";
-import { type AuditLine, auditCaller, auditHash, auditPath, writeAuditLine } from "../http/audit.ts";
+import { type AuditLine, auditHash, auditPath, writeAuditLine } from "../http/audit.ts";
+import { auditCaller } from "../http/audit-caller.ts";
 import { failureOfException } from "../http/exception.ts";
 import { toWire } from "../http/failure.ts";
 import type { Operation } from "../policy/acl.ts";

@@ -1,7 +1,6 @@
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
-import { type Caller, callerAccessor, callerRecord } from "../token/caller.ts";
 
 /** One request, over HTTP or from another Worker (`rpc`), in the audit log. Holds no secret: tokens only as keyed hashes, no field of a body. */
 export interface AuditLine {
@@ -37,12 +36,6 @@ export async function auditHash(keys: Keys, secret: string): Promise<string> {
  */
 export function unservedPath(path: string): string {
   return /^\/*auth\/token\//.test(path) ? "auth/token/<unknown>" : path;
-}
-
-/** What the audit line says about a caller. */
-export function auditCaller(caller: Caller): Pick<AuditLine, "accessor" | "display_name" | "entity_id"> {
-  const { displayName, entityId } = callerRecord(caller);
-  return { display_name: displayName, entity_id: entityId, accessor: callerAccessor(caller) };
 }
 
 /** A path fit for the audit line. */
