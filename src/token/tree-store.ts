@@ -109,6 +109,13 @@ export class TreeStore {
     return parent === undefined || parent.state === REVOKED_ALONE;
   }
 
+  /** True when nothing is left of the tree: no token, no value, no lease whose revocation is still to be told. */
+  isEmpty(): boolean {
+    return ["tokens", "cubbyhole", "leases"].every(
+      (table) => this.#sql.exec(`SELECT 1 FROM ${table} LIMIT 1`).toArray().length === 0,
+    );
+  }
+
   /** True when a row with this number exists, alive or not. */
   exists(row: number): boolean {
     return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;

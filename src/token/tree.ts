@@ -33,6 +33,9 @@ const SWEEP_ROWS = 500;
 /** Steps of one alarm. What is left is the next alarm's, so that a crash never repeats much. */
 const SWEEP_STEPS = 64;
 
+/** An alarm that should have come this long ago will not come any more. */
+const LOST_ALARM_MS = 600_000;
+
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
 
@@ -100,7 +103,9 @@ export class TokenTree extends DurableObject<Env> {
         this.#store.refresh();
         this.#leases.refresh();
         // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
-        this.#alarmAt = await ctx.storage.getAlarm();
+        const alarm = await ctx.storage.getAlarm();
+        const lost = alarm !== null && alarm < currentTime() - LOST_ALARM_MS;
+        this.#alarmAt = lost ? null : alarm;
         this.#arm();
       });
     }
@@ -231,6 +236,12 @@ export class TokenTree extends DurableObject<Env> {
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
       this.#alarmAt = currentTime() + SWEEP_RETRY_MS;
       await this.ctx.storage.setAlarm(this.#alarmAt);
+      return;
+    }
+    if (this.#store.isEmpty()) {
+      // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
+      this.#planted = false;
+      await this.ctx.storage.deleteAll();
       return;
     }
     this.#store.refresh();

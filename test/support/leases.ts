@@ -2,7 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { TokenTree } from "../../src/token/tree.ts";
 import { type Answer, bindings, call } from "./service.ts";
-import { locate } from "./trees.ts";
+import { isPlanted, locate } from "./trees.ts";
 
 /** Registers a lease for `holder` and returns the whole answer. */
 export function register(root: string, holder: string, fields: Record<string, unknown> = {}): Promise<Answer> {
@@ -21,11 +21,13 @@ export async function leaseFor(root: string, holder: string, fields: Record<stri
 export async function leaseRows(token: string) {
   const { stub } = await locate(token);
   return runInDurableObject(stub, (_, state) =>
-    state.storage.sql
-      .exec<{ state: number; attempts: number; attempt_at: number; error: string | null; expires_at: number }>(
-        "SELECT state, attempts, attempt_at, error, expires_at FROM leases ORDER BY row",
-      )
-      .toArray(),
+    isPlanted(state.storage.sql)
+      ? state.storage.sql
+          .exec<{ state: number; attempts: number; attempt_at: number; error: string | null; expires_at: number }>(
+            "SELECT state, attempts, attempt_at, error, expires_at FROM leases ORDER BY row",
+          )
+          .toArray()
+      : [],
   );
 }
 

@@ -50,12 +50,16 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
 }
 
-/** Rows in the table of tokens. */
+/** Rows in the table of tokens; 0 for a tree that has been freed. */
 export async function countRows(stub: DurableObjectStub<TokenTree>): Promise<number> {
-  return runInDurableObject(
-    stub,
-    (_, state) => state.storage.sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n,
+  return runInDurableObject(stub, (_, { storage: { sql } }) =>
+    isPlanted(sql) ? sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n : 0,
   );
+}
+
+/** False for a tree that has been freed. */
+export function isPlanted(sql: SqlStorage): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").toArray().length > 0;
 }
 
 const alarm = TokenTree.prototype.alarm;
@@ -65,15 +69,19 @@ export function holdSweeps(): void {
   vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
 }
 
+/** Does what one alarm of the tree would do. */
+export async function runAlarm(stub: DurableObjectStub<TokenTree>): Promise<void> {
+  await runInDurableObject(stub, (tree) => alarm.call(tree));
+}
+
 /** Does what the alarms of the tree would do until nothing dead is left. */
 export async function sweep(stub: DurableObjectStub<TokenTree>): Promise<void> {
   for (let round = 0; round < 100; round++) {
-    await runInDurableObject(stub, (tree) => alarm.call(tree));
-    const dead = await runInDurableObject(
-      stub,
-      (_, state) =>
-        state.storage.sql.exec("SELECT 1 FROM tokens WHERE state <> 0 OR expires_at <= ? LIMIT 1", Date.now()).toArray()
-          .length,
+    await runAlarm(stub);
+    const dead = await runInDurableObject(stub, (_, { storage: { sql } }) =>
+      isPlanted(sql)
+        ? sql.exec("SELECT 1 FROM tokens WHERE state <> 0 OR expires_at <= ? LIMIT 1", Date.now()).toArray().length
+        : 0,
     );
     if (dead === 0) return;
   }
