@@ -6,6 +6,7 @@ import { type Failure, invalid } from "../errors.ts";
 import { duration, flag, text } from "../http/fields.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../http/reply.ts";
 import { type Route, simpleRoute } from "../http/route.ts";
+import { TIDY_STARTED } from "../http/texts.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Installation } from "../sys/installation.ts";
 import type { WalkMode } from "./actions.ts";
@@ -25,8 +26,6 @@ const ALL = -1;
 
 const ACCEPTED: Reply = { kind: "accepted" };
 const INVALID_LEASE = invalid("invalid lease");
-const TIDY_STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const TOO_MANY =
   "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.";
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { currentTime } from "../../clock.ts";
 import { type Route, tokenRoute } from "../../http/route.ts";
+import { TIDY_STARTED } from "../../http/texts.ts";
 import { ok } from "../../result.ts";
 import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../config/tidy-settings.ts";
 import { sentDuration } from "../fields.ts";
@@ -8,8 +9,6 @@ import { cloudAuthOf } from "../mount.ts";
 
 const FIELDS = z.object({ safety_buffer: sentDuration() });
 
-const STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const RUNNING = "Tidy operation already in progress.";
 
 /** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
@@ -30,7 +29,7 @@ function tidyRoute(path: string, list: TidyList): Route {
         kind: "data",
         data: null,
         status: started ? 202 : 200,
-        warnings: [started ? STARTED : RUNNING],
+        warnings: [started ? TIDY_STARTED : RUNNING],
       });
     },
   });

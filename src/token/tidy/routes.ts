@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { type Route, simpleRoute } from "../../http/route.ts";
+import { TIDY_STARTED } from "../../http/texts.ts";
 import { ok } from "../../result.ts";
 import { tidyOf } from "./tidy.ts";
 import type { TidyRun } from "./tidy-store.ts";
 
-const STARTED =
-  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
 const IN_PROGRESS = "Tidy operation already in progress.";
 
 /** `tidy`, and `tidy-status`, which only this server has. */
@@ -16,7 +15,7 @@ export const TIDY_ROUTES: readonly Route[] = [
       kind: "data",
       data: null,
       status: started ? 202 : 200,
-      warnings: [started ? STARTED : IN_PROGRESS],
+      warnings: [started ? TIDY_STARTED : IN_PROGRESS],
     });
   }),
 
