@@ -54,18 +54,20 @@ export async function sendRevocation(env: Env, keys: Keys, revocation: Revocatio
     "Idempotency-Key": leaseId,
     [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
   };
-  const init = { method: "POST", headers, body, redirect: "manual", signal: AbortSignal.timeout(TIMEOUT_MS) } as const;
+  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+  const init = { method: "POST", headers, body, redirect: "manual", signal: timeout.signal } as const;
   try {
     const response = await fetchTarget(env, target.value, init);
     await response.body?.cancel();
     if (response.ok || response.status === 410) return { delivered: true };
     return failed(`the target answered ${response.status}`, HOPELESS.has(response.status));
-  } catch (error) {
-    const timedOut = error instanceof Error && error.name === "TimeoutError";
-    return failed(
-      timedOut ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached",
-      false,
-    );
+  } catch {
+    const late = timeout.signal.aborted;
+    return failed(late ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached", false);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

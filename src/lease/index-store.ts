@@ -18,8 +18,8 @@ export interface IndexedLease {
 
 /** The place of a lease in the order of pages. */
 export interface PagePosition {
-  /** Number of the part of the index. */
-  readonly part: number;
+  /** Among the leases whose path is the prefix's own, or among those below it. */
+  readonly part: typeof OWN | typeof BELOW;
   readonly path: string;
   readonly id: string;
 }
@@ -45,10 +45,13 @@ interface PathRow extends Record<string, SqlStorageValue> {
 }
 
 const SOURCES = {
-  token: { table: "accessors", id: "accessor" },
-  secret: { table: "leases", id: "tail" },
+  token: { table: "accessors", column: "accessor" },
+  secret: { table: "leases", column: "tail" },
 } as const;
 const KINDS = ["token", "secret"] as const;
+
+const OWN = "own";
+const BELOW = "below";
 
 /** After every path: the highest character there is. */
 const END = "\u{10ffff}";
@@ -85,26 +88,13 @@ export class LeaseIndex {
 
   /** At most `limit` leases of one kind below `prefix` from `start` on (null: the first), by path and id. */
   page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
-    const { table, id } = SOURCES[kind];
     const leases: IndexedLease[] = [];
-    for (const [number, part] of partsOf(prefix).entries()) {
-      if (start && number < start.part) continue;
-      const [path, after] = start?.part === number ? [start.path, start.id] : [part.first, ""];
-      const rows = this.#sql
-        .exec<PathRow>(
-          `SELECT path, ${id} AS id FROM ${table} WHERE (path, ${id}) > (?1, ?2) AND ${part.condition}
-           ORDER BY path, ${id} LIMIT ?4`,
-          path,
-          after,
-          part.bound,
-          limit - leases.length,
-        )
-        .toArray();
-      leases.push(...rows.map((row) => ({ kind, path: row.path, id: row.id })));
-      const last = rows.at(-1);
-      if (last && leases.length >= limit) return { leases, next: { part: number, path: last.path, id: last.id } };
-    }
-    return { leases, next: null };
+    if (prefix !== "" && start?.part !== BELOW) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
+    if (leases.length >= limit) return pageOf(leases, OWN);
+    if (start?.part === BELOW) leases.push(...this.#at(kind, start.path, start.id, limit));
+    const after = start?.part === BELOW ? start.path : null;
+    leases.push(...this.#between(kind, after, prefix, limit - leases.length));
+    return leases.length >= limit ? pageOf(leases, BELOW) : { leases, next: null };
   }
 
   /**
@@ -115,14 +105,8 @@ export class LeaseIndex {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();
     for (const kind of KINDS) {
-      const { table, id } = SOURCES[kind];
-      const rows = this.#sql.exec<PathRow>(
-        `SELECT path, ${id} AS id FROM ${table} WHERE path = ? ORDER BY ${id} LIMIT ?`,
-        ownPath(prefix),
-        limit,
-      );
-      leases.push(...rows.toArray().map((row) => ({ kind, path: row.path, id: row.id })));
-      this.#folders(table, prefix, limit, folders);
+      if (prefix !== "") leases.push(...this.#at(kind, ownPath(prefix), "", limit));
+      this.#folders(SOURCES[kind].table, prefix, limit, folders);
     }
     return { leases, folders: [...folders] };
   }
@@ -149,10 +133,41 @@ export class LeaseIndex {
     return Object.fromEntries(counts.map(({ engine, n }) => [engine.endsWith("/") ? engine : `${engine}/`, n]));
   }
 
+  /** Leases of one path after `id`. */
+  #at(kind: LeaseKind, path: string, id: string, limit: number): IndexedLease[] {
+    const { table, column } = SOURCES[kind];
+    return this.#read(
+      kind,
+      `SELECT path, ${column} AS id FROM ${table} WHERE path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`,
+      path,
+      id,
+      limit,
+    );
+  }
+
+  /** Leases whose path begins with `prefix` and comes after `after` (null: from the first on). */
+  #between(kind: LeaseKind, after: string | null, prefix: string, limit: number): IndexedLease[] {
+    const { table, column } = SOURCES[kind];
+    return this.#read(
+      kind,
+      `SELECT path, ${column} AS id FROM ${table}
+       WHERE path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${column} LIMIT ?`,
+      after ?? prefix,
+      endOf(prefix),
+      limit,
+    );
+  }
+
+  #read(kind: LeaseKind, query: string, ...values: SqlStorageValue[]): IndexedLease[] {
+    const rows = this.#sql.exec<PathRow>(query, ...values).toArray();
+    return rows.map(({ path, id }) => ({ kind, path, id }));
+  }
+
   /** Jumps from folder to folder, so that what is in them costs nothing. */
   #folders(table: string, prefix: string, limit: number, folders: Set<string>): void {
     let from = prefix;
-    let inclusive = true;
+    // The path "" is no lease's.
+    let inclusive = prefix !== "";
     while (folders.size < limit) {
       const next: { path: string } | undefined = this.#sql
         .exec<{ path: string }>(
@@ -171,18 +186,9 @@ export class LeaseIndex {
   }
 }
 
-/** A run of paths. */
-interface Part {
-  readonly first: string;
-  readonly condition: string;
-  readonly bound: string;
-}
-
-/** The paths that a prefix means: its own without the slash, and those below it. */
-function partsOf(prefix: string): Part[] {
-  const below = { first: prefix, condition: "path < ?3", bound: endOf(prefix) };
-  const own = { first: ownPath(prefix), condition: "path = ?3", bound: ownPath(prefix) };
-  return prefix === "" ? [below] : [own, below];
+function pageOf(leases: IndexedLease[], part: PagePosition["part"]): IndexPage {
+  const last = leases.at(-1);
+  return { leases, next: last ? { part, path: last.path, id: last.id } : null };
 }
 
 function ownPath(prefix: string): string {

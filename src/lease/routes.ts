@@ -24,6 +24,9 @@ const MAX_LIST = 10_000;
 /** What a shard takes for "no limit". */
 const ALL = -1;
 
+/** Characters of a path prefix; it names the object that walks it. */
+const MAX_PREFIX = 512;
+
 const ACCEPTED: Reply = { kind: "accepted" };
 const INVALID_LEASE = invalid("invalid lease");
 const TOO_MANY =
@@ -129,6 +132,7 @@ function revokeBelowRoute(path: string, mode: Exclude<WalkMode, "tidy">): Route 
     if (await readLeaseId(installation.keys, prefix)) {
       return revokeOne(env, installation, prefix, { wait: fields.sync, force: mode === "force" });
     }
+    if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
     const job: WalkJob = { mode, prefix: `${prefix}/`, mount: null };
     const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
     if (!failure) return ok(finished ? EMPTY : ACCEPTED);

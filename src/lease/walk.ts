@@ -8,15 +8,17 @@ import { treeOf } from "../token/find-tree.ts";
 import { type AccessorCredential, routeOf } from "../token/ids.ts";
 import type { WalkAnswer, WalkMode } from "./actions.ts";
 import { leaseIdOfIndexed } from "./ids.ts";
-import type { IndexedLease, PagePosition } from "./index-store.ts";
+import type { IndexedLease, IndexPage, PagePosition } from "./index-store.ts";
 
-const UNITS = 2 * ACCESSOR_SHARDS;
-/** Leases that one step takes from a shard. */
-const PAGE = 100;
-/** Calls in flight at once: the platform's limit of open connections. */
+/** Calls in flight at once: the platform's limit of open connections. Also the shards that one step asks. */
 const PARALLEL = 6;
-/** Steps of one alarm: below the platform's limit of calls in one invocation. */
-const STEPS_PER_ALARM = 8;
+/** Leases that one step takes from each shard. */
+const PAGE = 25;
+/** Steps of one alarm: with a call to a tree for each lease, below the platform's limit of calls in one invocation. */
+const STEPS_PER_ALARM = 6;
+const GROUPS_OF_SHARDS = Math.ceil(ACCESSOR_SHARDS / PARALLEL);
+/** The tokens of each group of shards, then the secrets of each. */
+const UNITS = 2 * GROUPS_OF_SHARDS;
 /** How long a request waits for a walk before it is told that the walk goes on without it. */
 export const MAX_WAIT_MS = 20_000;
 /** Pause before what could not be reached is tried again. */
@@ -80,9 +82,9 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   prefix: string;
   /** JSON of a `DisabledMount`. */
   mount: string | null;
-  /** What is being walked: the tokens of each shard, then the secrets of each. */
+  /** What is being walked: the tokens of each group of shards, then the secrets of each. */
   unit: number;
-  /** JSON of a `PagePosition` in it; null: its beginning. */
+  /** JSON of a `Position` for each shard of the group; null: its beginning. */
   position: string | null;
   /** 1 when a tree could not be reached in this pass: another pass follows. */
   incomplete: number;
@@ -176,15 +178,31 @@ export class LeaseWalk extends DurableObject<Env> {
     return 0;
   }
 
-  /** One page of one shard. */
+  /** One page of each shard of a group. */
   async #step(walk: WalkRow): Promise<void> {
-    const shard = accessorShard(this.env, walk.unit % ACCESSOR_SHARDS);
-    const kind = walk.unit < ACCESSOR_SHARDS ? "token" : "secret";
-    const start = walk.position === null ? null : (JSON.parse(walk.position) as PagePosition);
-    const { leases, next } = await shard.leasesBelow(kind, walk.prefix, start, PAGE);
+    const kind = walk.unit < GROUPS_OF_SHARDS ? "token" : "secret";
+    const shards = shardsOfGroup(walk.unit % GROUPS_OF_SHARDS);
+    const positions = walk.position === null ? [] : (JSON.parse(walk.position) as Position[]);
+    const pages = await Promise.all(
+      shards.map((shard, at): Promise<IndexPage> | IndexPage => {
+        const position = positions[at] ?? null;
+        if (position === "end") return { leases: [], next: null };
+        return accessorShard(this.env, shard).leasesBelow(kind, walk.prefix, position, PAGE);
+      }),
+    );
+    const leases = pages.flatMap((page) => page.leases);
     const answers = await this.#tellTrees(leases, walk.mode as WalkMode);
-    const unknown = answers.flatMap((answer) => answer.unknown.map(({ id }) => id));
-    if (unknown.length > 0) await (kind === "token" ? shard.remove(unknown) : shard.removeLeases(unknown));
+    const unknown = new Set(answers.flatMap((answer) => answer.unknown.map(({ id }) => id)));
+    await Promise.all(
+      shards.map((shard, at) => {
+        const ids = (pages[at]?.leases ?? []).map(({ id }) => id).filter((id) => unknown.has(id));
+        if (ids.length === 0) return null;
+        const index = accessorShard(this.env, shard);
+        return kind === "token" ? index.remove(ids) : index.removeLeases(ids);
+      }),
+    );
+    const next = pages.map((page): Position => page.next ?? "end");
+    const atEnd = next.every((position) => position === "end");
     const failed = answers.map(({ failure }) => failure).find((failure) => failure !== null);
     const failure: WalkFailure | undefined = failed && {
       leaseId: leaseIdOfIndexed(failed.lease),
@@ -192,8 +210,8 @@ export class LeaseWalk extends DurableObject<Env> {
       error: failed.error,
     };
     this.#move(walk, {
-      unit: next ? walk.unit : walk.unit + 1,
-      position: next && JSON.stringify(next),
+      unit: atEnd ? walk.unit + 1 : walk.unit,
+      position: atEnd ? null : JSON.stringify(next),
       incomplete: walk.incomplete || answers.some(({ reached }) => !reached) ? 1 : 0,
       seen: walk.seen + leases.length,
       failure: walk.failure ?? (failure ? JSON.stringify(failure) : null),
@@ -272,6 +290,9 @@ export class LeaseWalk extends DurableObject<Env> {
   }
 }
 
+/** Where the walk of one shard stands. */
+type Position = PagePosition | null | "end";
+
 interface RoutedLease {
   readonly lease: IndexedLease;
   readonly route: AccessorCredential;
@@ -299,10 +320,14 @@ function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport
 /** From here on the mount serves nothing, and nothing that it issues is listed. Safe to repeat. */
 async function takeOutOfService(env: Env, { path, uuid }: DisabledMount): Promise<void> {
   await systemOf(env).disableMount(path, uuid);
-  for (let shard = 0; shard < ACCESSOR_SHARDS; shard += PARALLEL) {
-    const group = Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - shard) }, (_, i) => shard + i);
-    await Promise.all(group.map((number) => accessorShard(env, number).closeMount(uuid)));
+  for (let group = 0; group < GROUPS_OF_SHARDS; group++) {
+    await Promise.all(shardsOfGroup(group).map((shard) => accessorShard(env, shard).closeMount(uuid)));
   }
+}
+
+function shardsOfGroup(group: number): number[] {
+  const first = group * PARALLEL;
+  return Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - first) }, (_, i) => first + i);
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */

@@ -47,7 +47,7 @@ export class AccessorShard extends DurableObject<Env> {
   /**
    * Lists `accessor` from now on. Safe to repeat.
    *
-   * @param path the path that made the token.
+   * @param path the path that made the token; "" for one without a lease.
    * @param mount the uuid of the auth mount that issues it; null for other tokens.
    * @returns false, with nothing written, when that mount issues nothing any more.
    */

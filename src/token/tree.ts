@@ -19,7 +19,7 @@ import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
 import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
 import { customIdsOf } from "./custom-ids.ts";
 import { type NewTokenIds, routedIdText } from "./ids.ts";
-import type { TokenSpec, TokenView } from "./record.ts";
+import { indexPath, type TokenSpec, type TokenView } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
 import { planCreate } from "./rules/create.ts";
 import { ownTerms, planRenew, refuseRenewal } from "./rules/renew.ts";
@@ -345,7 +345,7 @@ export class TokenTree extends DurableObject<Env> {
   /** Starts the write to the list of accessors. Called before the own write, so that the two commit side by side. */
   #list({ record }: TokenSpec, ids: NewTokenIds): Promise<Listing> {
     return accessorShard(this.env, accessorShardNumber(ids.accessor))
-      .add(ids.accessor, record.path, record.login?.mount ?? null)
+      .add(ids.accessor, indexPath(record), record.login?.mount ?? null)
       .then(
         (added) => (added ? "listed" : "refused"),
         () => "failed",

@@ -1,0 +1,111 @@
+import { runInDurableObject } from "cloudflare:test";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { IndexedLease, PagePosition } from "../../../src/lease/index-store.ts";
+import type { AccessorShard } from "../../../src/token/accessor-shard.ts";
+import { costOf } from "../../support/costs.ts";
+import { bindings } from "../../support/service.ts";
+
+/** A shard that no other test uses. */
+function shardNamed(name: string): DurableObjectStub<AccessorShard> {
+  return bindings.ACCESSOR_SHARD.getByName(name);
+}
+
+async function walkPages(shard: DurableObjectStub<AccessorShard>, prefix: string, limit: number): Promise<string[]> {
+  const met: IndexedLease[] = [];
+  for (const kind of ["token", "secret"] as const) {
+    let position: PagePosition | null = null;
+    do {
+      const page: { leases: readonly IndexedLease[]; next: PagePosition | null } = await shard.leasesBelow(
+        kind,
+        prefix,
+        position,
+        limit,
+      );
+      met.push(...page.leases);
+      position = page.next;
+    } while (position);
+  }
+  return met.map(({ path, id }) => `${path}/${id}`);
+}
+
+const SEGMENT = fc.constantFrom("a", "a-b", "a.b", "a0", "aa", "b", "\u{1f600}", "ä");
+const PATH = fc.array(SEGMENT, { minLength: 1, maxLength: 3 }).map((segments) => segments.join("/"));
+
+describe("the index of leases by path", () => {
+  it("meets each lease below a prefix exactly once, whatever the pages and the neighbours", async () => {
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(PATH, { maxLength: 12 }),
+        fc.array(PATH, { maxLength: 6 }),
+        PATH,
+        fc.integer({ min: 1, max: 5 }),
+        async (tokens, secrets, prefix, limit) => {
+          const shard = shardNamed(`pages-${run++}`);
+          const all = [...tokens, ...secrets].map((path, i) => ({ path, id: `id${i}` }));
+          for (const [i, { path, id }] of all.entries()) {
+            await (i < tokens.length ? shard.add(id, path, null) : shard.addLease(id, path));
+          }
+          const below = all
+            .map(({ path, id }) => `${path}/${id}`)
+            .filter((leaseId) => leaseId.startsWith(`${prefix}/`))
+            .sort();
+          expect((await walkPages(shard, `${prefix}/`, limit)).sort()).toEqual(below);
+          expect(await walkPages(shard, "", limit)).toHaveLength(all.length);
+          const { leases, folders } = await shard.leaseLevel(`${prefix}/`, 100);
+          const names = below.map((leaseId) => leaseId.slice(prefix.length + 1));
+          expect(leases.map(({ id }) => id).sort()).toEqual(names.filter((name) => !name.includes("/")).sort());
+          const expected = new Set(names.filter((name) => name.includes("/")).map((name) => `${name.split("/")[0]}/`));
+          expect(new Set(folders)).toEqual(expected);
+        },
+      ),
+      { seed: 20270301, numRuns: 40 },
+    );
+  }, 60_000);
+
+  it("costs a creation one object as before, with one row and its entry by path", async () => {
+    const shard = shardNamed("costs");
+    await shard.add("first", "auth/token/create", null);
+    expect(await costOf(shard, () => Promise.resolve(shard.add("second", "auth/token/create", null)))).toEqual({
+      rowsRead: 0,
+      rowsWritten: 2,
+    });
+    expect(await costOf(shard, () => Promise.resolve(shard.remove(["second"])))).toMatchObject({ rowsWritten: 1 });
+  });
+
+  it("reads a page, or a level of folders, without reading what lies beside it", async () => {
+    const shard = shardNamed("big");
+    await shard.add("x", "auth/token/create", null);
+    await runInDurableObject(shard, (_, state) => {
+      state.storage.sql.exec(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+         INSERT INTO accessors (accessor, path) SELECT 'acc' || i, 'auth/token/create' FROM n
+         UNION ALL SELECT 'orphan' || i, 'auth/token/create-orphan' FROM n
+         UNION ALL SELECT 'role' || i, 'auth/token/create/role' || (i % 3) FROM n`,
+      );
+    });
+    const middle: PagePosition = { part: "own", path: "auth/token/create", id: "acc3" };
+    const inTheMiddle = await costOf(shard, () =>
+      Promise.resolve(shard.leasesBelow("token", "auth/token/create/", middle, 100)),
+    );
+    expect(inTheMiddle.rowsRead).toBeLessThan(110);
+    const across: PagePosition = { part: "own", path: "auth/token/create", id: "y" };
+    const past = await costOf(shard, () =>
+      Promise.resolve(shard.leasesBelow("token", "auth/token/create/", across, 100)),
+    );
+    expect(past.rowsRead).toBeLessThan(110);
+    const level = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/", 100)));
+    expect(level.rowsRead).toBeLessThan(20);
+    expect((await shard.leaseLevel("auth/token/", 100)).folders.sort()).toEqual(["create-orphan/", "create/"]);
+  });
+
+  it("refuses what a closed mount issues, and nothing else", async () => {
+    const shard = shardNamed("closed");
+    await shard.closeMount("uuid-1");
+    expect(await shard.add("a", "auth/x/login", "uuid-1")).toBe(false);
+    expect(await shard.add("b", "auth/x/login", "uuid-2")).toBe(true);
+    expect(await shard.add("c", "auth/x/login", null)).toBe(true);
+    expect(await walkPages(shard, "auth/x/", 10)).toEqual(["auth/x/login/b", "auth/x/login/c"]);
+  });
+});

@@ -1,0 +1,239 @@
+import { evictDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { LeaseStore } from "../../../src/lease/store.ts";
+import { AccessorShard } from "../../../src/token/accessor-shard.ts";
+import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
+import { call, initialized } from "../../support/service.ts";
+import { standInForTargets } from "../../support/targets.ts";
+import { holdSweeps, locate } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  holdSweeps();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const get = (path: string) => call("GET", path, { token: root });
+const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
+const holder = async () =>
+  (await post("auth/token/create-orphan", { policies: ["default"], ttl: "20h" })).body.auth.client_token;
+
+/** Fails a lease's revocation until it is given up. Returns the pauses between attempts, in seconds. */
+async function exhaust(token: string): Promise<number[]> {
+  const pauses: number[] = [];
+  for (let attempt = 1; attempt <= 6; attempt++) {
+    await runAlarm(token);
+    const [row] = await leaseRows(token);
+    if (row?.state !== 1) break;
+    pauses.push((row.attempt_at - Date.now()) / 1000);
+    vi.setSystemTime(row.attempt_at);
+  }
+  return pauses;
+}
+
+describe("a target that fails", () => {
+  it("is asked six times, ever later, then the lease is listed as irrevocable with its error (X18, X19)", async () => {
+    const received = standInForTargets(() => 503);
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "x19/one", ttl: "1h" });
+    expect(await post("sys/leases/revoke", { lease_id: id, sync: false })).toMatchObject({ status: 202, body: null });
+    expect(await exhaust(token)).toEqual([10, 20, 40, 80, 160]);
+    expect(received).toHaveLength(6);
+    expect(new Set(received.map(({ headers }) => headers.get("Idempotency-Key")))).toEqual(new Set([id]));
+    advance(86_400);
+    await runAlarm(token);
+    expect(received).toHaveLength(6);
+
+    expect((await get("sys/leases/count?type=irrevocable")).body.data).toEqual({
+      lease_count: 1,
+      counts: { "x19/": 1 },
+    });
+    expect((await get("sys/leases?type=irrevocable")).body.data).toEqual({
+      lease_count: 1,
+      leases: [{ lease_id: id, mount_id: "x19/", error: "the target answered 503" }],
+    });
+    const seen = await post("sys/leases/lookup", { lease_id: id });
+    expect(seen.body.data).toMatchObject({ revoke_error: "the target answered 503", renewable: false });
+    expect((await post("sys/leases/renew", { lease_id: id })).body.errors).toEqual([
+      "lease is expired and has failed previous revocation attempts",
+    ]);
+    const { stub } = await locate(token);
+    await evictDurableObject(stub);
+    expect((await leaseRows(token))[0]).toMatchObject({ state: 2, error: "the target answered 503" });
+
+    expect((await post(`sys/leases/revoke-force/${id}`)).status).toBe(204);
+    expect(received).toHaveLength(7);
+    expect(await leaseRows(token)).toEqual([]);
+    expect((await get("sys/leases/count?type=irrevocable")).body.data).toEqual({ lease_count: 0, counts: {} });
+  });
+
+  it("is asked again by an ordinary revocation of what was given up", async () => {
+    let status = 400;
+    const received = standInForTargets(() => status);
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "again/x" });
+    const refused = await post("sys/leases/revoke", { lease_id: id });
+    expect(refused.body.errors).toEqual([`failed to revoke "${id}" (1 / 1): the target answered 400`]);
+    expect((await leaseRows(token))[0]?.state).toBe(2);
+    status = 200;
+    expect((await post("sys/leases/revoke", { lease_id: id })).status).toBe(204);
+    expect(received).toHaveLength(2);
+    expect(await indexedPaths("secret")).not.toContain("again/x");
+    expect((await get("sys/leases/count?type=irrevocable")).body.data.lease_count).toBe(0);
+  });
+
+  it("that does not understand is not asked again (X17)", async () => {
+    const received = standInForTargets(({ body }) => (body.path.endsWith("hopeless") ? 405 : 403));
+    const token = await holder();
+    await leaseFor(root, token, { path: "x17/hopeless" });
+    await leaseFor(root, token, { path: "x17/denied" });
+    await post("auth/token/revoke", { token });
+    await runAlarm(token);
+    expect((await leaseRows(token)).map(({ state }) => state).sort()).toEqual([1, 2]);
+    expect(received).toHaveLength(2);
+    await post("sys/leases/revoke-force/x17");
+    expect(await leaseRows(token)).toEqual([]);
+  });
+
+  it("keeps no other lease of the tree waiting", async () => {
+    const received = standInForTargets(({ body }) => (body.path === "slow/x" ? new Error("no route") : 204));
+    const token = await holder();
+    await leaseFor(root, token, { path: "slow/x" });
+    await leaseFor(root, token, { path: "fast/x" });
+    await post("auth/token/revoke", { token });
+    await runAlarm(token);
+    expect(received).toHaveLength(2);
+    expect(await leaseRows(token)).toMatchObject([{ state: 1, attempts: 1 }]);
+    await post("sys/leases/revoke-force/slow");
+  });
+});
+
+describe("the list of irrevocable leases", () => {
+  it("is in order of expiry, can be limited, and is asked for by its type (X19)", async () => {
+    standInForTargets(() => 400);
+    const token = await holder();
+    for (const [path, ttl] of [
+      ["list/b", "30m"],
+      ["list/a", "10m"],
+      ["other/c", "20m"],
+    ]) {
+      await leaseFor(root, token, { path, ttl });
+    }
+    await post("auth/token/revoke", { token });
+    await runAlarm(token);
+    const paths = async (query: string) => {
+      const { leases } = (await get(`sys/leases?type=irrevocable${query}`)).body.data;
+      return (leases as unknown as { lease_id: string }[]).map(({ lease_id }) =>
+        lease_id.split("/").slice(0, 2).join("/"),
+      );
+    };
+    expect(await paths("")).toEqual(["list/a", "other/c", "list/b"]);
+    expect(await paths("&limit=none")).toEqual(["list/a", "other/c", "list/b"]);
+    expect(await paths("&limit=2")).toEqual(["list/a", "other/c"]);
+    expect((await get("sys/leases/count?type=irrevocable")).body.data).toEqual({
+      lease_count: 3,
+      counts: { "list/": 2, "other/": 1 },
+    });
+    for (const limit of ["0", "-1", "x"])
+      expect((await get(`sys/leases?type=irrevocable&limit=${limit}`)).status).toBe(400);
+    for (const path of ["sys/leases", "sys/leases/count", "sys/leases?type=x", "sys/leases/count?type=x"]) {
+      expect(await get(path)).toMatchObject({ status: 404, body: { errors: [] } });
+    }
+    expect((await post("sys/leases/revoke-force/list")).status).toBe(204);
+    expect((await post("sys/leases/revoke-force/other")).status).toBe(204);
+  });
+
+  it("needs sudo", async () => {
+    await post("sys/policies/acl/reader", { policy: 'path "sys/leases" { capabilities = ["read"] }' });
+    const { client_token: token } = (await post("auth/token/create", { policies: ["reader"] })).body.auth;
+    expect((await call("GET", "sys/leases?type=irrevocable", { token })).status).toBe(403);
+  });
+});
+
+describe("a crash", () => {
+  it("after the target knew and before the tree did repeats the request under the same key", async () => {
+    const received = standInForTargets();
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "crash/after" });
+    await post("auth/token/revoke", { token });
+    const broken = vi.spyOn(LeaseStore.prototype, "remove").mockImplementation(() => {
+      throw new Error("the process ends here");
+    });
+    await runAlarm(token);
+    broken.mockRestore();
+    const { stub } = await locate(token);
+    await evictDurableObject(stub);
+    expect(await leaseRows(token)).toMatchObject([{ state: 1, attempts: 1 }]);
+    advance(60);
+    await runAlarm(token);
+    expect(received.map(({ headers }) => headers.get("Idempotency-Key"))).toEqual([id, id]);
+    expect(await leaseRows(token)).toEqual([]);
+  });
+
+  it("before a lease is listed as irrevocable repeats that, and nothing is lost", async () => {
+    standInForTargets(() => 400);
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "crash/before" });
+    await post("auth/token/revoke", { token });
+    const broken = vi.spyOn(AccessorShard.prototype, "giveUpLease").mockImplementation(() => {
+      throw new Error("the shard is gone for a moment");
+    });
+    await runAlarm(token);
+    broken.mockRestore();
+    expect(await leaseRows(token)).toMatchObject([{ state: 1 }]);
+    advance(60);
+    await runAlarm(token);
+    const { leases } = (await get("sys/leases?type=irrevocable")).body.data;
+    expect((leases as unknown as { lease_id: string }[]).map(({ lease_id }) => lease_id)).toEqual([id]);
+    // A walk goes by its alarm, which goes by the real clock.
+    vi.useRealTimers();
+    await post("sys/leases/revoke-force/crash");
+  });
+
+  it("while a token with many leases is swept leaves each lease to exactly one later step", async () => {
+    const received = standInForTargets();
+    const token = await holder();
+    for (let i = 0; i < 9; i++) await leaseFor(root, token, { path: `many/${i}` });
+    await post("auth/token/revoke", { token });
+    const original = LeaseStore.prototype.endOfTokens;
+    vi.spyOn(LeaseStore.prototype, "endOfTokens").mockImplementation(function (this: LeaseStore, rows, now) {
+      return original.call(this, rows, now, 4);
+    });
+    await runAlarm(token);
+    expect(received).toHaveLength(9);
+    expect(new Set(received.map(({ body }) => body.path)).size).toBe(9);
+    expect(await leaseRows(token)).toEqual([]);
+  });
+});
+
+describe("two revocations at once", () => {
+  it("of one lease both say that it is revoked, and the alarm does not send it a third time", async () => {
+    let release: (status: number) => void = () => {};
+    const held = new Promise<number>((resolve) => {
+      release = resolve;
+    });
+    const received = standInForTargets(() => held);
+    const token = await holder();
+    const id = await leaseFor(root, token, { path: "twice/x" });
+    const first = post("sys/leases/revoke", { lease_id: id });
+    await vi.waitFor(() => expect(received).toHaveLength(1));
+    await runAlarm(token);
+    const second = post("sys/leases/revoke", { lease_id: id, sync: false });
+    expect((await second).status).toBe(202);
+    expect(received).toHaveLength(1);
+    release(204);
+    expect((await first).status).toBe(204);
+    expect(await leaseRows(token)).toEqual([]);
+  });
+});

@@ -1,0 +1,366 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { LeaseWalk, type WalkJob, walkOf } from "../../../src/lease/walk.ts";
+import { forgetInstallation, loadInstallation } from "../../../src/sys/installation.ts";
+import { System } from "../../../src/sys/system.ts";
+import { AccessorShard } from "../../../src/token/accessor-shard.ts";
+import { issueLogin } from "../../../src/token/login.ts";
+import { TokenTree } from "../../../src/token/tree.ts";
+import { indexedPaths, leaseFor } from "../../support/leases.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
+import { standInForTargets } from "../../support/targets.ts";
+import { holdSweeps, locate } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+  await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
+const isAlive = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status === 200;
+const alive = async (tokens: readonly string[]) => Promise.all(tokens.map(isAlive));
+
+async function create(endpoint: string, fields: Record<string, unknown> = {}, creator = root): Promise<string> {
+  const body = { policies: ["default"], ttl: "1h", ...fields };
+  const answer = await call("POST", `auth/token/${endpoint}`, { token: creator, body });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body.auth.client_token;
+}
+
+/** Tokens in so many trees of their own, made against the role. */
+async function tokensOf(role: string, count: number): Promise<string[]> {
+  await post(`auth/token/roles/${role}`, { orphan: true, allowed_policies: "default" });
+  return Promise.all(Array.from({ length: count }, () => create(`create/${role}`, {})));
+}
+
+function walk(prefix: string, mode: WalkJob["mode"] = "revoke") {
+  const job: WalkJob = { mode, prefix, mount: null };
+  return { job, stub: walkOf(bindings, job) };
+}
+
+const alarm = LeaseWalk.prototype.alarm;
+const holdWalks = () => vi.spyOn(LeaseWalk.prototype, "alarm").mockResolvedValue(undefined);
+const stepsOf = (stub: DurableObjectStub<LeaseWalk>) => runInDurableObject(stub, (object) => alarm.call(object));
+
+describe("revoke-prefix", { timeout: 30_000 }, () => {
+  it("reaches the tokens of a role in any number of trees, and no others", async () => {
+    const mine = await tokensOf("team", 12);
+    const others = [await create("create-orphan"), ...(await tokensOf("team-b", 2)), ...(await tokensOf("team.b", 1))];
+    expect((await post("sys/leases/revoke-prefix/auth/token/create/team")).status).toBe(204);
+    expect(await alive(mine)).toEqual(mine.map(() => false));
+    expect(await alive(others)).toEqual(others.map(() => true));
+  });
+
+  it("reaches the tokens of a suffix that the role does not have any more", async () => {
+    await post("auth/token/roles/moved", { orphan: true, allowed_policies: "default", path_suffix: "old" });
+    const old = await create("create/moved");
+    await post("auth/token/roles/moved", { path_suffix: "new" });
+    const young = await create("create/moved");
+    await post("sys/leases/revoke-prefix/auth/token/create/moved/old");
+    expect(await alive([old, young])).toEqual([false, true]);
+    await post("sys/leases/revoke-prefix/auth/token/create/moved");
+    expect(await alive([young])).toEqual([false]);
+  });
+
+  it("means whole segments, with everything below each token (X6)", async () => {
+    await post("auth/token/roles/a", { orphan: true, allowed_policies: "maker" });
+    const top = await create("create/a", { policies: ["maker"] });
+    const child = await create("create", { policies: ["maker"] }, top);
+    const [other] = await tokensOf("ab", 1);
+    await post("sys/leases/revoke-prefix/auth/token/create/a");
+    expect(await alive([top, child, other ?? ""])).toEqual([false, false, true]);
+  });
+
+  it("of a lease id is that lease alone", async () => {
+    const tokens = await tokensOf("exact", 2);
+    const keys = (await call("GET", "sys/leases/lookup/auth/token/create/exact?list=true", { token: root })).body.data
+      .keys;
+    expect((await post(`sys/leases/revoke-prefix/auth/token/create/exact/${keys[0]}`)).status).toBe(204);
+    expect((await alive(tokens)).sort()).toEqual([false, true]);
+  });
+
+  it("of nothing is no error, and leaves nothing behind (H13)", async () => {
+    expect((await post("sys/leases/revoke-prefix/none/of/these")).status).toBe(204);
+    expect((await post("sys/leases/revoke-force/none/of/these")).status).toBe(204);
+    await runInDurableObject(walk("none/of/these/").stub, (_, state) => {
+      expect(state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'walk'").toArray()).toEqual([]);
+    });
+    expect(await post(`sys/leases/revoke-prefix/${"x".repeat(600)}`)).toMatchObject({
+      status: 400,
+      body: { errors: ["the prefix is too long"] },
+    });
+  });
+
+  it("never reaches the first root token", async () => {
+    expect((await post("sys/leases/revoke-prefix/auth/token/root")).status).toBe(204);
+    expect(await isAlive(root)).toBe(true);
+  });
+
+  it("without waiting answers 202 in a constant number of calls, and happens by itself", async () => {
+    const tokens = await tokensOf("async", 3);
+    const held = holdWalks();
+    const calls = [vi.spyOn(AccessorShard.prototype, "leasesBelow"), vi.spyOn(TokenTree.prototype, "walk")];
+    expect(await post("sys/leases/revoke-prefix/auth/token/create/async", { sync: false })).toMatchObject({
+      status: 202,
+      body: null,
+    });
+    for (const spy of calls) expect(spy).not.toHaveBeenCalled();
+    expect(await alive(tokens)).toEqual([true, true, true]);
+    held.mockRestore();
+    await stepsOf(walk("auth/token/create/async/").stub);
+    for (let i = 0; i < 10; i++) await stepsOf(walk("auth/token/create/async/").stub);
+    expect(await alive(tokens)).toEqual([false, false, false]);
+  });
+
+  it("reaches secrets, and says which one's target failed, while the others are revoked (X6, X14)", async () => {
+    const received = standInForTargets(({ body }) => (body.path === "pg/creds/b" ? 500 : 204));
+    const holder = await create("create-orphan");
+    const elsewhere = await create("create-orphan");
+    await leaseFor(root, holder, { path: "pg/creds/a" });
+    const failing = await leaseFor(root, holder, { path: "pg/creds/b" });
+    await leaseFor(root, elsewhere, { path: "pg/creds/b/deeper" });
+    await leaseFor(root, elsewhere, { path: "pg2/creds" });
+    const answer = await post("sys/leases/revoke-prefix/pg");
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0]).toMatch(/^failed to revoke ".*" \(\d \/ 3\): the target answered 500$/);
+    expect(answer.body.errors[0]).toContain(failing);
+    expect(received.map(({ body }) => body.path).sort()).toEqual(["pg/creds/a", "pg/creds/b", "pg/creds/b/deeper"]);
+    expect((await indexedPaths("secret")).filter((path) => path.startsWith("pg"))).toEqual(["pg/creds/b", "pg2/creds"]);
+    expect((await post("sys/leases/revoke-force/pg")).status).toBe(204);
+    expect((await indexedPaths("secret")).filter((path) => path.startsWith("pg"))).toEqual(["pg2/creds"]);
+    expect(await alive([holder, elsewhere])).toEqual([true, true]);
+    await post("sys/leases/revoke-force/pg2");
+  });
+});
+
+describe("a walk that is disturbed", { timeout: 30_000 }, () => {
+  it("by the end of its object goes on where it stood, and meets each lease once", async () => {
+    const tokens = await tokensOf("evicted", 12);
+    const held = holdWalks();
+    const { job, stub } = walk("auth/token/create/evicted/");
+    await stub.start(job, 0);
+    const original = AccessorShard.prototype.leasesBelow;
+    vi.spyOn(AccessorShard.prototype, "leasesBelow").mockImplementation(function (
+      this: AccessorShard,
+      kind,
+      prefix,
+      start,
+    ) {
+      return original.call(this, kind, prefix, start, 1);
+    });
+    const told = vi.spyOn(TokenTree.prototype, "walk");
+    await stepsOf(stub);
+    const before = told.mock.calls.length;
+    await evictDurableObject(stub);
+    for (let i = 0; i < 5; i++) await stepsOf(stub);
+    expect(before).toBeGreaterThan(0);
+    expect(before).toBeLessThan(12);
+    expect(told).toHaveBeenCalledTimes(12);
+    held.mockRestore();
+    expect(await alive(tokens)).toEqual(tokens.map(() => false));
+  });
+
+  it("by a shard that does not answer repeats one step", async () => {
+    const tokens = await tokensOf("broken", 6);
+    const held = holdWalks();
+    const { job, stub } = walk("auth/token/create/broken/");
+    await stub.start(job, 0);
+    const original = AccessorShard.prototype.leasesBelow;
+    let calls = 0;
+    vi.spyOn(AccessorShard.prototype, "leasesBelow").mockImplementation(function (
+      this: AccessorShard,
+      ...args: Parameters<typeof original>
+    ) {
+      if (++calls === 6) throw new Error("the shard is gone for a moment");
+      return original.apply(this, args);
+    });
+    for (let i = 0; i < 6; i++) await stepsOf(stub);
+    // A step asks six shards.
+    expect(calls).toBe(32 + 6);
+    held.mockRestore();
+    expect(await alive(tokens)).toEqual(tokens.map(() => false));
+  });
+
+  it("by a tree that does not answer comes back for it, and reaches the others at once", async () => {
+    const [unlucky = "", ...others] = await tokensOf("unlucky", 5);
+    const held = holdWalks();
+    const { job, stub } = walk("auth/token/create/unlucky/");
+    await stub.start(job, 0);
+    const original = TokenTree.prototype.walk;
+    let failures = 0;
+    const failing = vi.spyOn(TokenTree.prototype, "walk").mockImplementation(async function (
+      this: TokenTree,
+      found,
+      mode,
+    ) {
+      if (failures === 0) {
+        failures++;
+        throw new Error("the tree is overloaded");
+      }
+      return original.call(this, found, mode);
+    });
+    await stepsOf(stub);
+    failing.mockRestore();
+    expect((await alive([unlucky, ...others])).filter((yes) => yes)).toHaveLength(1);
+    for (let i = 0; i < 5; i++) await stepsOf(stub);
+    held.mockRestore();
+    expect(await alive([unlucky, ...others])).toEqual([false, false, false, false, false]);
+  });
+
+  it("by another start begins at the front, and both callers are told the end", async () => {
+    const before = await tokensOf("again", 8);
+    const [first, second] = await Promise.all([
+      post("sys/leases/revoke-prefix/auth/token/create/again"),
+      post("sys/leases/revoke-prefix/auth/token/create/again"),
+    ]);
+    expect([first.status, second.status]).toEqual([204, 204]);
+    expect(await alive(before)).toEqual(before.map(() => false));
+  });
+
+  it("is sure to meet every token that was answered before it started, while others are created", async () => {
+    await tokensOf("busy", 1);
+    const answered: string[] = [];
+    let creating = true;
+    const creators = Array.from({ length: 4 }, async () => {
+      while (creating) answered.push(await create("create/busy"));
+    });
+    await vi.waitFor(() => expect(answered.length).toBeGreaterThan(8), 20_000);
+    const before = [...answered];
+    const revoked = await post("sys/leases/revoke-prefix/auth/token/create/busy");
+    creating = false;
+    await Promise.all(creators);
+    expect(revoked.status).toBe(204);
+    expect(await alive(before)).toEqual(before.map(() => false));
+    await post("sys/leases/revoke-prefix/auth/token/create/busy");
+    expect(await alive(answered)).toEqual(answered.map(() => false));
+  });
+});
+
+describe("disabling a mount", { timeout: 30_000 }, () => {
+  async function mounted(path: string) {
+    await post(`sys/auth/${path}`, { type: "cloud" });
+    const installation = await loadInstallation(bindings);
+    const mount = installation.ok ? installation.value.mountAt(`${path}/`) : undefined;
+    if (!installation.ok || !mount) throw new Error("the mount is there");
+    const login = async () =>
+      issueLogin(bindings, installation.value, mount, {
+        policies: ["maker"],
+        noDefaultPolicy: false,
+        tokenType: "default",
+        ttl: 600,
+        maxTtl: 0,
+        period: 0,
+        explicitMaxTtl: 0,
+        numUses: 0,
+        boundCidrs: [],
+        displayName: "",
+        metadata: {},
+        entityId: "",
+        internal: {},
+      });
+    const token = async () => {
+      const issued = await login();
+      if (!issued.ok) throw new Error(JSON.stringify(issued.error));
+      return issued.value.auth.clientToken;
+    };
+    return { mount, login, token };
+  }
+
+  it("revokes what it issued, with everything below, before its place is free (H15)", async () => {
+    const { token } = await mounted("github");
+    const neighbour = await mounted("github-b");
+    const mine = [await token(), await token()];
+    const child = await create("create", { policies: ["maker"] }, mine[0]);
+    const other = await neighbour.token();
+    expect((await call("DELETE", "sys/auth/github", { token: root })).status).toBe(204);
+    expect(await alive([...mine, child, other])).toEqual([false, false, false, true]);
+    expect((await post("sys/auth/github", { type: "aws" })).status).toBe(204);
+  });
+
+  it("is reached by revoke-prefix too, and stays enabled (H15)", async () => {
+    const { token } = await mounted("gitlab");
+    const before = await token();
+    expect((await post("sys/leases/revoke-prefix/auth/gitlab")).status).toBe(204);
+    expect(await alive([before, await token()])).toEqual([false, true]);
+  });
+
+  it("refuses logins from the answer on, also while the revocation has not ended", async () => {
+    const { login, token, mount } = await mounted("slow");
+    const before = await token();
+    const held = holdWalks();
+    const job: WalkJob = { mode: "revoke", prefix: "auth/slow/", mount: { path: "slow/", uuid: mount.uuid } };
+    await walkOf(bindings, job).start(job, 0);
+    expect(await login()).toEqual({ ok: false, error: { code: "permission_denied" } });
+    // As an isolate learns it at the latest when its copy has become too old.
+    forgetInstallation();
+    expect((await call("GET", "auth/slow/role/x", { token: root })).body.errors[0]).toContain("no handler for route");
+    expect((await call("GET", "sys/auth/slow", { token: root })).status).toBe(400);
+    expect((await post("sys/auth/slow", { type: "cloud" })).body.errors).toEqual(["path is already in use at slow/"]);
+    expect((await post("sys/auth/slow/tune", { description: "x" })).status).toBe(400);
+    expect(await isAlive(before)).toBe(true);
+    held.mockRestore();
+    await evictDurableObject(walkOf(bindings, job));
+    for (let i = 0; i < 6; i++) await stepsOf(walkOf(bindings, job));
+    expect(await isAlive(before)).toBe(false);
+    expect((await post("sys/auth/slow", { type: "cloud" })).status).toBe(204);
+  });
+
+  it("that crashed before the system knew is ended by the walk alone", async () => {
+    const { login, mount } = await mounted("early");
+    const held = holdWalks();
+    const crashing = vi.spyOn(System.prototype, "disableMount").mockImplementation(() => {
+      throw new Error("the process ends here");
+    });
+    const answer = await call("DELETE", "sys/auth/early", { token: root });
+    expect(answer.status).toBe(500);
+    crashing.mockRestore();
+    held.mockRestore();
+    const { stub } = walk("auth/early/");
+    for (let i = 0; i < 6; i++) await stepsOf(stub);
+    expect(await login()).toEqual({ ok: false, error: { code: "permission_denied" } });
+    expect(await systemMount("early/")).toBeNull();
+    expect(mount.path).toBe("early/");
+  });
+
+  async function systemMount(path: string) {
+    return bindings.SYSTEM.getByName("system").findMount(path);
+  }
+});
+
+describe("sys/leases/tidy", { timeout: 30_000 }, () => {
+  it("drops what the index holds without a token or a lease, and keeps the rest (X15, T84)", async () => {
+    holdSweeps();
+    const live = await create("create-orphan");
+    await leaseFor(root, live, { path: "tidy/live" });
+    const gone = await create("create-orphan");
+    await leaseFor(root, gone, { path: "tidy/gone" });
+    const { stub } = await locate(gone);
+    await runInDurableObject(stub, (_, state) => state.storage.sql.exec("DELETE FROM leases; DELETE FROM tokens;"));
+    const tokensBefore = (await indexedPaths("token")).length;
+    const answer = await post("sys/leases/tidy");
+    expect(answer.status).toBe(202);
+    expect(answer.body.warnings[0]).toMatch(/^Tidy operation successfully started\./);
+    const { stub: tidy } = walk("", "tidy");
+    for (let i = 0; i < 40; i++) await stepsOf(tidy);
+    expect((await indexedPaths("secret")).filter((path) => path.startsWith("tidy/"))).toEqual(["tidy/live"]);
+    expect((await indexedPaths("token")).length).toBe(tokensBefore - 1);
+    expect(await isAlive(live)).toBe(true);
+  });
+
+  it("is skipped while one is under way (X15)", async () => {
+    const held = holdWalks();
+    const { job, stub } = walk("", "tidy");
+    expect(await stub.startUnlessRunning(job)).toBe(true);
+    expect(await stub.startUnlessRunning(job)).toBe(false);
+    expect((await post("sys/leases/tidy")).status).toBe(202);
+    held.mockRestore();
+    for (let i = 0; i < 40; i++) await stepsOf(stub);
+    expect(await stub.startUnlessRunning(job)).toBe(true);
+  });
+});
