@@ -62,6 +62,8 @@ export const ABSENT: Readonly<Record<string, string>> = {
   H17: "relative paths are always refused",
   H18: "only the service itself makes tokens",
   H19: "there is one namespace",
+  X8: "no engine here chooses the period of a lease",
+  X16: "nothing has to be restored at start: leases are rows, and expiry is a predicate",
   X20: "there are no workers to count",
   "CVE-2025-54999": "there is no password method; tokens and accessors are checked by a keyed hash, known or not",
   "CVE-2026-46358": "there is no login inside of other requests",

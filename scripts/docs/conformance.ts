@@ -3,9 +3,12 @@ import { join, relative } from "node:path";
 import { ABSENT, LINES, LISTS } from "./conformance-lines.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
-/** A title that begins with the lines it shows: `T56, T57: takes children along`, `T21-T23: ...`, `CVE-2025-4166: ...`. */
-const TITLE =
-  /(["'`])((?:(?:[TAPHXCS]\d{1,2}|CVE-\d{4}-\d+|GHSA-\w{4})(?:\s*[-–,]\s*|\s+|(?=:)|(?=\1)))+):?\s*((?:(?!\1)[^\\\n]|\\.)*)\1/g;
+const LINE = "(?:[TAPHXCS]\\d{1,2}|CVE-\\d{4}-\\d+|GHSA-\\w{4})";
+/** A text in a test; titles are texts. */
+const TEXT = /(["'`])((?:(?!\1)[^\\\n]|\\.)+)\1/g;
+/** Titles name the lines they show before the words (`T56, T57: takes children along`) or after them (`is refused (T60)`). */
+const BEFORE = new RegExp(`^(${LINE}(?:(?:\\s*[-–,]\\s*| and )${LINE})*)(?::| |$)\\s*(.*)$`);
+const AFTER = new RegExp(`^(.*)\\((${LINE}(?:, ${LINE})*)\\)$`);
 const NAME = /([TAPHXCS])(\d{1,2})(?:\s*[-–]\s*[TAPHXCS](\d{1,2}))?|CVE-\d{4}-\d+|GHSA-\w{4}/g;
 
 /** A test that shows a line. */
@@ -58,9 +61,12 @@ function cell(line: string, shown: readonly Shown[]): string {
 
 function linesOfFile(path: string): Shown[] {
   const file = relative(PROJECT, path);
-  return [...readFileSync(path, "utf8").matchAll(TITLE)].flatMap((match) => {
-    const title = (match[3] ?? "").replace(/\\(.)/g, "$1").trim();
-    return expand(match[2] ?? "").map((line) => ({ line, title: title || (match[2] ?? ""), file }));
+  return [...readFileSync(path, "utf8").matchAll(TEXT)].flatMap(([, , text = ""]) => {
+    const before = BEFORE.exec(text);
+    const after = AFTER.exec(text);
+    const names = before?.[1] ?? after?.[2] ?? "";
+    const title = (before?.[2] ?? after?.[1] ?? "").replace(/\\(.)/g, "$1").trim();
+    return expand(names).map((line) => ({ line, title: title || names, file }));
   });
 }
 

@@ -257,7 +257,7 @@ path "kv/deny" { capabilities = ["update"] }`;
   });
 });
 
-describe("A23 listing a folder does not dodge a narrower rule", () => {
+describe("A23 and GHSA-xp3c listing a folder does not dodge a narrower rule", () => {
   const acl = aclOf(`
 path "foo/metadata/*" { capabilities = ["list", "scan"] }
 path "foo/metadata/private/*" { capabilities = ["deny"] }

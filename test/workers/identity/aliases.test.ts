@@ -59,7 +59,7 @@ describe("an alias", () => {
     });
   });
 
-  it("written again as it is changes nothing; in other case it is the same alias", async () => {
+  it("CVE-2025-54998: written again as it is changes nothing; in other case it is the same alias", async () => {
     const id = await entity("same");
     const fields = { name: "same-alias", mount_accessor: machines, canonical_id: id, custom_metadata: { k: "v" } };
     const added = await post("entity-alias", fields);

@@ -194,7 +194,7 @@ describe("protected paths", () => {
     expect(answer.body.data.keys).toContain(sudo.accessor);
   });
 
-  it("the list of accessors goes by page without repeating or losing one", async () => {
+  it("X21: the list of accessors goes by page without repeating or losing one", async () => {
     for (let i = 0; i < 30; i++) await createToken(root);
     const all = (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data
       .keys as unknown as string[];

@@ -96,7 +96,7 @@ describe("renewal", () => {
     expect((await self(token)).status).toBe(403);
   });
 
-  it("T54: a periodic token is renewed to its period, whatever is asked; an explicit maximum ends it", async () => {
+  it("T54, X7: a periodic token is renewed to its period, whatever is asked; an explicit maximum ends it", async () => {
     const { client_token: token } = await orphan({ period: "5s", explicit_max_ttl: "8s" });
     const renew = () => call("POST", "auth/token/renew", { token: root, body: { token, increment: "10h" } });
     expect((await renew()).body.auth.lease_duration).toBe(5);
@@ -134,7 +134,7 @@ describe("renewal", () => {
     expect(data.creation_ttl).toBe(3600);
   });
 
-  it("T53: the first root token has no lease", async () => {
+  it("T53, X13: the first root token has no lease", async () => {
     const answer = await call("POST", "auth/token/renew-self", { token: root });
     expect([answer.status, answer.body.errors]).toEqual([400, ["invalid lease ID"]]);
     const made = (await createToken(root)).client_token;
