@@ -15,7 +15,7 @@ import type { TokenOrder } from "./rules/sort.ts";
 /** Pause before what failed is tried again. */
 const RETRY_MS = 500;
 /** Teams that a deletion ends before it answers: nearly every organization is gone by then. */
-const SWEEP_AT_ONCE = 200;
+const SWEEP_AT_ONCE = 60;
 /** Teams that one alarm of a deletion ends. */
 const SWEEP_PER_ALARM = 1000;
 /** Calls to teams in flight at once: the platform's limit of open connections. */
@@ -153,7 +153,7 @@ export class Organization extends DurableObject<Env> {
     const organizationId = this.#record?.organizationId;
     if (organizationId === undefined) return null;
     const teams = this.#store.teamsAfter(after, limit);
-    await inGroups(teams, (team) => this.#reconcileTeam(team, organizationId));
+    await inGroups(teams, (team) => this.#tryToReconcile(team, organizationId));
     return teams.length < limit ? null : (teams.at(-1)?.row ?? null);
   }
 
@@ -171,11 +171,16 @@ export class Organization extends DurableObject<Env> {
 
   async #check(): Promise<void> {
     this.#sql.exec("UPDATE organization SET check_at = ?", currentTime() + CHECK_EVERY_MS);
+    const next = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
+    if (this.#stored) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
+  }
+
+  /** A team that can't be compared now is left for the next time: it must not keep the others waiting. */
+  async #tryToReconcile(known: KnownTeam, organizationId: string): Promise<void> {
     try {
-      const next = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
-      if (this.#stored) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
+      await this.#reconcileTeam(known, organizationId);
     } catch (error) {
-      console.error(JSON.stringify({ type: "organization_check", error: String(error) }));
+      console.error(JSON.stringify({ type: "team_check", error: String(error) }));
     }
   }
 

@@ -21,6 +21,14 @@ const RESEND_SLOWLY_MS = 30_000;
 const LAST_USE_MS = 60_000;
 
 const NOT_FOUND = err({ code: "not_found" } as const);
+const NO_ANSWER: Failure = {
+  code: "unavailable",
+  message: "the organization does not answer; try again",
+  retryAfterSeconds: 1,
+};
+
+/** What came of telling the organization: it knows everything now, or the team is no more. */
+type Told = "told" | "ended" | "no_organization";
 
 /**
  * A team and its token, of which there is at most one: the row is what makes it one. The organization keeps a copy of
@@ -52,16 +60,22 @@ export class Team extends DurableObject<Env> {
     }
   }
 
-  /** Makes the team. It exists once its organization has taken it in; a name that is taken ends it at once. */
+  /**
+   * Makes the team. It exists once its organization has taken it in: one whose name is taken, and one whose organization
+   * does not answer, ends at once.
+   */
   async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
     if (this.#exists) return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
     migrate(this.ctx.storage.sql, TEAM_MIGRATIONS);
     this.#exists = true;
     this.#store.create(team);
-    this.#arm(RESEND_MS);
-    const applied = await this.#tell();
-    if (this.#exists) return ok(team);
-    return err(applied === "no_organization" ? NO_ORGANIZATION : NAME_TAKEN);
+    const told = await this.#passOn();
+    if (told === "told") return ok(team);
+    if (told === "no_organization") return err(NO_ORGANIZATION);
+    if (told === "ended") return err(NAME_TAKEN);
+    // The organization may have taken it in without saying so: it hears of the end as well.
+    if (this.#exists) this.#store.end();
+    return err(NO_ANSWER);
   }
 
   /** The team, or null. */
@@ -73,10 +87,10 @@ export class Team extends DurableObject<Env> {
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
     if (!this.show()) return NOT_FOUND;
     this.#store.update(settings);
-    this.#arm(RESEND_MS);
-    await this.#tell();
+    const told = await this.#passOn();
     const team = this.show();
     if (!team) return NOT_FOUND;
+    if (told === "failed" && settings.name !== undefined) return err(NO_ANSWER);
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
   }
 
@@ -176,20 +190,22 @@ export class Team extends DurableObject<Env> {
   }
 
   /** Tells the organization; when that fails, the alarm will. */
-  async #passOn(): Promise<void> {
-    if (!this.#exists) return;
+  async #passOn(): Promise<Told | "failed"> {
+    if (!this.#exists) return "ended";
     this.#arm(this.#failures < PATIENCE ? RESEND_MS : RESEND_SLOWLY_MS);
     try {
-      await this.#tell();
+      const told = await this.#tell();
       this.#failures = 0;
+      return told;
     } catch (error) {
       this.#failures++;
       console.error(JSON.stringify({ type: "team_index", error: String(error) }));
+      return "failed";
     }
   }
 
   /** Tells the organization everything that it does not know yet and takes in what it answers. */
-  async #tell(): Promise<"told" | "ended" | "no_organization"> {
+  async #tell(): Promise<Told> {
     for (let state = this.#store.unsent(); state; state = this.#store.unsent()) {
       const applied = await organizationNamed(this.env, state.team.organization).apply(state);
       // Two of these can run at once; the other one may have come to the end meanwhile.

@@ -142,6 +142,19 @@ describe("generate", () => {
     expect(errorOf(answer)).toMatchObject({ status: "422", title: "invalid attribute", source: { pointer } });
   });
 
+  it("400: asked for wrapped, which must not be answered plainly", async () => {
+    const before = await api("GET", path, { token: root });
+    const answer = await api("POST", path, { token: root, headers: { "X-Vault-Wrap-TTL": "60s" } });
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(answer.body)).not.toContain("atlasv1");
+    expect((await api("GET", path, { token: root })).body).toEqual(before.body);
+  });
+
+  it("404: another namespace", async () => {
+    const answer = await api("POST", path, { token: root, headers: { "X-Vault-Namespace": "other" } });
+    expect(answer.status).toBe(404);
+  });
+
   it("400: a body that is not JSON", async () => {
     const answer = await api("POST", path, { token: root, raw: "{" });
     expect(answer.status).toBe(400);

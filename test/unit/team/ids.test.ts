@@ -1,0 +1,112 @@
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { base62Digest, randomBase62 } from "../../../src/crypto/base62.ts";
+import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
+import {
+  newTeamId,
+  newTeamToken,
+  newTokenId,
+  readTeamId,
+  readTeamToken,
+  readTokenId,
+  teamRoute,
+  userIdOf,
+} from "../../../src/team/ids.ts";
+
+let keys: Keys;
+let others: Keys;
+
+beforeAll(async () => {
+  keys = await importKeys(newKeyRing());
+  others = await importKeys(newKeyRing());
+});
+
+describe("base62", () => {
+  it("digests keep the low end of the bytes, at exactly the asked length", () => {
+    expect(base62Digest(new Uint8Array([0]), 3)).toBe("000");
+    expect(base62Digest(new Uint8Array([61]), 3)).toBe("00z");
+    expect(base62Digest(new Uint8Array([62]), 3)).toBe("010");
+    expect(base62Digest(new Uint8Array(8).fill(255), 11)).toBe("LygHa16AHYF");
+    expect(base62Digest(new Uint8Array(8).fill(255), 4)).toBe("AHYF");
+  });
+
+  it("random texts have the asked length and use every character about equally often", () => {
+    const text = randomBase62(62_000);
+    expect(text).toMatch(/^[0-9A-Za-z]{62000}$/);
+    const counts = new Map<string, number>();
+    for (const char of text) counts.set(char, (counts.get(char) ?? 0) + 1);
+    expect(counts.size).toBe(62);
+    // 1,000 each; without drawing anew the first eight characters would come up 1,210 times.
+    for (const char of "01234567") expect(counts.get(char)).toBeLessThan(1180);
+  });
+});
+
+describe("ids of a team", () => {
+  it("lead to the team and have the shape that clients expect", async () => {
+    const teamId = await newTeamId(keys);
+    expect(teamId).toMatch(/^team-[0-9A-Za-z]{16}$/);
+    const route = teamRoute(teamId);
+    expect(await readTeamId(keys, teamId)).toBe(route);
+    const tokenId = await newTokenId(keys, route);
+    expect(tokenId).toMatch(/^at-[0-9A-Za-z]{16}$/);
+    expect(await readTokenId(keys, tokenId)).toBe(route);
+    const { text, verifier } = await newTeamToken(keys, route);
+    expect(text).toMatch(/^[0-9A-Za-z]{14}\.atlasv1\.[0-9A-Za-z]{67}$/);
+    expect(await readTeamToken(keys, text)).toEqual({ route, verifier });
+    expect(verifier).toHaveLength(24);
+  });
+
+  it("differ each time", async () => {
+    const route = teamRoute(await newTeamId(keys));
+    const texts = await Promise.all(Array.from({ length: 50 }, async () => (await newTeamToken(keys, route)).text));
+    expect(new Set(texts).size).toBe(50);
+    const ids = await Promise.all(Array.from({ length: 50 }, () => newTokenId(keys, route)));
+    expect(new Set(ids).size).toBeGreaterThan(45);
+  });
+
+  it("of another installation are refused", async () => {
+    const teamId = await newTeamId(keys);
+    const route = teamRoute(teamId);
+    expect(await readTeamId(others, teamId)).toBeNull();
+    expect(await readTokenId(others, await newTokenId(keys, route))).toBeNull();
+    expect(await readTeamToken(others, (await newTeamToken(keys, route)).text)).toBeNull();
+  });
+
+  it("with any change are refused", async () => {
+    const teamId = await newTeamId(keys);
+    const route = teamRoute(teamId);
+    const { text } = await newTeamToken(keys, route);
+    const tokenId = await newTokenId(keys, route);
+    const alphabet = fc.constantFrom(..."0Az.-_ \u00e9");
+    await fc.assert(
+      fc.asyncProperty(fc.nat(89), alphabet, fc.constantFrom("replace", "insert", "drop"), async (at, char, change) => {
+        for (const [original, read] of [
+          [text, readTeamToken],
+          [teamId, readTeamId],
+          [tokenId, readTokenId],
+        ] as const) {
+          const place = at % original.length;
+          const rest = original.slice(change === "insert" ? place : place + 1);
+          const changed = original.slice(0, place) + (change === "drop" ? "" : char) + rest;
+          if (changed !== original) expect(await read(keys, changed)).toBeNull();
+        }
+      }),
+      { seed: 20260803, numRuns: 300 },
+    );
+  });
+
+  it("of one kind are not those of another", async () => {
+    const teamId = await newTeamId(keys);
+    const tokenId = await newTokenId(keys, teamRoute(teamId));
+    expect(await readTokenId(keys, `at-${teamId.slice(5)}`)).toBeNull();
+    expect(await readTeamId(keys, `team-${tokenId.slice(3)}`)).toBeNull();
+  });
+
+  it("of users are the same for the same one", async () => {
+    const id = await userIdOf(keys, "name\0ann");
+    expect(id).toMatch(/^user-[0-9A-Za-z]{16}$/);
+    expect(await userIdOf(keys, "name\0ann")).toBe(id);
+    expect(await userIdOf(keys, "entity\0ann")).not.toBe(id);
+    expect(await userIdOf(others, "name\0ann")).not.toBe(id);
+  });
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { readExpiry } from "../../../src/team/rules/expiry.ts";
+import { nameProblem } from "../../../src/team/rules/name.ts";
+import { readTokenOrder } from "../../../src/team/rules/sort.ts";
+
+const NOW = Date.UTC(2030, 0, 1);
+
+describe("expired-at", () => {
+  it.each([undefined, null])("%s: never", (value) => {
+    expect(readExpiry(value, NOW)).toEqual({ ok: true, value: { expiresAt: null, expiredAt: null } });
+  });
+
+  it.each([
+    ["2030-01-01T00:00:01Z", 1000],
+    ["2030-01-01T00:00:00.001Z", 1],
+    ["2030-01-01T00:00:00.0019Z", 1],
+    ["2032-02-29T00:00:00Z", Date.UTC(2032, 1, 29) - NOW],
+    ["9999-12-31T23:59:59.999999999Z", Date.UTC(9999, 11, 31, 23, 59, 59, 999) - NOW],
+  ])("%s is taken as it is", (text, after) => {
+    expect(readExpiry(text, NOW)).toEqual({ ok: true, value: { expiresAt: NOW + after, expiredAt: text } });
+  });
+
+  it.each([
+    "2030-01-01T00:00:00Z",
+    "2030-01-01T00:00:00.0009Z",
+    "2029-12-31T23:59:59Z",
+    "2031-02-29T00:00:00Z",
+    "2031-04-31T00:00:00Z",
+    "2031-13-01T00:00:00Z",
+    "2031-01-01T24:00:00Z",
+    "2031-01-01T23:59:60Z",
+    "2031-01-01t00:00:00z",
+    "2031-01-01 00:00:00Z",
+    "2031-01-01T00:00:00+00:00",
+    "2031-01-01T00:00:00",
+    "2031-01-01T00:00:00.Z",
+    "2031-01-01T00:00:00.1234567890Z",
+    "2031-1-1T00:00:00Z",
+    "+002031-01-01T00:00:00Z",
+    " 2031-01-01T00:00:00Z",
+    "2031-01-01T00:00:00Z\n",
+    "tomorrow",
+    "",
+    1_956_528_000,
+    true,
+    {},
+  ])("%s is refused", (value) => {
+    expect(readExpiry(value, NOW).ok).toBe(false);
+  });
+});
+
+describe("names", () => {
+  it.each(["a", "A-z_0", "a".repeat(90)])("%s is one", (name) => expect(nameProblem(name)).toBeNull());
+
+  it.each(["", "a b", "a/b", "a.b", "..", "%41", "a\u0000", "\u00e9", "a".repeat(91), 1, null, undefined, ["a"]])(
+    "%s is none",
+    (name) => expect(nameProblem(name)).not.toBeNull(),
+  );
+});
+
+describe("orders", () => {
+  it("are those of the interface, either way; by expiry when none is named", () => {
+    expect(readTokenOrder(undefined)).toEqual({ sort: "expired-at", reverse: false });
+    expect(readTokenOrder("")).toEqual({ sort: "expired-at", reverse: false });
+    expect(readTokenOrder("-created-by")).toEqual({ sort: "created-by", reverse: true });
+    for (const text of ["-", "--team-name", "Team-Name", "team-name,", "toString"])
+      expect(readTokenOrder(text)).toBeNull();
+  });
+});

@@ -1,0 +1,325 @@
+import { listDurableObjectIds, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { organizationDirectory, organizationNamed, teamAt } from "../../../src/team/find.ts";
+import { teamRoute } from "../../../src/team/ids.ts";
+import { Organization } from "../../../src/team/organization.ts";
+import { reconcileTeams } from "../../../src/team/reconcile.ts";
+import type { TeamState } from "../../../src/team/record.ts";
+import { Team } from "../../../src/team/team.ts";
+import { bindings, initialized } from "../../support/service.ts";
+import { api, createOrganization, createTeam, generateToken, idsOf, list, resource } from "../../support/teams.ts";
+
+let root: string;
+let count = 0;
+/** An organization of its own for each test, with one team. */
+let name: string;
+let teamId: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+beforeEach(async () => {
+  // Alarms are set for the time of the tests, which is far from now: they run when a test says so.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2090, 0, 1) });
+  name = await createOrganization(root, `org-${count++}`);
+  teamId = await createTeam(root, name, "team");
+  vi.spyOn(console, "error").mockImplementation(() => {});
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const organization = () => organizationNamed(bindings, name);
+const team = (id = teamId) => teamAt(bindings, teamRoute(id));
+const listed = async () => idsOf(await list(root, name, "team-tokens"));
+const status = async (text: string) => (await api("GET", "account/details", { token: text })).status;
+const sql = <T>(stub: DurableObjectStub, work: (sql: SqlStorage) => T) =>
+  runInDurableObject(stub, (_, state) => work(state.storage.sql));
+
+async function stateOf(id = teamId): Promise<TeamState> {
+  const { organizationId } = (await organization().show(name)) ?? { organizationId: "" };
+  const state = await team(id).state(organizationId);
+  if (!state) throw new Error("no such team");
+  return state;
+}
+
+/** Makes a method of an object fail until the returned function is called. */
+async function breakMethod(stub: DurableObjectStub, method: string): Promise<() => Promise<void>> {
+  await runInDurableObject(stub, (instance) => {
+    Object.defineProperty(instance, method, { configurable: true, value: null });
+  });
+  return () =>
+    runInDurableObject(stub, (instance) => {
+      Reflect.deleteProperty(instance, method);
+    });
+}
+
+describe("a change that the organization could not be told", () => {
+  it("counts at once, and is told by the alarm within a second", async () => {
+    const first = await generateToken(root, teamId);
+    const mend = await breakMethod(organization(), "apply");
+    const second = await generateToken(root, teamId);
+    expect(await status(first.text)).toBe(401);
+    expect(await listed()).toEqual([first.id]);
+    const due = await runInDurableObject(team(), (_, state) => state.storage.getAlarm());
+    expect((due ?? Number.POSITIVE_INFINITY) - Date.now()).toBeLessThanOrEqual(1000);
+    // It fails again and is not given up.
+    await runDurableObjectAlarm(team());
+    expect(await listed()).toEqual([first.id]);
+    await mend();
+    expect(await runDurableObjectAlarm(team())).toBe(true);
+    expect(await listed()).toEqual([second.id]);
+    expect(await runDurableObjectAlarm(team())).toBe(false);
+  });
+
+  it("a deleted token and a deleted team end all the same", async () => {
+    const { text } = await generateToken(root, teamId);
+    const other = await createTeam(root, name, "other");
+    const { text: otherText } = await generateToken(root, other);
+    const mend = await breakMethod(organization(), "apply");
+    expect((await api("DELETE", `teams/${teamId}/authentication-token`, { token: root })).status).toBe(204);
+    expect((await api("DELETE", `teams/${other}`, { token: root })).status).toBe(204);
+    expect([await status(text), await status(otherText)]).toEqual([401, 401]);
+    expect((await api("GET", `teams/${other}`, { token: root })).status).toBe(404);
+    expect(await listed()).toHaveLength(2);
+    await mend();
+    await runDurableObjectAlarm(team());
+    await runDurableObjectAlarm(team(other));
+    expect(await listed()).toEqual([]);
+    expect((await list(root, name, "teams")).body.data.map(({ id }) => id)).toEqual([teamId]);
+    expect(await sql(team(other), (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+  });
+
+  it("is not lost with the alarm: the object sets it again when it wakes", async () => {
+    await generateToken(root, teamId);
+    const mend = await breakMethod(organization(), "apply");
+    const { id } = await generateToken(root, teamId);
+    await mend();
+    await runInDurableObject(team(), async (_, state) => {
+      await state.storage.deleteAlarm();
+      new Team(state, bindings);
+    });
+    expect(await runDurableObjectAlarm(team())).toBe(true);
+    expect(await listed()).toEqual([id]);
+  });
+});
+
+describe("news that come late", () => {
+  it("change nothing when newer ones are known", async () => {
+    await generateToken(root, teamId);
+    const old = await stateOf();
+    const { id } = await generateToken(root, teamId);
+    expect(await organization().apply(old)).toEqual({ kind: "applied" });
+    expect(await listed()).toEqual([id]);
+  });
+
+  it("do not bring a deleted team back", async () => {
+    await generateToken(root, teamId);
+    const old = await stateOf();
+    await api("DELETE", `teams/${teamId}`, { token: root });
+    expect(await organization().apply(old)).toEqual({ kind: "unknown_team" });
+    expect(await listed()).toEqual([]);
+    expect((await list(root, name, "teams")).body.data).toEqual([]);
+  });
+
+  it("of a team of an earlier organization are for nobody", async () => {
+    await generateToken(root, teamId);
+    const old = await stateOf();
+    await api("DELETE", `organizations/${name}`, { token: root });
+    await createOrganization(root, name);
+    expect(await organization().apply({ ...old, unregistered: true })).toEqual({ kind: "no_organization" });
+    expect((await list(root, name, "teams")).body.data).toEqual([]);
+  });
+});
+
+describe("an organization that does not answer", () => {
+  const named = async () => (await list(root, name, "teams")).body.data.map(({ attributes }) => attributes.name);
+  const late = resource("teams", { name: "late" });
+
+  it("503: no team can be made; none turns up later, and the name is free", async () => {
+    const mend = await breakMethod(organization(), "apply");
+    const before = (await listDurableObjectIds(bindings.TEAM)).map(String);
+    const refused = await api("POST", `organizations/${name}/teams`, { token: root, body: late });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("Retry-After")).toBe("1");
+    const [made] = (await listDurableObjectIds(bindings.TEAM)).filter((id) => !before.includes(String(id)));
+    await mend();
+    if (!made) throw new Error("there is no new object");
+    const stub = bindings.TEAM.get(made);
+    expect(await runDurableObjectAlarm(stub)).toBe(true);
+    expect(await sql(stub, (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+    expect(await named()).toEqual(["team"]);
+    expect((await api("POST", `organizations/${name}/teams`, { token: root, body: late })).status).toBe(200);
+  });
+
+  it("503: a team can't be renamed; it is when the organization agrees, and keeps its name when it does not", async () => {
+    const other = await createTeam(root, name, "other");
+    const mend = await breakMethod(organization(), "apply");
+    const rename = (id: string, to: string) =>
+      api("PATCH", `teams/${id}`, { token: root, body: resource("teams", { name: to }) });
+    expect((await rename(teamId, "new")).status).toBe(503);
+    expect((await rename(other, "TEAM")).status).toBe(503);
+    const visible = resource("teams", { visibility: "organization" });
+    expect((await api("PATCH", `teams/${other}`, { token: root, body: visible })).status).toBe(200);
+    await mend();
+    await runDurableObjectAlarm(team(other));
+    await runDurableObjectAlarm(team());
+    expect(await named()).toEqual(["new", "other"]);
+    const kept = (await api("GET", `teams/${other}`, { token: root })).body.data.attributes;
+    expect(kept).toMatchObject({ name: "other", visibility: "organization" });
+  });
+});
+
+describe("reconciliation", () => {
+  it("finds nothing to do where everything agrees", async () => {
+    const { id } = await generateToken(root, teamId);
+    const before = await sql(organization(), (s) => s.exec("SELECT * FROM teams").toArray());
+    expect(await organization().reconcile(0, 10)).toBeNull();
+    expect(await sql(organization(), (s) => s.exec("SELECT * FROM teams").toArray())).toEqual(before);
+    expect(await listed()).toEqual([id]);
+  });
+
+  it("puts right an organization that was restored to an earlier time", async () => {
+    const other = await createTeam(root, name, "other");
+    const gone = await createTeam(root, name, "gone");
+    await generateToken(root, gone);
+    const ghost = await stateOf(gone);
+    await api("DELETE", `teams/${gone}`, { token: root });
+    const old = await stateOf();
+    const { id } = await generateToken(root, teamId);
+    const late = await generateToken(root, other);
+    // What a restore does: an old token shown, a deleted team shown.
+    await organization().apply({ ...ghost, unregistered: true });
+    await sql(organization(), (s) => s.exec("UPDATE teams SET revision = ? WHERE team_id = ?", old.revision, teamId));
+    await sql(organization(), (s) =>
+      s.exec("UPDATE teams SET token = json_set(token, '$.tokenId', 'at-old') WHERE team_id = ?", teamId),
+    );
+    expect([...(await listed())].sort()).toEqual([ghost.token?.tokenId, "at-old", late.id].sort());
+    for (let after: number | null = 0; after !== null; ) after = await organization().reconcile(after, 1);
+    expect([...(await listed())].sort()).toEqual([id, late.id].sort());
+    expect((await list(root, name, "teams")).body.data).toHaveLength(2);
+  });
+
+  it("leaves alone a team that has told something newer meanwhile", async () => {
+    await generateToken(root, teamId);
+    const stale = { ...(await stateOf()), revision: 1 };
+    let newer = "";
+    vi.spyOn(Team.prototype, "state").mockImplementationOnce((async () => {
+      newer = (await generateToken(root, teamId)).id;
+      return stale;
+    }) as never);
+    await organization().reconcile(0, 10);
+    expect(await listed()).toEqual([newer]);
+  });
+
+  it("goes on by itself from time to time", async () => {
+    const { id } = await generateToken(root, teamId);
+    await organization().apply({ ...(await stateOf()), revision: 1000, token: null });
+    await runDurableObjectAlarm(organization());
+    expect(await listed()).toEqual([]);
+    vi.setSystemTime(Date.now() + 7 * 3_600_000);
+    await runDurableObjectAlarm(organization());
+    expect(await listed()).toEqual([id]);
+    const next = await runInDurableObject(organization(), (_, state) => state.storage.getAlarm());
+    expect(next).toBeGreaterThan(Date.now());
+  });
+
+  it("of everything takes organizations off the list that do not exist, and goes through the others", async () => {
+    const { id } = await generateToken(root, teamId);
+    await organizationDirectory(bindings).put({ name: "ghost", organizationId: "org-x", email: "", createdAt: 0 });
+    // A team that does not answer keeps no other from being compared.
+    const silent = await createTeam(root, name, "silent");
+    await breakMethod(team(silent), "state");
+    await organization().apply({ ...(await stateOf()), revision: 1000, token: null });
+    expect(await listed()).toEqual([]);
+    const { organizations, vanished } = await reconcileTeams(bindings);
+    expect(vanished).toBe(1);
+    expect(organizations).toBeGreaterThan(1);
+    expect(await listed()).toEqual([id]);
+    expect((await api("GET", "organizations?q=ghost", { token: root })).body.data).toEqual([]);
+  });
+});
+
+describe("an organization that is not on the list of all", () => {
+  it("is put there by its alarm", async () => {
+    const directory = organizationDirectory(bindings);
+    const mend = await breakMethod(directory, "put");
+    await createOrganization(root, `${name}-late`);
+    const found = async () => (await api("GET", `organizations?q=${name}-late`, { token: root })).body.data;
+    expect(await found()).toEqual([]);
+    await mend();
+    await runDurableObjectAlarm(organizationNamed(bindings, `${name}-late`));
+    expect(await found()).toHaveLength(1);
+  });
+});
+
+describe("the deletion of an organization", () => {
+  it("ends its teams and their tokens at once and leaves nothing", async () => {
+    const { text } = await generateToken(root, teamId);
+    expect(await status(text)).toBe(200);
+    expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(204);
+    expect(await status(text)).toBe(401);
+    expect((await api("GET", `teams/${teamId}`, { token: root })).status).toBe(404);
+    expect((await api("POST", `teams/${teamId}/authentication-token`, { token: root })).status).toBe(404);
+    for (const stub of [organization(), team()]) {
+      expect(await sql(stub, (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+      expect(await runDurableObjectAlarm(stub)).toBe(false);
+    }
+  });
+
+  it("refuses tokens of teams that it has not reached yet, and goes on after a crash", async () => {
+    const { text } = await generateToken(root, teamId);
+    const mend = await breakMethod(team(), "end");
+    const waits = vi.spyOn(scheduler, "wait").mockResolvedValue();
+    expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(204);
+    expect(waits.mock.calls).toEqual([[5000]]);
+    expect(await status(text)).toBe(401);
+    expect((await list(root, name, "team-tokens")).status).toBe(404);
+    // So it is for an object that wakes up only now.
+    await runInDurableObject(organization(), async (_, state) => {
+      const woken = new Organization(state, bindings);
+      await state.blockConcurrencyWhile(async () => {});
+      expect(woken.show(name)).toBeNull();
+    });
+    // The name is free when the last team is gone.
+    const body = resource("organizations", { name, email: "a@example.com" });
+    expect((await api("POST", "organizations", { token: root, body })).status).toBe(422);
+    await mend();
+    expect(await runDurableObjectAlarm(organization())).toBe(true);
+    expect((await api("POST", "organizations", { token: root, body })).status).toBe(201);
+    expect(await status(text)).toBe(401);
+    expect((await api("GET", `teams/${teamId}`, { token: root })).status).toBe(404);
+  });
+
+  it("of many teams ends some before it answers and leaves the rest to the alarm", async () => {
+    const { text } = await generateToken(root, teamId);
+    await sql(organization(), (s) => {
+      s.exec("UPDATE teams SET row = 1000");
+      s.exec(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 70)
+         INSERT INTO teams (row, team_id, name_key, revision, team)
+         SELECT i, 'team-gone' || i, 'gone' || i, 1, team FROM n, teams`,
+      );
+    });
+    expect(await organization().remove(name)).toBe("going");
+    expect(await status(text)).toBe(401);
+    expect((await api("GET", `organizations?q=${name}`, { token: root })).body.data).toEqual([]);
+    await runDurableObjectAlarm(organization());
+    expect(await sql(organization(), (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
+  });
+
+  it("is heard of by a busy team within the time that it works with what it knows", async () => {
+    const { text } = await generateToken(root, teamId);
+    expect(await status(text)).toBe(200);
+    const mend = await breakMethod(team(), "end");
+    await organization().remove(name);
+    vi.setSystemTime(Date.now() + 4999);
+    expect(await status(text)).toBe(200);
+    vi.setSystemTime(Date.now() + 1);
+    expect(await status(text)).toBe(401);
+    await mend();
+  });
+});

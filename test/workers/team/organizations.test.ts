@@ -1,0 +1,308 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { call, createToken, initialized } from "../../support/service.ts";
+import { type ApiResource, api, createOrganization, createTeam, errorOf, list, resource } from "../../support/teams.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+describe("ping", () => {
+  it("204 without a token: with the headers that clients start with", async () => {
+    const answer = await api("GET", "ping");
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get("TFP-API-Version")).toBe("2.6");
+    expect(answer.headers.get("TFP-AppName")).toBe("Grove");
+    // A limit from 1 to 3 stops clients altogether, any other slows them down, and a reset that is no number ends them.
+    for (const name of ["Limit", "Remaining", "Reset"]) expect(answer.headers.get(`X-RateLimit-${name}`)).toBeNull();
+  });
+});
+
+describe("account/details", () => {
+  it("200: the user that stands for an ordinary token", async () => {
+    const { client_token: token } = await createToken(root, { display_name: "ann" });
+    const answer = await api("GET", "account/details", { token });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({
+      id: expect.stringMatching(/^user-[0-9A-Za-z]{16}$/),
+      type: "users",
+      attributes: { username: "token-ann", "is-service-account": false },
+    });
+  });
+
+  it("404: for a token without the default policy; 401 without a token", async () => {
+    const { client_token: token } = await createToken(root, { policies: ["nothing"], no_default_policy: true });
+    expect((await api("GET", "account/details", { token })).status).toBe(404);
+    expect((await api("GET", "account/details")).status).toBe(401);
+  });
+});
+
+describe("organizations", () => {
+  it("201, 200, 200, 204: made, shown, changed and deleted", async () => {
+    const made = await api("POST", "organizations", {
+      token: root,
+      body: resource("organizations", { name: "acme", email: "a@example.com", "session-timeout": 5 }),
+    });
+    expect(made.status).toBe(201);
+    expect(made.body.data).toEqual({
+      id: "acme",
+      type: "organizations",
+      attributes: {
+        name: "acme",
+        "external-id": expect.stringMatching(/^org-[0-9A-Za-z]{16}$/),
+        email: "a@example.com",
+        "created-at": expect.stringMatching(/Z$/),
+        permissions: { "can-update": true, "can-destroy": true, "can-create-team": true },
+      },
+      links: { self: "/api/v2/organizations/acme" },
+    });
+    expect((await api("GET", "organizations/acme", { token: root })).body).toEqual(made.body);
+    const changed = await api("PATCH", "organizations/acme", {
+      token: root,
+      body: resource("organizations", { name: "acme", email: "b@example.com" }),
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body.data.attributes.email).toBe("b@example.com");
+    const named = await api<ApiResource[]>("GET", "organizations?q=CM", { token: root });
+    expect(named.body.data.map(({ id, attributes }) => [id, attributes.email])).toEqual([["acme", "b@example.com"]]);
+    expect((await api("PATCH", "organizations/acme", { token: root, raw: "" })).body).toEqual(changed.body);
+    expect((await api("DELETE", "organizations/acme", { token: root })).status).toBe(204);
+    for (const method of ["GET", "PATCH", "DELETE"]) {
+      expect((await api(method, "organizations/acme", { token: root })).status).toBe(404);
+    }
+    expect((await api<ApiResource[]>("GET", "organizations", { token: root })).body.data).toEqual([]);
+  });
+
+  it("can be made again under the same name, as another one", async () => {
+    await createOrganization(root, "again");
+    const first = (await api("GET", "organizations/again", { token: root })).body.data.attributes["external-id"];
+    await createTeam(root, "again", "team");
+    await api("DELETE", "organizations/again", { token: root });
+    await createOrganization(root, "again");
+    const second = await api("GET", "organizations/again", { token: root });
+    expect(second.body.data.attributes["external-id"]).not.toBe(first);
+    expect((await list(root, "again", "teams")).body.data).toEqual([]);
+  });
+
+  it("are listed in pages by name", async () => {
+    for (const name of ["page-c", "Page-a", "page-b"]) await createOrganization(root, name);
+    const answer = await api<ApiResource[]>("GET", "organizations?q=page&page[size]=2&page[number]=2", { token: root });
+    expect(answer.body.data.map(({ id }) => id)).toEqual(["page-c"]);
+    expect(answer.body.meta.pagination).toMatchObject({ "total-count": 3, "prev-page": 1, "next-page": null });
+    const whole = await api<ApiResource[]>("GET", "organizations?page[size]=100", { token: root });
+    const names = whole.body.data.map(({ id }) => id);
+    expect(names).toEqual([...names].sort((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)));
+  });
+
+  it.each([
+    ["no name", { email: "a@example.com" }, "/data/attributes/name"],
+    ["an empty name", { name: "", email: "a@example.com" }, "/data/attributes/name"],
+    ["a name with a slash", { name: "a/b", email: "a@example.com" }, "/data/attributes/name"],
+    ["a name with a letter beyond ASCII", { name: "ä", email: "a@example.com" }, "/data/attributes/name"],
+    ["a name that is too long", { name: "a".repeat(91), email: "a@example.com" }, "/data/attributes/name"],
+    ["no address", { name: "fine" }, "/data/attributes/email"],
+    ["an address that is none", { name: "fine", email: "a b" }, "/data/attributes/email"],
+  ])("422: %s", async (_, attributes, pointer) => {
+    const answer = await api("POST", "organizations", { token: root, body: resource("organizations", attributes) });
+    expect(answer.status).toBe(422);
+    expect(errorOf(answer)).toMatchObject({ status: "422", source: { pointer } });
+  });
+
+  it("422: a name that is taken, in any case", async () => {
+    await createOrganization(root, "Taken");
+    for (const name of ["Taken", "taken"]) {
+      const body = resource("organizations", { name, email: "a@example.com" });
+      const answer = await api("POST", "organizations", { token: root, body });
+      expect(answer.status).toBe(422);
+      expect(errorOf(answer)).toEqual({
+        status: "422",
+        title: "invalid attribute",
+        detail: "Name has already been taken",
+        source: { pointer: "/data/attributes/name" },
+      });
+    }
+  });
+
+  it("422: another name for one that exists", async () => {
+    await createOrganization(root, "fixed");
+    const body = resource("organizations", { name: "Fixed" });
+    const answer = await api("PATCH", "organizations/fixed", { token: root, body });
+    expect(answer.status).toBe(422);
+    expect(errorOf(answer).source).toEqual({ pointer: "/data/attributes/name" });
+  });
+
+  it("404: for callers without a policy for the path", async () => {
+    const { client_token: token } = await createToken(root, { policies: ["default"] });
+    await createOrganization(root, "hidden");
+    const body = resource("organizations", { name: "new", email: "a@example.com" });
+    expect((await api("POST", "organizations", { token, body })).status).toBe(404);
+    for (const method of ["GET", "PATCH", "DELETE"]) {
+      expect((await api(method, "organizations/hidden", { token })).status).toBe(404);
+    }
+  });
+});
+
+describe("teams", () => {
+  beforeAll(async () => {
+    await createOrganization(root, "teams");
+  });
+
+  it("200, 200, 200, 204: made, shown, changed and deleted", async () => {
+    const access = { "manage-workspaces": true, "manage-policies": false };
+    const made = await api("POST", "organizations/teams/teams", {
+      token: root,
+      body: resource("teams", { name: "Ops", "organization-access": access, unknown: 1 }),
+    });
+    expect(made.status).toBe(200);
+    const { id } = made.body.data;
+    expect(made.body.data).toEqual({
+      id: expect.stringMatching(/^team-[0-9A-Za-z]{16}$/),
+      type: "teams",
+      attributes: {
+        name: "Ops",
+        visibility: "secret",
+        "sso-team-id": null,
+        "allow-member-token-management": true,
+        "organization-access": access,
+        "token-policies": [],
+        "users-count": 0,
+        "created-at": expect.stringMatching(/Z$/),
+        permissions: { "can-update-membership": false, "can-destroy": true },
+      },
+      relationships: {
+        organization: { data: { id: "teams", type: "organizations" } },
+        users: { data: [] },
+        "authentication-token": { meta: {} },
+      },
+      links: { self: `/api/v2/teams/${id}` },
+    });
+    expect((await api("GET", `teams/${id}`, { token: root })).body).toEqual(made.body);
+    const changed = await api("PATCH", `teams/${id}`, {
+      token: root,
+      body: resource("teams", {
+        name: "ops-2",
+        visibility: "organization",
+        "sso-team-id": "x",
+        "allow-member-token-management": false,
+      }),
+    });
+    expect(changed.status).toBe(200);
+    expect(changed.body.data.attributes).toMatchObject({
+      name: "ops-2",
+      visibility: "organization",
+      "sso-team-id": "x",
+      "allow-member-token-management": false,
+      "organization-access": access,
+    });
+    expect((await list(root, "teams", "teams?q=PS-")).body.data).toEqual([changed.body.data]);
+    expect((await list(root, "teams", "teams?q=Ops&filter[names]=")).status).toBe(400);
+    expect((await api("DELETE", `teams/${id}`, { token: root })).status).toBe(204);
+    for (const method of ["GET", "PATCH", "DELETE"]) {
+      expect((await api(method, `teams/${id}`, { token: root })).status).toBe(404);
+    }
+    expect((await list(root, "teams", "teams")).body.data).toEqual([]);
+  });
+
+  it("are listed by name, in pages, or those with given names", async () => {
+    for (const name of ["c", "A", "b"]) await createTeam(root, "teams", name);
+    const names = async (query: string) =>
+      (await list(root, "teams", `teams?${query}`)).body.data.map(({ attributes }) => attributes.name);
+    expect(await names("")).toEqual(["A", "b", "c"]);
+    expect(await names("page[size]=2&page[number]=2")).toEqual(["c"]);
+    expect(await names("filter[names]=C,a,zz")).toEqual(["A", "c"]);
+    expect(await names("filter[names]=C,a&page[size]=1&page[number]=2")).toEqual(["c"]);
+    expect((await list(root, "teams", `teams?filter[names]=${"x,".repeat(101)}`)).status).toBe(400);
+    expect((await list(root, "nowhere", "teams")).status).toBe(404);
+    expect((await list(root, "nowhere", "teams?filter[names]=a")).status).toBe(404);
+  });
+
+  it.each([
+    ["no name", {}, "/data/attributes/name"],
+    ["a name with a blank", { name: "a b" }, "/data/attributes/name"],
+    ["a visibility that is none", { name: "x", visibility: "public" }, "/data/attributes/visibility"],
+    ["an id that is no text", { name: "x", "sso-team-id": 1 }, "/data/attributes/sso-team-id"],
+    [
+      "a flag that is none",
+      { name: "x", "allow-member-token-management": "yes" },
+      "/data/attributes/allow-member-token-management",
+    ],
+    [
+      "rights that are no flags",
+      { name: "x", "organization-access": { a: 1 } },
+      "/data/attributes/organization-access",
+    ],
+    ["root's policy", { name: "x", "token-policies": [" ROOT "] }, "/data/attributes/token-policies"],
+    [
+      "the policy of wrappings",
+      { name: "x", "token-policies": ["response-wrapping"] },
+      "/data/attributes/token-policies",
+    ],
+    ["policies that are no list", { name: "x", "token-policies": "a" }, "/data/attributes/token-policies"],
+  ])("422: %s", async (_, attributes, pointer) => {
+    const answer = await api("POST", "organizations/teams/teams", { token: root, body: resource("teams", attributes) });
+    expect(answer.status).toBe(422);
+    expect(errorOf(answer)).toMatchObject({ status: "422", source: { pointer } });
+  });
+
+  it("422: a name that another team has, in any case; each keeps its own", async () => {
+    const first = await createTeam(root, "teams", "first");
+    const second = await createTeam(root, "teams", "second");
+    const before = (await list(root, "teams", "teams")).body.data;
+    for (const [method, path, name] of [
+      ["POST", "organizations/teams/teams", "FIRST"],
+      ["PATCH", `teams/${second}`, "First"],
+    ] as const) {
+      const answer = await api(method, path, { token: root, body: resource("teams", { name }) });
+      expect(answer.status).toBe(422);
+      expect(errorOf(answer)).toMatchObject({ detail: "Name has already been taken" });
+    }
+    expect((await list(root, "teams", "teams")).body.data).toEqual(before);
+    expect((await api("GET", `teams/${second}`, { token: root })).body.data.attributes.name).toBe("second");
+    const own = await api("PATCH", `teams/${first}`, { token: root, body: resource("teams", { name: "FIRST" }) });
+    expect(own.body.data.attributes.name).toBe("FIRST");
+  });
+
+  it("of two at once with one name one is made", async () => {
+    const body = resource("teams", { name: "race" });
+    const answers = await Promise.all(
+      [1, 2].map(() => api("POST", "organizations/teams/teams", { token: root, body })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422]);
+    expect((await list(root, "teams", "teams?q=race")).body.data).toHaveLength(1);
+  });
+
+  it("404: in an organization that does not exist, or not by this spelling", async () => {
+    const body = resource("teams", { name: "x" });
+    for (const name of ["nowhere", "TEAMS"]) {
+      expect((await api("POST", `organizations/${name}/teams`, { token: root, body })).status).toBe(404);
+    }
+  });
+
+  it("403: policies for its token from a caller without sudo", async () => {
+    const rules = `path "organizations/+/teams" { capabilities = ["update"] } path "teams/+" { capabilities = ["patch"] }`;
+    await call("PUT", "sys/policies/acl/no-sudo", { token: root, body: { policy: rules } });
+    const { client_token: token } = await createToken(root, { policies: ["no-sudo"] });
+    const plain = await api("POST", "organizations/teams/teams", { token, body: resource("teams", { name: "plain" }) });
+    expect(plain.status).toBe(200);
+    const more = resource("teams", { name: "more", "token-policies": ["no-sudo"] });
+    for (const [method, path, body] of [
+      ["POST", "organizations/teams/teams", more],
+      ["PATCH", `teams/${plain.body.data.id}`, more],
+      ["PATCH", `teams/${plain.body.data.id}`, resource("teams", { "token-policies": [] })],
+    ] as const) {
+      const answer = await api(method, path, { token, body });
+      expect(answer.status).toBe(403);
+      expect(errorOf(answer)).toMatchObject({ status: "403", title: "forbidden" });
+    }
+    expect((await api("GET", `teams/${plain.body.data.id}`, { token: root })).body.data.attributes).toMatchObject({
+      name: "plain",
+      "token-policies": [],
+    });
+    const sudo = rules.replaceAll('"]', '", "sudo"]');
+    await call("PUT", "sys/policies/acl/with-sudo", { token: root, body: { policy: sudo } });
+    const { client_token: strong } = await createToken(root, { policies: ["with-sudo"] });
+    const given = await api("POST", "organizations/teams/teams", { token: strong, body: more });
+    expect(given.body.data.attributes["token-policies"]).toEqual(["no-sudo"]);
+  });
+});
