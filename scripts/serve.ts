@@ -9,7 +9,7 @@ import { Child } from "./local/child.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
-import { readWorkerDefinition, settingsFromEnvironment } from "./local/worker-definition.ts";
+import { readWorkerDefinition, settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { buildWorker } from "./serve/bundle.ts";
 import { workerModel } from "./serve/worker.ts";
@@ -38,7 +38,12 @@ async function startWorker(command: RunCommand, data: DataDirectory): Promise<Re
   if (!workerd.ok) return workerd;
   const definition = await readWorkerDefinition();
   if (!definition.ok) return definition;
-  const settings = { ...settingsFromEnvironment(definition.value, process.env), CLIENT_ADDRESS_HEADER };
+  const metadataServices = usesMetadataServices(process.env);
+  const settings = {
+    ...settingsFromEnvironment(definition.value, process.env),
+    CLOUD_METADATA_CREDENTIALS: String(metadataServices),
+    CLIENT_ADDRESS_HEADER,
+  };
   if (!("GROVE_SEAL_KEY" in settings)) {
     say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
   }
@@ -57,6 +62,7 @@ async function startWorker(command: RunCommand, data: DataDirectory): Promise<Re
     socket,
     installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
     privateNetwork: command.privateNetwork,
+    metadataServices,
   });
   data.write("worker/config.capnp", config);
   return ok(

@@ -1,3 +1,4 @@
+import type { CloudLookups } from "./cloud/clients/lookups.ts";
 import type { CloudAuth } from "./cloud/cloud-auth.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { LeaseWalk } from "./lease/walk.ts";
@@ -25,6 +26,7 @@ export interface Env {
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
   readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;
   readonly CLOUD_AUTH: DurableObjectNamespace<CloudAuth>;
+  readonly CLOUD_LOOKUPS: DurableObjectNamespace<CloudLookups>;
 
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */
   readonly GROVE_SEAL_KEY?: string;
@@ -44,4 +46,31 @@ export interface Env {
   readonly LEASE_TARGET_HOSTS?: string;
   /** Names of this Worker's service bindings that revocations of leases may be sent to, with commas between. */
   readonly LEASE_SERVICES?: string;
+  /** "true" brings back signatures with SHA-1 and DSA, and certificates signed with SHA-1, for instances' documents. */
+  readonly ALLOW_SHA1_SIGNATURES?: string;
+
+  /** Keys for the cloud's APIs, for mounts that configure none; the AWS_* names are read when these are not there. */
+  readonly CLOUD_ACCESS_KEY?: string;
+  /** A secret. */
+  readonly CLOUD_SECRET_KEY?: string;
+  /** A secret; with temporary keys. */
+  readonly CLOUD_SESSION_TOKEN?: string;
+  /** Where calls go that belong to no region: the partition's first unless set. */
+  readonly CLOUD_REGION?: string;
+  readonly AWS_ACCESS_KEY_ID?: string;
+  /** A secret. */
+  readonly AWS_SECRET_ACCESS_KEY?: string;
+  /** A secret. */
+  readonly AWS_SESSION_TOKEN?: string;
+  readonly AWS_REGION?: string;
+  readonly AWS_DEFAULT_REGION?: string;
+  /** Where the container that this runs in gets credentials, as its platform sets it. */
+  readonly AWS_CONTAINER_CREDENTIALS_RELATIVE_URI?: string;
+  readonly AWS_CONTAINER_CREDENTIALS_FULL_URI?: string;
+  /** A secret. */
+  readonly AWS_CONTAINER_AUTHORIZATION_TOKEN?: string;
+  /** "true": credentials may come from the metadata service of the instance that this runs on. */
+  readonly CLOUD_METADATA_CREDENTIALS?: string;
+  /** URL of that service, when it is not the usual one. */
+  readonly AWS_EC2_METADATA_SERVICE_ENDPOINT?: string;
 }

@@ -6,6 +6,7 @@ import { tidyOf } from "./token/tidy/tidy.ts";
 export { LeaseAuthority, type NewLease } from "./authority/lease-authority.ts";
 export { TokenAuthority } from "./authority/token-authority.ts";
 export type * from "./authority/types.ts";
+export { CloudLookups } from "./cloud/clients/lookups.ts";
 export { CloudAuth } from "./cloud/cloud-auth.ts";
 export { Identity } from "./identity/identity.ts";
 export { LeaseWalk } from "./lease/walk.ts";

@@ -17,13 +17,18 @@ export interface WorkerdSetup {
   readonly installationId: string;
   /** True to let the Worker call private addresses, not only public ones. */
   readonly privateNetwork: boolean;
+  /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
+  readonly metadataServices: boolean;
 }
+
+/** The instance's service, and the two that containers have. They have these addresses everywhere. */
+const METADATA_SERVICES = ["169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32"];
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, modules, objects, socket, installationId, privateNetwork } = setup;
-  // Local addresses are part of the private ones.
-  const allow = privateNetwork ? ["public", "private"] : ["public"];
+  const { worker, modules, objects, socket, installationId, privateNetwork, metadataServices } = setup;
+  // Local addresses are part of the private ones, and so are the metadata services.
+  const allow = ["public", ...(privateNetwork ? ["private"] : metadataServices ? METADATA_SERVICES : [])];
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
     return `(className = ${quote(className)}, uniqueKey = ${key}, enableSql = ${sqlite})`;

@@ -1,6 +1,7 @@
 import type { Failure } from "../errors.ts";
+import type { ReadFields } from "../http/fields.ts";
 import type { Reply } from "../http/reply.ts";
-import type { RequestContext, Route, TokenRoute } from "../http/route.ts";
+import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
 import {
   type CloudMountType,
@@ -12,22 +13,36 @@ import {
 
 /** `routes`, which know one vocabulary, as a mount of this type speaks them. */
 export function speaking(type: CloudMountType, routes: readonly Route[]): Route[] {
-  return routes.map((route): Route => {
-    if (route.access === "token") return tokenRouteIn(type, route);
-    const { handle } = route;
-    return { ...route, handle: async (context: RequestContext) => answerIn(type, await handle(context)) };
-  });
+  return routes.map((route) => routeIn(type, route));
+}
+
+function routeIn(type: CloudMountType, route: Route): Route {
+  switch (route.access) {
+    case "token":
+      return tokenRouteIn(type, route);
+    case "login":
+      return loginRouteIn(type, route);
+    case "open":
+      return openRouteIn(type, route);
+  }
+}
+
+function openRouteIn(type: CloudMountType, route: OpenRoute): OpenRoute {
+  return { ...route, handle: async (context) => answerIn(type, await route.handle(context)) };
+}
+
+function loginRouteIn(type: CloudMountType, route: LoginRoute<never>): LoginRoute<never> {
+  return {
+    ...route,
+    fields: (data) => readIn(type, route, data),
+    handle: async (context) => answerIn(type, await route.handle(context)),
+  };
 }
 
 function tokenRouteIn(type: CloudMountType, route: TokenRoute<never, never>): TokenRoute<never, never> {
   return {
     ...route,
-    fields(data) {
-      const read = route.fields(translateRequest(type, data));
-      if (!read.ok) return err(failureIn(type, read.error));
-      const unknown = read.value.unknown.map((name) => translateFieldName(type, name)).sort();
-      return ok({ ...read.value, unknown });
-    },
+    fields: (data) => readIn(type, route, data),
     async prepare(context) {
       const prepared = await route.prepare(context);
       return prepared.ok ? prepared : err(failureIn(type, prepared.error));
@@ -36,6 +51,17 @@ function tokenRouteIn(type: CloudMountType, route: TokenRoute<never, never>): To
       return answerIn(type, await route.handle(context));
     },
   };
+}
+
+function readIn(
+  type: CloudMountType,
+  route: Pick<TokenRoute<never, never>, "fields">,
+  data: Readonly<Record<string, unknown>>,
+): Result<ReadFields<never>, Failure> {
+  const read = route.fields(translateRequest(type, data));
+  if (!read.ok) return err(failureIn(type, read.error));
+  const unknown = read.value.unknown.map((name) => translateFieldName(type, name)).sort();
+  return ok({ ...read.value, unknown });
 }
 
 function answerIn(type: CloudMountType, result: Result<Reply, Failure>): Result<Reply, Failure> {

@@ -26,6 +26,15 @@ const RETRY_MS = 30_000;
 /** What the caller's policies grant on the path of what is written. */
 export type WriteGrants = Pick<Verdict, "create" | "update">;
 
+/** The part of a mount's configuration that decides about one login. */
+export interface LoginView {
+  readonly role: CloudRole | null;
+  /** ARN of the role to assume for the account; null without one. */
+  readonly stsRole: string | null;
+  readonly client: ClientConfig;
+  readonly identity: IdentityConfig;
+}
+
 /** A login that was entered in the access list, and what stood there before. */
 export interface EnteredLogin {
   readonly entry: AccessEntry;
@@ -115,6 +124,11 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.certificates.names(after, limit);
   }
 
+  /** All registered certificates. */
+  readCertificates(): RegisteredCertificate[] {
+    return this.#store.certificates.values();
+  }
+
   /** Registers a certificate. `type` null keeps that of the one it replaces. */
   writeCertificate(
     name: string,
@@ -163,6 +177,16 @@ export class CloudAuth extends DurableObject<Env> {
   /** The role of this name (lower case), or null. */
   readRole(name: string): CloudRole | null {
     return this.#store.roles.read(name);
+  }
+
+  /** What a login against the role `name` (lower case) of a holder in the account depends on, or its renewal. */
+  readLogin(name: string, accountId: string): LoginView {
+    return {
+      role: this.#store.roles.read(name),
+      stsRole: this.#store.stsRoles.read(accountId),
+      client: this.#store.client.read() ?? DEFAULT_CLIENT,
+      identity: this.readIdentity(),
+    };
   }
 
   listRoles(after: string, limit: number): string[] {

@@ -3,6 +3,7 @@ import type { GroveRequest } from "../http/request.ts";
 import type { Installation } from "../sys/installation.ts";
 import type { Mount } from "../sys/mount.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
+import type { CloudMountType } from "./vocabulary.ts";
 
 /** The part of a request's context that says at which mount it arrived. */
 export interface AtMount {
@@ -15,6 +16,11 @@ export function mountOf({ request, installation }: AtMount): Mount {
   const mount = installation.mountServing(request.path.slice("auth/".length));
   if (!mount) throw new Error("a route of an auth method has a mount");
   return mount;
+}
+
+/** The vocabulary that a mount speaks. */
+export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
+  return mount.type === "aws" ? "aws" : "cloud";
 }
 
 /** The object of a mount. Named by what never comes again: a method mounted anew at the same path begins empty. */

@@ -49,6 +49,15 @@ export class Rows<T> {
       .map((row) => row.name);
   }
 
+  /** All values, in the order of their names. For tables that are small by a limit of their own. */
+  values(): T[] {
+    if (!this.#host.exists) return [];
+    return this.#host.sql
+      .exec<{ value: string }>(`SELECT value FROM ${this.#table} ORDER BY name`)
+      .toArray()
+      .map((row) => JSON.parse(row.value) as T);
+  }
+
   count(): number {
     if (!this.#host.exists) return 0;
     return this.#host.sql.exec<{ n: number }>(`SELECT COUNT(*) AS n FROM ${this.#table}`).one().n;

@@ -12,8 +12,8 @@ import { answerToWrap } from "./envelope.ts";
 import type { ReadFields } from "./fields.ts";
 import type { Reply } from "./reply.ts";
 import { type GroveRequest, isListing } from "./request.ts";
-import type { CallContext, PreparedContext, PresentedContext, TokenRoute } from "./route.ts";
-import { resolveOpenRoute, resolveRoute } from "./routes.ts";
+import type { CallContext, LoginRoute, PreparedContext, PresentedContext, Route, TokenRoute } from "./route.ts";
+import { type ResolvedRoute, resolveOpenRoute, resolveRoute } from "./routes.ts";
 
 /** What became of a request: the answer, and what the audit line says about it. */
 export interface Handled {
@@ -76,7 +76,11 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   const loaded = await loadInstallation(env);
   if (!loaded.ok) return { ...unjudged(request.path), result: loaded };
   const installation = loaded.value;
-  const resolved = resolveRoute(installation, request);
+  const found = resolveRoute(installation, request);
+  if (found.ok && found.value.route.access === "login") {
+    return logIn(env, request, installation, found.value, found.value.route);
+  }
+  const resolved = tokenRouteOf(found);
   const loggedPath = pathForLog(request, resolved);
   const route = resolved.ok ? resolved.value.route : null;
   const unanswered = { ...unjudged(loggedPath), installation };
@@ -110,6 +114,28 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   return { ...done, result, warnings: fields ? fieldWarnings(fields.value, ready.params) : [] };
 }
 
+/** Answers a login: whoever logs in has no token yet, so nobody's policies are asked. */
+async function logIn(
+  env: Env,
+  request: GroveRequest,
+  installation: Installation,
+  { params, mountPath }: Pick<ResolvedRoute<Route>, "mountPath" | "params">,
+  route: LoginRoute<never>,
+): Promise<Handled> {
+  const unanswered = { ...unjudged(request.path), installation };
+  const fields = route.fields(request.data);
+  if (!fields.ok) return { ...unanswered, result: fields };
+  const context = { env, request, params, mountPath, installation, fields: fields.value.values };
+  const result = await route.handle(context);
+  return { ...unanswered, result, warnings: fieldWarnings(fields.value, params) };
+}
+
+function tokenRouteOf(found: ReturnType<typeof resolveRoute>): Result<ResolvedRoute<AnyRoute>, Failure> {
+  if (!found.ok) return found;
+  const { route } = found.value;
+  return route.access === "token" ? ok({ ...found.value, route }) : err({ code: "unsupported_path" });
+}
+
 /** What a caller without rights is told: some routes have a word of their own for it. */
 function refusalOf(failure: Failure, request: GroveRequest, route: AnyRoute | null): Failure {
   const refused = failure.code === DENIED.code || failure.code === UNAUTHENTICATED.code;
@@ -127,7 +153,7 @@ function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest 
 }
 
 /** Paths that hold a token are logged by their pattern. */
-function pathForLog(request: GroveRequest, resolved: ReturnType<typeof resolveRoute>): string {
+function pathForLog(request: GroveRequest, resolved: Result<ResolvedRoute<AnyRoute>, Failure>): string {
   if (resolved.ok) return resolved.value.route.secretPath ? resolved.value.pattern : request.path;
   return unservedPath(request.path);
 }

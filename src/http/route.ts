@@ -81,8 +81,21 @@ export interface TokenRoute<F, P> extends RouteBase {
   handle(context: CallContext<F, P>): Promise<Result<Reply, Failure>>;
 }
 
+/** A request to log in, with its fields. Nobody has judged it. */
+export interface LoginContext<F> extends RequestContext {
+  readonly fields: F;
+  readonly installation: Installation;
+}
+
+/** The endpoint of an auth method that gives a token to whoever proves what the method asks for. A token is not looked at. */
+export interface LoginRoute<F> extends RouteBase {
+  readonly access: "login";
+  readonly fields: (data: Readonly<Record<string, unknown>>) => Result<ReadFields<F>, Failure>;
+  handle(context: LoginContext<F>): Promise<Result<Reply, Failure>>;
+}
+
 /** A route of any field type. */
-export type Route = OpenRoute | TokenRoute<never, never>;
+export type Route = OpenRoute | LoginRoute<never> | TokenRoute<never, never>;
 
 /** Defines an endpoint for callers with a token. */
 export function tokenRoute<F, P>(
@@ -123,6 +136,13 @@ export function openRoute(
 /** `routes`, whose paths the policies judge in one spelling. */
 export function judgedAs(spelling: (path: string) => string, routes: readonly Route[]): Route[] {
   return routes.map((route) => (route.access === "token" ? { ...route, spelling } : route));
+}
+
+/** Defines the endpoint of an auth method where tokens are got. */
+export function loginRoute<F>(path: string, schema: FieldSchema<F>, handle: LoginRoute<F>["handle"]): Route {
+  const fields = (data: Readonly<Record<string, unknown>>) => readFields(schema, data);
+  const route: LoginRoute<F> = { access: "login", operations: ["update"], path, fields, handle };
+  return route as unknown as Route;
 }
 
 /** What a table says about a path. */

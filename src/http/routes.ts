@@ -1,4 +1,5 @@
 import { speaking } from "../cloud/border.ts";
+import { renewCloudLogin } from "../cloud/login/renewal.ts";
 import { CLOUD_ROUTES } from "../cloud/routes.ts";
 import { CUBBYHOLE_ROUTES } from "../cubbyhole/routes.ts";
 import type { Failure } from "../errors.ts";
@@ -13,10 +14,11 @@ import { POLICY_ROUTES } from "../sys/policy-routes.ts";
 import { STATUS_ROUTES } from "../sys/status-routes.ts";
 import { UI_ROUTES } from "../sys/ui-routes.ts";
 import { TEAM_ROUTES } from "../team/routes.ts";
+import { LOGIN_RENEWALS } from "../token/login-renewal.ts";
 import { TOKEN_ROUTES } from "../token/routes.ts";
 import { WRAPPING_ROUTES } from "../wrapping/routes.ts";
 import type { GroveRequest } from "./request.ts";
-import { type OpenRoute, type Route, RouteTable, type TokenRoute } from "./route.ts";
+import { type LoginRoute, type OpenRoute, type Route, RouteTable, type TokenRoute } from "./route.ts";
 
 /** A route of the service for one request. */
 export interface ResolvedRoute<R extends Route> {
@@ -52,6 +54,8 @@ const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
   aws: new RouteTable(speaking("aws", CLOUD_ROUTES)),
 };
 
+for (const type of ["cloud", "aws"]) LOGIN_RENEWALS.set(type, renewCloudLogin);
+
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
 export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
   const match = tableOf(request)?.match(request.operation, request.path);
@@ -63,7 +67,7 @@ export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute
 export function resolveRoute(
   installation: Installation,
   request: GroveRequest,
-): Result<ResolvedRoute<TokenRoute<never, never>>, Failure> {
+): Result<ResolvedRoute<TokenRoute<never, never> | LoginRoute<never>>, Failure> {
   const { operation, path } = request;
   const mount = path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
   const table = mount ? BY_MOUNT_TYPE[mount.type] : tableOf(request);

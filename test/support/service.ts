@@ -13,6 +13,7 @@ interface LooseObject {
   readonly data: Loose;
   readonly errors: Loose;
   readonly keys: Loose;
+  readonly metadata: Loose;
   readonly wrap_info: Loose;
   readonly client_token: Loose;
   readonly accessor: Loose;

@@ -12,8 +12,24 @@ export type CloudAnswer = {
 /** Which service answered, for messages. */
 export type Service = "STS" | "EC2" | "IAM";
 
-/** No answer that is read here is longer; whoever fetches one stops reading there. */
-export const MAX_ANSWER_BYTES = 256 * 1024;
+/**
+ * No answer of a service that is read here is longer; whoever fetches one stops reading there. A description of the most
+ * instances that are asked for at once, each with the longest tags, is the longest.
+ */
+export const MAX_ANSWER_BYTES: Readonly<Record<Service, number>> = {
+  STS: 256 * 1024,
+  IAM: 256 * 1024,
+  EC2: 2 * 1024 * 1024,
+};
+
+/** What the services call it when they are asked too often or fail for a moment, whatever the status. */
+const TEMPORARY_CODES: ReadonlySet<string> = new Set([
+  ...["Throttling", "ThrottlingException", "RequestThrottled", "RequestThrottledException", "RequestLimitExceeded"],
+  ...["TooManyRequestsException", "ServiceUnavailable", "Unavailable", "InternalError", "InternalFailure"],
+]);
+
+/** Refusals are short. */
+const MAX_REFUSAL_LENGTH = 64 * 1024;
 
 /** When a service is overloaded or failing, the time in seconds after which a client may try again. */
 const RETRY_AFTER_SECONDS = 5;
@@ -28,7 +44,7 @@ export function readAnswer(answer: CloudAnswer, service: Service, root: string):
   if (!/^text\/xml(; ?charset=utf-8)?$/i.test(answer.contentType ?? "")) {
     return err(invalid(`answer of ${service} is not of the type text/xml`));
   }
-  const document = answer.body.length > MAX_ANSWER_BYTES ? null : parseXml(answer.body);
+  const document = answer.body.length > MAX_ANSWER_BYTES[service] ? null : parseXml(answer.body);
   if (document?.name !== root) return err(unreadable(service));
   return ok(document);
 }
@@ -40,16 +56,26 @@ export function unreadable(service: Service): Failure {
 
 /** The error code of a refusal, such as `SignatureDoesNotMatch`; null when it has none. */
 export function errorCodeOf(answer: CloudAnswer): string | null {
-  const document = answer.body.length > MAX_ANSWER_BYTES ? null : parseXml(answer.body);
+  const document = answer.body.length > MAX_REFUSAL_LENGTH ? null : parseXml(answer.body);
   if (document === null) return null;
   // STS and IAM: ErrorResponse/Error; EC2: Response/Errors/Error.
   const code = textAt(document, "Error", "Code") ?? textAt(document, "Errors", "Error", "Code");
   return code !== null && /^[A-Za-z.]{1,64}$/.test(code) ? code : null;
 }
 
+/** Whether the same request may get another answer in a moment. */
+export function isTemporary(answer: CloudAnswer): boolean {
+  if (answer.status === 200) return false;
+  return answer.status >= 500 || answer.status === 429 || TEMPORARY_CODES.has(errorCodeOf(answer) ?? "");
+}
+
+/** The failure of a service that does not answer, or not now. */
+export function unavailable(message: string): Failure {
+  return { code: "unavailable", message, retryAfterSeconds: RETRY_AFTER_SECONDS };
+}
+
 function refusalOf(answer: CloudAnswer, service: Service): Failure {
   const code = errorCodeOf(answer);
   const message = `received error code ${answer.status} from ${service}${code === null ? "" : `: ${code}`}`;
-  const temporary = answer.status >= 500 || answer.status === 429;
-  return temporary ? { code: "unavailable", message, retryAfterSeconds: RETRY_AFTER_SECONDS } : invalid(message);
+  return isTemporary(answer) ? unavailable(message) : invalid(message);
 }

@@ -3,11 +3,13 @@ import { err, ok, type Result } from "../../result.ts";
 import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
 import { onlyChild, textAt, type XmlElement } from "./xml.ts";
 
-/** A running instance, as the cloud's API describes it. What a description can lack is null. */
+/** An instance, as the cloud's API describes it. What a description can lack is null. */
 export type VmInstance = {
   readonly instanceId: string;
   /** 12 digits: the account that owns the instance. */
   readonly accountId: string;
+  /** Such as `running` or `stopped`. */
+  readonly state: string | null;
   readonly imageId: string | null;
   readonly subnetId: string | null;
   readonly vpcId: string | null;
@@ -15,43 +17,47 @@ export type VmInstance = {
   readonly tags: ReadonlyMap<string, string>;
 };
 
-/**
- * Reads the answer to DescribeInstances for one instance. It must describe that instance and no other, in the account
- * that was asked for, and the instance must be running.
- */
-export function readRunningInstance(
+/** Reads the answer to DescribeInstances: instances of `accountId`, each described once, by id. */
+export function readInstances(
   answer: CloudAnswer,
-  expected: { readonly instanceId: string; readonly accountId: string },
-): Result<VmInstance, Failure> {
+  accountId: string,
+): Result<ReadonlyMap<string, VmInstance>, Failure> {
   const document = readAnswer(answer, "EC2", "DescribeInstancesResponse");
   if (!document.ok) return document;
-  const [reservation, ...otherReservations] = items(document.value, "reservationSet");
-  if (reservation === undefined) return err(invalid("no reservations found in instance description"));
-  const [instance, ...others] = items(reservation, "instancesSet");
-  if (instance === undefined) return err(invalid("no instance details found in reservations"));
-  if (others.length > 0 || otherReservations.length > 0) {
-    return err(invalid("more than one instance found in instance description"));
+  const instances = new Map<string, VmInstance>();
+  for (const reservation of items(document.value, "reservationSet")) {
+    if (textAt(reservation, "ownerId") !== accountId) return err(invalid("instance belongs to another account"));
+    for (const item of items(reservation, "instancesSet")) {
+      const instance = readInstance(item, accountId);
+      if (instance === null || instances.has(instance.instanceId)) return err(unreadable("EC2"));
+      instances.set(instance.instanceId, instance);
+    }
   }
+  return ok(instances);
+}
 
-  if (textAt(instance, "instanceId") !== expected.instanceId) {
-    return err(invalid("expected instance ID not matching the instance ID in the instance description"));
-  }
-  if (textAt(reservation, "ownerId") !== expected.accountId) {
-    return err(invalid("instance belongs to another account"));
-  }
-  const state = textAt(instance, "instanceState", "name");
-  if (state === null) return err(invalid("instance state in instance description is nil"));
-  if (state !== "running") return err(invalid("instance is not in 'running' state"));
-  const tags = readTags(instance);
-  if (tags === null) return err(unreadable("EC2"));
-  return ok({
-    ...expected,
-    imageId: textAt(instance, "imageId"),
-    subnetId: textAt(instance, "subnetId"),
-    vpcId: textAt(instance, "vpcId"),
-    instanceProfileArn: textAt(instance, "iamInstanceProfile", "arn"),
+/** The instance, if it was found and is running. */
+export function runningInstance(instance: VmInstance | null): Result<VmInstance, Failure> {
+  if (instance === null) return err(invalid("no reservations found in instance description"));
+  if (instance.state === null) return err(invalid("instance state in instance description is nil"));
+  if (instance.state !== "running") return err(invalid("instance is not in 'running' state"));
+  return ok(instance);
+}
+
+function readInstance(item: XmlElement, accountId: string): VmInstance | null {
+  const instanceId = textAt(item, "instanceId");
+  const tags = readTags(item);
+  if (instanceId === null || tags === null) return null;
+  return {
+    instanceId,
+    accountId,
+    state: textAt(item, "instanceState", "name"),
+    imageId: textAt(item, "imageId"),
+    subnetId: textAt(item, "subnetId"),
+    vpcId: textAt(item, "vpcId"),
+    instanceProfileArn: textAt(item, "iamInstanceProfile", "arn"),
     tags,
-  });
+  };
 }
 
 function items(element: XmlElement, set: string): readonly XmlElement[] {

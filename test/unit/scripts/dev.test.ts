@@ -40,12 +40,17 @@ describe("settingsFromEnvironment", () => {
       HOME: "/root",
       POLICY_CACHE_SECONDS: "0",
       GROVE_SEAL_KEY: "1:x",
+      CLOUD_ACCESS_KEY: "AKIA1",
+      AWS_REGION: "eu-west-1",
+      AWS_PROFILE: "no",
       GROVER: "no",
       constructor: "no",
     };
     expect(settingsFromEnvironment({ vars: { POLICY_CACHE_SECONDS: "5" } }, environment)).toEqual({
       POLICY_CACHE_SECONDS: "0",
       GROVE_SEAL_KEY: "1:x",
+      CLOUD_ACCESS_KEY: "AKIA1",
+      AWS_REGION: "eu-west-1",
     });
   });
 });

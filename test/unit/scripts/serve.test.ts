@@ -112,6 +112,7 @@ describe("workerdConfig", () => {
     socket: "/data/worker.sock",
     installationId: "c0ffee",
     privateNetwork: false,
+    metadataServices: false,
   };
 
   it("keeps class data by the class's first name and this installation's secret", () => {
@@ -121,6 +122,10 @@ describe("workerdConfig", () => {
   it("lets the Worker call public addresses only, unless told otherwise", () => {
     expect(workerdConfig(setup)).not.toContain('"private"');
     expect(workerdConfig({ ...setup, privateNetwork: true })).toContain('"private"');
+    expect(workerdConfig(setup)).not.toContain("169.254.169.254");
+    const onMachine = workerdConfig({ ...setup, metadataServices: true });
+    expect(onMachine).toContain('"169.254.169.254/32"');
+    expect(onMachine).not.toContain('"private"');
   });
 
   it("names secrets and never holds them", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type CloudAnswer, errorCodeOf, MAX_ANSWER_BYTES } from "../../../../src/cloud/answers/answer.ts";
-import { readRunningInstance } from "../../../../src/cloud/answers/ec2.ts";
+import { readInstances, runningInstance } from "../../../../src/cloud/answers/ec2.ts";
 import {
   readCreatedAccessKey,
   readInstanceProfileRole,
@@ -123,7 +123,7 @@ describe("GetCallerIdentity", () => {
   });
 
   it("S19: is refused when it is too long", () => {
-    expect(caller(identity() + " ".repeat(MAX_ANSWER_BYTES))).toBe("error parsing STS response");
+    expect(caller(identity() + " ".repeat(MAX_ANSWER_BYTES.STS))).toBe("error parsing STS response");
   });
 
   it("S18: a refusal by STS gives its code and nothing else of it", () => {
@@ -187,18 +187,17 @@ describe("DescribeInstances", () => {
   const body = `<?xml version="1.0" encoding="UTF-8"?>
     <DescribeInstancesResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>1</requestId>
     <reservationSet>${reservation}</reservationSet></DescribeInstancesResponse>`;
-  const read = (text: string) =>
-    outcome(
-      readRunningInstance(answer(text, { contentType: "text/xml;charset=UTF-8" }), {
-        instanceId: "i-1",
-        accountId: account,
-      }),
-    );
+  const readAll = (text: string) => readInstances(answer(text, { contentType: "text/xml;charset=UTF-8" }), account);
+  const read = (text: string) => {
+    const instances = readAll(text);
+    return outcome(instances.ok ? runningInstance(instances.value.get("i-1") ?? null) : instances);
+  };
 
   it("describes a running instance with its tags", () => {
     expect(read(body)).toEqual({
       instanceId: "i-1",
       accountId: account,
+      state: "running",
       imageId: "ami-1",
       subnetId: "subnet-1",
       vpcId: "vpc-1",
@@ -208,6 +207,15 @@ describe("DescribeInstances", () => {
         ["grove", ""],
       ]),
     });
+  });
+
+  it("describes several instances", () => {
+    const second = reservation.replace("<instanceId>i-1", "<instanceId>i-2").replace("running", "stopped");
+    const instances = readAll(body.replace(reservation, reservation + second));
+    expect(instances.ok && [...instances.value].map(([id, { state }]) => [id, state])).toEqual([
+      ["i-1", "running"],
+      ["i-2", "stopped"],
+    ]);
   });
 
   it("may lack what an instance can lack", () => {
@@ -221,11 +229,11 @@ describe("DescribeInstances", () => {
   it.each([
     ["no reservation", body.replace(reservation, ""), /no reservations/],
     ["no reservation set", body.replaceAll("reservationSet", "x"), /no reservations/],
-    ["no instance", body.replace(instance, ""), /no instance details/],
-    ["two instances", body.replace(instance, instance + instance), /more than one/],
-    ["two reservations", body.replace(reservation, reservation + reservation), /more than one/],
-    ["another instance", body.replace("<instanceId>i-1", "<instanceId>i-2"), /not matching the instance ID/],
-    ["no instance ID", body.replaceAll("instanceId>", "x>"), /not matching the instance ID/],
+    ["no instance", body.replace(instance, ""), /no reservations/],
+    ["an instance twice", body.replace(instance, instance + instance), /error parsing EC2/],
+    ["an instance in two reservations", body.replace(reservation, reservation + reservation), /error parsing EC2/],
+    ["another instance", body.replace("<instanceId>i-1", "<instanceId>i-2"), /no reservations/],
+    ["no instance ID", body.replaceAll("instanceId>", "x>"), /error parsing EC2/],
     ["S3: another account", body.replace(account, "999999999999"), /another account/],
     ["no owner", body.replaceAll("ownerId", "x"), /another account/],
     ["a stopped instance", body.replace("running", "stopped"), /not in 'running' state/],
@@ -241,8 +249,9 @@ describe("DescribeInstances", () => {
     const refusal = `<?xml version="1.0"?><Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code>
       <Message>x</Message></Error></Errors><RequestID>1</RequestID></Response>`;
     expect(errorCodeOf(answer(refusal, { status: 400 }))).toBe("InvalidInstanceID.NotFound");
-    const result = readRunningInstance(answer(refusal, { status: 400 }), { instanceId: "i-1", accountId: account });
-    expect(outcome(result)).toBe("received error code 400 from EC2: InvalidInstanceID.NotFound");
+    expect(outcome(readInstances(answer(refusal, { status: 400 }), account))).toBe(
+      "received error code 400 from EC2: InvalidInstanceID.NotFound",
+    );
   });
 });
 
@@ -330,9 +339,8 @@ describe("whatever is answered", () => {
     fc.assert(
       fc.property(body, fc.constantFrom(200, 400, 500), (text, status) => {
         const sample = answer(text, { status });
-        const expected = { instanceId: "i-1", accountId: account };
         expect(typeof readCallerIdentity(sample, "aws").ok).toBe("boolean");
-        expect(readRunningInstance(sample, expected).ok).toBe(false);
+        expect(readInstances(sample, account).ok).toBe(false);
         expect(readRole(sample, account).ok).toBe(false);
       }),
       { seed: 9, numRuns: 2000 },
