@@ -35,6 +35,11 @@ export class Child {
     });
   }
 
+  /** Its process id; undefined when it could not be started. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
   /** What the program writes, when its output is `pipe`. */
   get streams(): Readable[] {
     return [this.#process.stdout, this.#process.stderr].filter((stream) => stream !== null);

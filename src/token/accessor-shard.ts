@@ -10,9 +10,9 @@ import {
   type PagePosition,
 } from "../lease/index-store.ts";
 import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { accessorShardName } from "./accessor-shard-number.ts";
 
-/** How many objects share the list of accessors. Changing it would lose track of listed accessors. */
-export const ACCESSOR_SHARDS = 16;
+export { ACCESSOR_SHARDS, accessorShardNumber } from "./accessor-shard-number.ts";
 
 const MIGRATIONS: readonly Migration[] = [
   {
@@ -151,17 +151,7 @@ export class AccessorShard extends DurableObject<Env> {
   }
 }
 
-/**
- * The number of the shard of an accessor: from its last characters, which are keyed hash and so spread evenly whatever
- * tree the accessor belongs to.
- */
-export function accessorShardNumber(accessor: string): number {
-  let sum = 0;
-  for (const char of accessor.slice(-4)) sum = (sum * 31 + char.charCodeAt(0)) % 65_521;
-  return sum % ACCESSOR_SHARDS;
-}
-
 /** The shard object with this number. */
 export function accessorShard(env: Env, number: number): DurableObjectStub<AccessorShard> {
-  return env.ACCESSOR_SHARD.getByName(`accessors-${number}`);
+  return env.ACCESSOR_SHARD.getByName(accessorShardName(number));
 }

@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { HELP, parseBenchArguments } from "./bench/arguments.ts";
+import { renderText } from "./bench/report/text.ts";
+import { writeDocument } from "./bench/report/write.ts";
+import { runBench } from "./bench/run.ts";
+import { PROJECT } from "./local/worker-definition.ts";
+
+const say = (line: string): void => console.error(`bench: ${line}`);
+
+async function main(): Promise<number> {
+  const command = parseBenchArguments(process.argv.slice(2));
+  if (!command.ok) {
+    say(command.error);
+    say("--help lists the options");
+    return 2;
+  }
+  if (command.value.kind === "help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  try {
+    const report = await runBench(command.value, say);
+    if (command.value.write) writeDocument(join(PROJECT, "docs"), report);
+    process.stdout.write(command.value.json ? `${JSON.stringify(report, null, 2)}\n` : renderText(report));
+    return 0;
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    return 1;
+  }
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
+process.exit(await main());

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { waitUntilAnswers } from "../../local/answers.ts";
+import { PROJECT } from "../../local/worker-definition.ts";
+import type { Place } from "../load/place.ts";
+
+/** What is killed. */
+export type Victim = "workerd" | "serve" | "both";
+
+/** `npm run serve` (without npm) on a directory, to be killed. */
+export class ServeProcess {
+  readonly place: Place;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<unknown>;
+
+  private constructor(child: ChildProcess, port: number) {
+    this.#child = child;
+    this.#ended = once(child, "exit");
+    this.place = { kind: "tcp", host: "127.0.0.1", port, tls: false };
+  }
+
+  /** Starts the server and waits until it answers. Audit lines go nowhere. */
+  static async start(data: string, port: number, env: Readonly<Record<string, string>>): Promise<ServeProcess> {
+    const words = [join(PROJECT, "scripts/serve.ts"), "--listen", `127.0.0.1:${port}`, "--data", data];
+    const child = spawn(process.execPath, words, {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let told = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      told += text;
+    });
+    const server = new ServeProcess(child, port);
+    if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, server.#ended, 90_000))) {
+      child.kill("SIGKILL");
+      throw new Error(`the server does not start:\n${told}`);
+    }
+    return server;
+  }
+
+  /** Kills it with SIGKILL and waits until nothing of it is left. */
+  async kill(victim: Victim): Promise<void> {
+    const workerd = childrenOf(this.#child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
+    if (workerd === undefined) throw new Error("the server runs without workerd");
+    if (victim !== "serve") process.kill(workerd, "SIGKILL");
+    if (victim !== "workerd") this.#child.kill("SIGKILL");
+    await this.#ended;
+    while (nameOf(workerd) === "workerd") await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+
+  /** Asks it to end. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.#ended;
+  }
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+}
+
+/** The name of a running program; "" when it has ended. */
+function nameOf(pid: number): string {
+  try {
+    const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+    return state === "Z" ? "" : (name ?? "");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,109 @@
+import { type Chart, charts } from "./charts.ts";
+import { amount } from "./numbers.ts";
+import { CPU_MS_A_REQUEST, OBJECT_SECONDS_A_CALL, PRICES } from "./price.ts";
+import type { Report } from "./report.ts";
+import { type Section, sections } from "./sections.ts";
+import { markdownTable } from "./table.ts";
+import { verdicts } from "./verdicts.ts";
+
+/** What goes with each table: the picture, and how to read it. */
+const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly text: string }>> = {
+  operations: {
+    chart: "operations",
+    text: "Rates of 16 connections, median of the rounds with the least and the greatest. The ratio is taken round by round, so that a machine that slows down for a while slows both sides. CPU is the time of the server process for one request, and the CPU ratio what it would be on a disk that costs nothing: every write waits for the disk once, in Grove as in the bare Worker.",
+  },
+  cascade: {
+    chart: "cascade",
+    text: "Half of the connections look up tokens in the tree whose branch was revoked, half tokens in other trees; both as fast as they are answered, in windows of two seconds.",
+  },
+  "growth-tree": {
+    chart: "growth-tree",
+    text: "Rows are those of one request and of what follows from it at once (the sweep of a revoked token). Listing reads a page from each of the 16 shards.",
+  },
+  "growth-forest": {
+    chart: "growth-forest",
+    text: "The operations go to one tree while the installation has that many.",
+  },
+  load: {
+    chart: "memory",
+    text: "Through the gateway, as fast as it is answered: look-ups, whole lives of tokens in one tree and of trees of their own, and one request in a hundred bad. Then far more connections than the server can serve.",
+  },
+  cost: {
+    text: "Rows, calls and objects of one request and of what follows from it (the sweep of a revoked or expired token), each index entry counted as the row that it is billed as.",
+  },
+};
+
+/** docs/performance.md. The pictures are expected in `performance/` beside it. */
+export function renderDocument(report: Report): string {
+  const pictures = charts(report);
+  const all = verdicts(report);
+  const missed = all.filter(({ met }) => !met).length;
+  const parts = [
+    "# Performance",
+    "Figures of a self-hosted Grove (`npm run serve`'s build under workerd) beside a bare Worker: the same workerd, and as little code as does the same " +
+      "kind of work. What one costs of the other tells about Grove; the absolute figures tell about the machine.",
+    `Written by \`npm run bench -- --write\` on ${report.date.slice(0, 10)}${report.commit === "" ? "" : `, commit ${report.commit}`}: ${report.rounds} rounds of ${amount(report.seconds)} s each. ` +
+      (missed === 0
+        ? `All ${all.length} targets are met.`
+        : `${all.length - missed} of ${all.length} targets are met.`),
+    machineTable(report),
+    ...sections(report).flatMap((section) => renderSection(section, pictures)),
+    ...(report.cost ? [formula()] : []),
+    HOW,
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+function machineTable({ machine }: Report): string {
+  return markdownTable(
+    ["machine", ""],
+    [
+      ["processor", `${machine.processor}, ${machine.cores} cores`],
+      ["memory", `${machine.memoryGiB} GiB`],
+      ["system", machine.system],
+      ["disk", `${machine.disk}; a small write with fsync takes ${amount(machine.syncMs)} ms`],
+      ["Node, workerd", `${machine.node}, ${machine.workerd}`],
+    ],
+  );
+}
+
+function renderSection(section: Section, pictures: readonly Chart[]): string[] {
+  const note = NOTES[section.name];
+  const picture = pictures.find(({ name }) => name === note?.chart);
+  return [
+    `## ${section.title}`,
+    ...(note ? [note.text] : []),
+    ...(picture ? [`![${picture.title}](performance/${picture.name}.svg)`] : []),
+    markdownTable(section.header, section.rows),
+  ];
+}
+
+function formula(): string {
+  const { workerRequest, workerCpuMs, objectRequest, rowRead, rowWritten, objectGbSecond } = PRICES;
+  return `The price of a million of an operation, in dollars, by the vendor's list for the paid plan and without what the plan includes:
+
+\`\`\`
+${workerRequest}                        a million requests to the Worker
++ ${workerCpuMs} * ${CPU_MS_A_REQUEST}                 CPU milliseconds, taken as ${CPU_MS_A_REQUEST} a request
++ ${objectRequest} * calls            requests to objects, alarms that fire among them
++ ${objectGbSecond} * 0.128 * ${OBJECT_SECONDS_A_CALL} * calls   GB-seconds of objects, taken as ${OBJECT_SECONDS_A_CALL * 1000} ms a call
++ ${rowRead} * rows read
++ ${rowWritten} * (rows written + alarms set)
+\`\`\`
+
+A month is 30 days of a million of them. Storage is $0.20 a GB and month; a token takes about 1 kB, a tree of its own about 40 kB.`;
+}
+
+const HOW = `## How to run it
+
+\`\`\`
+npm run bench                                   # everything, about ten minutes
+npm run bench -- --quick                        # a minute or two, to see that it works
+npm run bench -- --only lookup,renew --rounds 9
+npm run bench -- --only load --load-seconds 600
+npm run bench -- --against http://127.0.0.1:8300 TOKEN
+npm run bench:kill                              # kills the server again and again and looks for lost answers
+\`\`\`
+
+\`--dir\` chooses the disk; \`--json\` prints everything that was measured. The load client is a process of its own; with the server that makes two busy
+processes, with the gateway three, so a machine with fewer cores measures their quarrel too.`;

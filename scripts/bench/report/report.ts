@@ -1,0 +1,25 @@
+import type { Cascade } from "../cases/cascade.ts";
+import type { OperationCost } from "../cases/cost.ts";
+import type { Growth } from "../cases/growth.ts";
+import type { MixedLoad, Overload } from "../cases/mixed.ts";
+import type { Comparison } from "../cases/operations.ts";
+import type { Machine } from "./machine.ts";
+
+/** Everything that a run of the bench found. What was not asked for is absent. */
+export interface Report {
+  /** RFC 3339. */
+  readonly date: string;
+  readonly machine: Machine;
+  /** The commit that was measured, "" outside of a repository. */
+  readonly commit: string;
+  readonly rounds: number;
+  /** Length of one measurement. */
+  readonly seconds: number;
+  /** The server of `--against`, "" without one. */
+  readonly against: string;
+  readonly operations?: readonly Comparison[];
+  readonly cascade?: readonly Cascade[];
+  readonly growth?: { readonly tree: readonly Growth[]; readonly forest: readonly Growth[] };
+  readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
+  readonly cost?: readonly OperationCost[];
+}

@@ -1,0 +1,205 @@
+import type { OperationCost } from "../cases/cost.ts";
+import type { Growth } from "../cases/growth.ts";
+import { pairedRatio, spread } from "../statistics.ts";
+import { amount, amounts } from "./numbers.ts";
+import { pricePerMillion, pricePerMonth } from "./price.ts";
+import type { Report } from "./report.ts";
+import { rateRatio, rates, verdicts } from "./verdicts.ts";
+
+/** A table of the report, for the terminal and for the document. */
+export interface Section {
+  readonly name: "operations" | "against" | "cascade" | "growth-tree" | "growth-forest" | "load" | "cost" | "targets";
+  readonly title: string;
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Tokens a day that the costs are reckoned for. */
+const TOKENS_A_DAY = 1e6;
+
+/** The tables of everything that the report has. */
+export function sections(report: Report): Section[] {
+  return [
+    ...(report.operations ? [operations(report)] : []),
+    ...(report.operations && report.against !== "" ? [against(report)] : []),
+    ...(report.cascade ? [cascade(report)] : []),
+    ...(report.growth
+      ? [
+          growth("growth-tree", "Growth: tokens in one tree", report.growth.tree),
+          growth("growth-forest", "Growth: trees in one installation", report.growth.forest),
+        ]
+      : []),
+    ...(report.load ? [load(report)] : []),
+    ...(report.cost ? [cost(report.cost)] : []),
+    targets(report),
+  ];
+}
+
+function operations({ operations: all = [] }: Report): Section {
+  return {
+    name: "operations",
+    title: "Operations",
+    header: [
+      "operation",
+      "requests/s",
+      "p50 ms",
+      "p99 ms",
+      "CPU us",
+      "compared with",
+      "requests/s ",
+      "ratio",
+      "CPU ratio",
+    ],
+    rows: all.map((comparison) => {
+      const { title, samples, references, reference } = comparison;
+      const cpu = (side: typeof samples) => side.map(({ cpuMicros }) => cpuMicros);
+      const ratio = rateRatio(comparison);
+      const visible = [...samples, ...references].every(({ cpuMicros }) => cpuMicros > 0);
+      return [
+        title,
+        amounts(spread(rates(samples))),
+        amount(spread(samples.map(({ p50 }) => p50)).median),
+        amount(spread(samples.map(({ p99 }) => p99)).median),
+        visible ? amount(spread(cpu(samples)).median) : "",
+        reference,
+        amounts(spread(rates(references))),
+        `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`,
+        visible ? pairedRatio(cpu(references), cpu(samples)).median.toFixed(2) : "",
+      ];
+    }),
+  };
+}
+
+function against({ operations: all = [], against: url }: Report): Section {
+  return {
+    name: "against",
+    title: `Grove against ${url}`,
+    header: ["operation", "Grove, requests/s", "the other, requests/s", "ratio"],
+    rows: all
+      .filter(({ others }) => others.length > 0)
+      .map(({ title, samples, others }) => {
+        const ratio = pairedRatio(rates(samples), rates(others));
+        const shown = `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`;
+        return [title, amounts(spread(rates(samples))), amounts(spread(rates(others))), shown];
+      }),
+  };
+}
+
+function cascade({ cascade: all = [] }: Report): Section {
+  return {
+    name: "cascade",
+    title: "Cascade: revoking a token with descendants",
+    header: [
+      "descendants",
+      "a leaf, ms",
+      "the token, ms",
+      "accepted below",
+      "same tree: p99 before, ms",
+      "during",
+      "worst",
+      "other trees: before",
+      "during ",
+      "worst ",
+      "gone after, s",
+      "memory MiB",
+    ],
+    rows: all.map((one) => [
+      amount(one.descendants),
+      amount(one.leafMs),
+      amount(one.revokeMs),
+      `${one.accepted} of ${one.asked}`,
+      ...[one.sameTree, one.otherTrees].flatMap(({ before, during, worst }) => [before, during, worst].map(amount)),
+      one.sweptAfterSeconds === null ? `> ${amount(one.watchedSeconds)}` : amount(one.sweptAfterSeconds),
+      `${amount(one.memoryBefore)} to ${amount(one.memoryMost)}`,
+    ]),
+  };
+}
+
+function growth(name: "growth-tree" | "growth-forest", title: string, all: readonly Growth[]): Section {
+  const sizes = all[0]?.points.map(({ size }) => amount(size)) ?? [];
+  return {
+    name,
+    title,
+    header: [
+      "operation",
+      ...sizes.map((size) => `${size}: p50 ms`),
+      "ratio",
+      ...sizes.map((size) => `${size}: rows r/w`),
+    ],
+    rows: all.map(({ operation, points }) => [
+      operation,
+      ...points.map(({ p50 }) => amounts(p50)),
+      (points.at(-1)?.ratio.median ?? 0).toFixed(2),
+      ...points.map(({ rows }) => `${rows.rowsRead}/${rows.rowsWritten}`),
+    ]),
+  };
+}
+
+function load({ load: all }: Report): Section {
+  const rows = Object.entries(all?.mixed.labels ?? {}).map(([name, { count, statuses, latencyMs }]) => {
+    const told = Object.entries(statuses).map(([status, number]) => `${status}: ${number}`);
+    return [
+      name,
+      amount(count),
+      ...[latencyMs.p50, latencyMs.p90, latencyMs.p99, latencyMs.max].map(amount),
+      told.join(", "),
+    ];
+  });
+  const flood = all?.overload;
+  return {
+    name: "load",
+    title: `Load: ${amount(all?.mixed.seconds ?? 0)} s of mixed traffic, then ${flood?.connections} connections at once`,
+    header: ["request", "answers", "p50 ms", "p90 ms", "p99 ms", "longest ms", "statuses"],
+    rows: [
+      ...rows,
+      [
+        "overload",
+        amount((flood?.answered ?? 0) + (flood?.refused ?? 0)),
+        "",
+        "",
+        amount(flood?.p99 ?? 0),
+        "",
+        `503: ${flood?.refused}`,
+      ],
+    ],
+  };
+}
+
+function cost(all: readonly OperationCost[]): Section {
+  return {
+    name: "cost",
+    title: "Cost on Cloudflare",
+    header: [
+      "operation",
+      "rows read",
+      "rows written",
+      "alarms set",
+      "calls",
+      "objects",
+      "$ a million",
+      "$ a month at 1 M a day",
+    ],
+    rows: all.map(({ operation, counts }) => {
+      const price = pricePerMillion(counts);
+      return [
+        operation,
+        String(counts.rowsRead),
+        String(counts.rowsWritten),
+        String(counts.alarms),
+        String(counts.calls.length),
+        String(counts.objects),
+        price.toFixed(2),
+        pricePerMonth(price, TOKENS_A_DAY).toFixed(0),
+      ];
+    }),
+  };
+}
+
+function targets(report: Report): Section {
+  return {
+    name: "targets",
+    title: "Targets",
+    header: ["what", "target", "measured", "met"],
+    rows: verdicts(report).map(({ what, target, got, met }) => [what, target, got, met ? "yes" : "NO"]),
+  };
+}

@@ -1,0 +1,147 @@
+import type { Sample } from "../cases/bench.ts";
+import type { Beside, Cascade } from "../cases/cascade.ts";
+import type { Growth, GrowthPoint } from "../cases/growth.ts";
+import type { MixedLoad, Overload } from "../cases/mixed.ts";
+import type { Comparison } from "../cases/operations.ts";
+import { median, pairedRatio, type Spread } from "../statistics.ts";
+import { amount } from "./numbers.ts";
+import type { Report } from "./report.ts";
+
+/** One target, and whether a run met it. */
+export interface Verdict {
+  readonly what: string;
+  readonly target: string;
+  readonly got: string;
+  readonly met: boolean;
+}
+
+/** How much slower an operation may be at the largest size than at the smallest. */
+const FLAT = 1.3;
+/** Revoking a token with descendants against revoking a leaf. */
+const CONSTANT = 2;
+const SAME_TREE = 3;
+const OTHER_TREES = 1.5;
+/** The sweep of this many has to be over within this many seconds. */
+const SWEEP = { descendants: 100_000, seconds: 60 };
+/** Memory may be this much above what it was when the caches had filled. */
+const STEADY = 1.15;
+const STEADY_MIB = 32;
+
+/** Every target that the report has figures for. */
+export function verdicts(report: Report): Verdict[] {
+  return [
+    ...(report.operations ?? []).map(ratioVerdict),
+    ...(report.cascade ?? []).flatMap(cascadeVerdicts),
+    ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
+    ...(report.growth?.forest ?? []).flatMap((growth) => growthVerdicts(growth, "trees")),
+    ...(report.load ? loadVerdicts(report.load.mixed, report.load.overload) : []),
+  ];
+}
+
+/** The rate of an operation as a ratio to its reference, round by round. */
+export function rateRatio({ samples, references }: Pick<Comparison, "samples" | "references">): Spread {
+  return pairedRatio(rates(samples), rates(references));
+}
+
+/** Requests a second of each sample. */
+export function rates(samples: readonly Sample[]): number[] {
+  return samples.map(({ perSecond }) => perSecond);
+}
+
+function ratioVerdict(comparison: Comparison): Verdict {
+  const ratio = rateRatio(comparison).median;
+  const { title, reference, target } = comparison;
+  return atLeast(`${title}: rate as a ratio to ${reference}`, ratio, target);
+}
+
+function cascadeVerdicts(cascade: Cascade): Verdict[] {
+  const { descendants, leafMs, revokeMs, asked, accepted, sweptAfterSeconds, watchedSeconds } = cascade;
+  const name = `${amount(descendants)} descendants`;
+  const swept = sweptAfterSeconds === null ? `not after ${amount(watchedSeconds)} s` : `${amount(sweptAfterSeconds)} s`;
+  return [
+    atMost(`${name}: revoking, as a ratio to a leaf`, revokeMs / leafMs, CONSTANT),
+    {
+      what: `${name}: accepted below after the answer`,
+      target: "none",
+      got: `${accepted} of ${asked}`,
+      met: accepted === 0,
+    },
+    besideVerdict(`${name}: p99 of look-ups in the tree during the sweep`, cascade.sameTree, SAME_TREE),
+    besideVerdict(`${name}: p99 of look-ups in other trees during the sweep`, cascade.otherTrees, OTHER_TREES),
+    ...(descendants === SWEEP.descendants
+      ? [
+          {
+            what: `${name}: rows and accessors gone`,
+            target: `within ${SWEEP.seconds} s`,
+            got: swept,
+            met: sweptAfterSeconds !== null && sweptAfterSeconds <= SWEEP.seconds,
+          },
+        ]
+      : []),
+    steadyVerdict(`${name}: memory during the sweep`, cascade.memoryBefore, cascade.memoryMost),
+  ];
+}
+
+function besideVerdict(what: string, { before, during }: Beside, most: number): Verdict {
+  return atMost(what, during / before, most);
+}
+
+function growthVerdicts({ operation, points }: Growth, of: string): Verdict[] {
+  const [smallest] = points;
+  const largest = points.at(-1);
+  if (!smallest || !largest) return [];
+  const sizes = `${operation}, ${amount(largest.size)} ${of} against ${amount(smallest.size)}`;
+  const rows = ({ rows: { rowsRead, rowsWritten } }: GrowthPoint) => `${rowsRead} read, ${rowsWritten} written`;
+  const flat = rowsOf(largest) <= FLAT * rowsOf(smallest);
+  return [
+    atMost(`${sizes}: time`, largest.ratio.median, FLAT),
+    { what: `${sizes}: rows`, target: rows(smallest), got: rows(largest), met: flat },
+  ];
+}
+
+function rowsOf({ rows }: GrowthPoint): number {
+  return rows.rowsRead + rows.rowsWritten;
+}
+
+function loadVerdicts(mixed: MixedLoad, overload: Overload): Verdict[] {
+  const { early, late } = memoryEnds(mixed.memory);
+  return [
+    none("mixed load: 5xx other than 503 with Retry-After", mixed.failures),
+    none("mixed load: connections lost", mixed.lost),
+    steadyVerdict("mixed load: memory at the end against after the first third", early, late),
+    none("overload: 5xx other than 503 with Retry-After", overload.failures),
+    {
+      what: `overload: ${overload.connections} connections`,
+      target: "some refused with 503, the others answered",
+      got: `${amount(overload.answered)} answered, ${amount(overload.refused)} refused`,
+      met: overload.answered > 0 && overload.refused > 0,
+    },
+  ];
+}
+
+/** The middle of the memory in the second sixth of a load, when caches are full, and in the last. */
+export function memoryEnds(memory: readonly number[]): { readonly early: number; readonly late: number } {
+  const sixth = Math.ceil(memory.length / 6);
+  return { early: median(memory.slice(sixth, 2 * sixth)), late: median(memory.slice(-sixth)) };
+}
+
+function steadyVerdict(what: string, before: number, after: number): Verdict {
+  return {
+    what,
+    target: `at most ${amount(Math.max(STEADY * before, before + STEADY_MIB))} MiB`,
+    got: `${amount(after)} MiB`,
+    met: after <= Math.max(STEADY * before, before + STEADY_MIB),
+  };
+}
+
+function none(what: string, got: number): Verdict {
+  return { what, target: "none", got: String(got), met: got === 0 };
+}
+
+function atLeast(what: string, got: number, target: number): Verdict {
+  return { what, target: `at least ${target}`, got: got.toFixed(2), met: got >= target };
+}
+
+function atMost(what: string, got: number, target: number): Verdict {
+  return { what, target: `at most ${target}`, got: got.toFixed(2), met: got <= target };
+}

@@ -1,0 +1,91 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { PROJECT } from "../local/worker-definition.ts";
+import type { BenchCommand } from "./arguments.ts";
+import type { Bench } from "./cases/bench.ts";
+import { runCascade } from "./cases/cascade.ts";
+import { countCosts } from "./cases/cost.ts";
+import { growForest, growTree } from "./cases/growth.ts";
+import { runMixed } from "./cases/mixed.ts";
+import { compareOperations } from "./cases/operations.ts";
+import { LoadProcess } from "./load/process.ts";
+import { describeMachine } from "./report/machine.ts";
+import type { Report } from "./report/report.ts";
+import { measureSync } from "./report/sync-time.ts";
+import { buildGrove } from "./servers/grove.ts";
+
+/** Descendants of a revoked token, and how long the sweep of each is watched at most (s). */
+const CASCADES = [
+  { descendants: 10_000, watchSeconds: 30 },
+  { descendants: 100_000, watchSeconds: 75 },
+  { descendants: 1_000_000, watchSeconds: 20 },
+];
+const TREE_SIZES = [1_000, 100_000, 1_000_000];
+const FOREST_SIZES = [1, 1_000, 10_000];
+/** With `--quick` everything that is larger is left out. */
+const QUICK_SIZE = 10_000;
+const QUICK_FOREST = 1_000;
+
+/** Runs what the command line asks for. */
+export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<Report> {
+  const root = resolve(command.directory ?? tmpdir());
+  mkdirSync(root, { recursive: true });
+  const directory = mkdtempSync(join(root, "grove-bench-"));
+  // Also when the bench is stopped in the middle; its servers end with it by themselves.
+  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const load = new LoadProcess();
+  const small = (size: number) => !command.quick || size <= QUICK_SIZE;
+  const has = (name: BenchCommand["cases"][number]) => command.cases.includes(name);
+  try {
+    say(`data in ${directory}`);
+    say("building the Worker");
+    const { rounds, seconds } = command;
+    const bench: Bench = { build: await buildGrove(directory), load, directory, rounds, seconds, say };
+    const machine = describeMachine(directory, measureSync(directory));
+    const operations = has("operations")
+      ? { operations: await compareOperations(bench, command.operations, command.against) }
+      : {};
+    const cascade = [];
+    for (const { descendants, watchSeconds } of has("cascade") ? CASCADES : []) {
+      if (small(descendants)) cascade.push(await runCascade(bench, descendants, watchSeconds));
+    }
+    const growth = has("growth")
+      ? {
+          growth: {
+            tree: await growTree(bench, TREE_SIZES.filter(small)),
+            forest: await growForest(
+              bench,
+              FOREST_SIZES.filter((size) => !command.quick || size <= QUICK_FOREST),
+            ),
+          },
+        }
+      : {};
+    const mixed = has("load") ? { load: await runMixed(bench, command.loadSeconds) } : {};
+    const cost = has("cost") ? { cost: await countCosts(bench) } : {};
+    return {
+      date: new Date().toISOString(),
+      machine,
+      commit: commitOf(),
+      rounds,
+      seconds,
+      against: command.against?.url ?? "",
+      ...operations,
+      ...(has("cascade") && { cascade }),
+      ...growth,
+      ...mixed,
+      ...cost,
+    };
+  } finally {
+    load.stop();
+  }
+}
+
+function commitOf(): string {
+  try {
+    return execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: PROJECT, encoding: "utf8" }).trim();
+  } catch {
+    return "";
+  }
+}

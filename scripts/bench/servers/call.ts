@@ -1,0 +1,68 @@
+import * as http from "node:http";
+import * as https from "node:https";
+import { hostOf, type Place } from "../load/place.ts";
+
+/** An answer, read. */
+export interface Answer {
+  readonly status: number;
+  /** Parsed; null for an empty body. */
+  readonly body: AnswerBody | null;
+}
+
+/** The parts of answers that the bench looks at. */
+export interface AnswerBody {
+  readonly auth?: { readonly client_token: string; readonly accessor: string };
+  readonly data?: { readonly keys?: readonly string[]; readonly [name: string]: unknown };
+  readonly root_token?: string;
+}
+
+/** Where a server is and a token of it. */
+export interface Access {
+  readonly place: Place;
+  /** A secret. */
+  readonly token: string;
+}
+
+/** Sends one request outside of any measurement. `path` is without the base path `/v1/`. */
+export function call(access: Access, method: string, path: string, body?: unknown): Promise<Answer> {
+  const { place, token } = access;
+  const where =
+    place.kind === "socket"
+      ? { socketPath: place.path }
+      : { host: place.host, port: place.port, servername: place.host };
+  const send = place.kind === "tcp" && place.tls ? https.request : http.request;
+  return new Promise((resolve, reject) => {
+    const request = send(
+      {
+        ...where,
+        method,
+        path: `/v1/${path}`,
+        agent: false,
+        rejectUnauthorized: false,
+        headers: { Host: hostOf(place), ...(token !== "" && { "X-Vault-Token": token }) },
+      },
+      (response) => {
+        const pieces: Buffer[] = [];
+        response.on("data", (piece: Buffer) => pieces.push(piece));
+        response.on("error", reject);
+        response.on("end", () => {
+          const text = Buffer.concat(pieces).toString("utf8");
+          resolve({ status: response.statusCode ?? 0, body: text === "" ? null : (JSON.parse(text) as AnswerBody) });
+        });
+      },
+    );
+    request.on("error", reject);
+    request.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** Makes a token at `path` (below `auth/token/`) and returns its text and accessor. Throws when the server refuses. */
+export async function makeToken(
+  access: Access,
+  path: "create" | "create-orphan",
+  fields: Readonly<Record<string, unknown>>,
+): Promise<{ readonly token: string; readonly accessor: string }> {
+  const { status, body } = await call(access, "POST", `auth/token/${path}`, fields);
+  if (status !== 200 || !body?.auth) throw new Error(`auth/token/${path} answered ${status}`);
+  return { token: body.auth.client_token, accessor: body.auth.accessor };
+}

@@ -1,0 +1,41 @@
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { waitUntilAnswers } from "../../local/answers.ts";
+import { Child } from "../../local/child.ts";
+import { PROJECT } from "../../local/worker-definition.ts";
+import type { Place } from "../load/place.ts";
+
+/** The gateway, in a process of its own. */
+export interface GatewayProcess {
+  readonly place: Place;
+  stop(): Promise<void>;
+}
+
+/** Starts the gateway in front of a server. */
+export async function startGatewayProcess(upstream: string): Promise<GatewayProcess> {
+  const port = await freePort();
+  const child = new Child({
+    command: process.execPath,
+    args: [join(PROJECT, "gateway/main.ts"), "--to", `unix:${upstream}`, "--listen", `127.0.0.1:${port}`],
+    env: process.env,
+    output: "pipe",
+  });
+  for (const stream of child.streams) stream.resume();
+  if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, child.ended, 30_000))) {
+    throw new Error("the gateway does not answer");
+  }
+  return { place: { kind: "tcp", host: "127.0.0.1", port, tls: false }, stop: () => child.stop() };
+}
+
+/** A port that nobody listens on now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer();
+    probe.once("error", reject);
+    probe.listen(0, "127.0.0.1", () => {
+      const address = probe.address();
+      const port = typeof address === "object" && address !== null ? address.port : 0;
+      probe.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,60 @@
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { waitUntilAnswers } from "../../local/answers.ts";
+import { Child } from "../../local/child.ts";
+import { findWorkerd } from "../../serve/workerd.ts";
+import { type WorkerdSetup, workerdConfig } from "../../serve/workerd-config.ts";
+import type { Place } from "../load/place.ts";
+import { must } from "../must.ts";
+import { type Usage, usageOf } from "./usage.ts";
+
+/** How long a server may take to answer. */
+const ANSWER_MS = 60_000;
+
+/** A workerd that listens on a socket of its own. */
+export class WorkerdServer {
+  readonly place: Place;
+  readonly #child: Child;
+
+  private constructor(place: Place, child: Child) {
+    this.place = place;
+    this.#child = child;
+  }
+
+  /**
+   * Writes the configuration into `directory`, beside its modules, and starts workerd. What the Worker logs goes to
+   * /dev/null: the writing is measured, somebody's disk for it is not.
+   */
+  static async start(
+    directory: string,
+    setup: Omit<WorkerdSetup, "socket" | "privateNetwork">,
+    env: Readonly<Record<string, string>>,
+  ): Promise<WorkerdServer> {
+    const socket = join(directory, "worker.sock");
+    rmSync(socket, { force: true });
+    const config = join(directory, "config.capnp");
+    writeFileSync(config, workerdConfig({ ...setup, socket, privateNetwork: false }), { mode: 0o600 });
+    const workerd = must(findWorkerd());
+    const child = new Child({
+      command: "/bin/sh",
+      args: ["-c", 'exec "$0" "$@" >/dev/null', workerd, "serve", config, "config"],
+      env: { ...process.env, ...env },
+      output: "inherit",
+    });
+    if (!(await waitUntilAnswers({ socketPath: socket }, child.ended, ANSWER_MS))) {
+      await child.stop();
+      throw new Error(`workerd does not answer: ${await child.ended}`);
+    }
+    return new WorkerdServer({ kind: "socket", path: socket }, child);
+  }
+
+  /** Memory and CPU time so far. */
+  usage(): Usage {
+    return usageOf(this.#child.pid ?? 0);
+  }
+
+  /** Ends it; what it has answered is on disk. */
+  stop(): Promise<void> {
+    return this.#child.stop();
+  }
+}

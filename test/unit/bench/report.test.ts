@@ -1,0 +1,235 @@
+import { XMLValidator } from "fast-xml-parser";
+import { describe, expect, it } from "vitest";
+import type { Sample } from "../../../scripts/bench/cases/bench.ts";
+import type { Cascade } from "../../../scripts/bench/cases/cascade.ts";
+import type { Counts } from "../../../scripts/bench/cases/counts.ts";
+import type { Growth } from "../../../scripts/bench/cases/growth.ts";
+import { charts } from "../../../scripts/bench/report/charts.ts";
+import { renderDocument } from "../../../scripts/bench/report/document.ts";
+import { amount } from "../../../scripts/bench/report/numbers.ts";
+import { pricePerMillion, pricePerMonth } from "../../../scripts/bench/report/price.ts";
+import type { Report } from "../../../scripts/bench/report/report.ts";
+import { barChart, lineChart } from "../../../scripts/bench/report/svg.ts";
+import { markdownTable, textTable } from "../../../scripts/bench/report/table.ts";
+import { renderText } from "../../../scripts/bench/report/text.ts";
+import { memoryEnds, type Verdict, verdicts } from "../../../scripts/bench/report/verdicts.ts";
+
+const sample = (perSecond: number): Sample => ({ perSecond, p50: 1, p99: 2, cpuMicros: 100 });
+const counts: Counts = { rowsRead: 3, rowsWritten: 4, alarms: 1, calls: ["A.a", "B.b"], objects: 2 };
+
+const comparison = {
+  name: "lookup",
+  title: "look-up",
+  reference: "one <read>",
+  target: 0.6,
+  samples: [sample(60), sample(30)],
+  references: [sample(100), sample(50)],
+  others: [sample(20), sample(20)],
+};
+
+const cascade: Cascade = {
+  descendants: 100_000,
+  leafMs: 2,
+  revokeMs: 3,
+  asked: 50,
+  accepted: 0,
+  sameTree: { before: 2, during: 5, worst: 9 },
+  otherTrees: { before: 2, during: 2.5, worst: 3 },
+  sweptAfterSeconds: 20,
+  watchedSeconds: 21,
+  rowsLeft: 1,
+  memoryBefore: 100,
+  memoryMost: 120,
+};
+
+const growth = (ratio: number, rowsRead: number): Growth => ({
+  operation: "look-up",
+  points: [
+    { size: 1000, p50: { median: 1, min: 1, max: 1 }, ratio: { median: 1, min: 1, max: 1 }, rows: counts },
+    {
+      size: 1_000_000,
+      p50: { median: ratio, min: ratio, max: ratio },
+      ratio: { median: ratio, min: ratio, max: ratio },
+      rows: { ...counts, rowsRead },
+    },
+  ],
+});
+
+const label = {
+  count: 10,
+  statuses: { 200: 9, 403: 1 },
+  withoutRetryAfter: 0,
+  latencyMs: { mean: 1, p50: 1, p90: 2, p99: 3, max: 4 },
+};
+
+const report: Report = {
+  date: "2026-02-03T04:05:06.000Z",
+  machine: {
+    processor: "A & B",
+    cores: 2,
+    memoryGiB: 8,
+    system: "Linux",
+    disk: "ext4 on /dev/x",
+    syncMs: 1,
+    node: "v24",
+    workerd: "workerd 1",
+  },
+  commit: "abc",
+  rounds: 2,
+  seconds: 1,
+  against: "http://127.0.0.1:1",
+  operations: [comparison],
+  cascade: [cascade],
+  growth: { tree: [growth(1.1, 3)], forest: [growth(1, 3)] },
+  load: {
+    mixed: { seconds: 60, labels: { "look-up": label }, memory: [50, 90, 100, 100, 101, 102], failures: 0, lost: 0 },
+    overload: { connections: 2000, answered: 100, refused: 50, failures: 0, lost: 0, p99: 10 },
+  },
+  cost: [{ operation: "look-up | all", counts }],
+};
+
+function missed(change: Partial<Report>): string[] {
+  return verdicts({ ...report, ...change })
+    .filter(({ met }: Verdict) => !met)
+    .map(({ what }) => what);
+}
+
+describe("targets", () => {
+  it("are met by a report that meets them", () => {
+    expect(missed({})).toEqual([]);
+    expect(verdicts(report).length).toBeGreaterThan(15);
+  });
+
+  it.each([
+    ["a ratio", { operations: [{ ...comparison, samples: [sample(59), sample(29)] }] }, "look-up: rate"],
+    ["a cascade that is slower than a leaf", { cascade: [{ ...cascade, revokeMs: 4.1 }] }, "revoking"],
+    ["a token accepted below", { cascade: [{ ...cascade, accepted: 1 }] }, "accepted below"],
+    [
+      "slow look-ups in the tree",
+      { cascade: [{ ...cascade, sameTree: { before: 2, during: 6.1, worst: 7 } }] },
+      "in the tree during",
+    ],
+    [
+      "slow look-ups in other trees",
+      { cascade: [{ ...cascade, otherTrees: { before: 2, during: 3.1, worst: 7 } }] },
+      "in other trees during",
+    ],
+    ["a slow sweep", { cascade: [{ ...cascade, sweptAfterSeconds: 61 }] }, "rows and accessors gone"],
+    ["a sweep that did not end", { cascade: [{ ...cascade, sweptAfterSeconds: null }] }, "rows and accessors gone"],
+    ["memory of a sweep", { cascade: [{ ...cascade, memoryMost: 140 }] }, "memory during the sweep"],
+    ["time that grows", { growth: { tree: [growth(1.31, 3)], forest: [] } }, "time"],
+    ["rows that grow", { growth: { tree: [growth(1, 8)], forest: [] } }, "rows"],
+  ] satisfies [string, Partial<Report>, string][])("are missed by %s", (_, change, named) => {
+    expect(missed(change)).toEqual([expect.stringContaining(named)]);
+  });
+
+  it.each([
+    ["failures", { failures: 1 }, {}, "5xx"],
+    ["lost connections", { lost: 1 }, {}, "lost"],
+    ["memory that grows", { memory: [50, 90, 100, 110, 120, 140] }, {}, "memory at the end"],
+    ["queueing without end", {}, { refused: 0 }, "2000 connections"],
+    ["refusing everybody", {}, { answered: 0 }, "2000 connections"],
+  ])("are missed by %s", (_, mixed, overload, named) => {
+    const load = report.load;
+    if (!load) throw new Error("the report has a load");
+    const change = { load: { mixed: { ...load.mixed, ...mixed }, overload: { ...load.overload, ...overload } } };
+    expect(missed(change)).toEqual([expect.stringContaining(named)]);
+  });
+
+  it("compare memory when caches have filled with memory at the end", () => {
+    expect(memoryEnds([10, 20, 30, 40, 50, 60])).toEqual({ early: 20, late: 60 });
+    expect(memoryEnds([10])).toEqual({ early: 0, late: 10 });
+  });
+});
+
+describe("tables", () => {
+  it("line up for a terminal", () => {
+    expect(textTable(["name", "n"], [["a", "10"]])).toBe("name   n\n----  --\na     10");
+  });
+
+  it("are Markdown, with bars in a cell escaped", () => {
+    expect(markdownTable(["name", "n"], [["a|b", "1"]])).toBe("| name |    n |\n| ---- | ---: |\n| a\\|b |    1 |");
+  });
+
+  it.each([
+    [0, "0"],
+    [0.0123, "0.012"],
+    [1.234, "1.23"],
+    [12.34, "12.3"],
+    [1234, "1,230"],
+    [100_000, "100,000"],
+  ])("show %d as %s", (value, expected) => {
+    expect(amount(value)).toBe(expected);
+  });
+});
+
+describe("pictures", () => {
+  const odd = 'a < b & "c"';
+
+  it.each([
+    ["bars", barChart(odd, [{ label: odd, value: 1, min: 0.5, max: 2, target: 0.6 }])],
+    ["bars of nothing", barChart("t", [])],
+    ["lines", lineChart(odd, { x: odd, y: "y", logarithmic: true }, [{ label: odd, points: [{ x: 1, y: 0 }] }])],
+    [
+      "long lines",
+      lineChart("t", { x: "x", y: "y" }, [{ label: "l", points: Array.from({ length: 50 }, (_, x) => ({ x, y: x })) }]),
+    ],
+  ])("of %s are well-formed and hold no broken number", (_, svg) => {
+    expect(XMLValidator.validate(svg)).toBe(true);
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/);
+  });
+
+  it("show a target at the place of a bar of the same value", () => {
+    const svg = barChart("t", [{ label: "l", value: 1, min: 1, max: 1, target: 1 }]);
+    const [, width] = /<rect x="250" y="46" width="([\d.]+)"/.exec(svg) ?? [];
+    expect(svg).toContain(`M${(250 + Number(width)).toFixed(1)} 42V`);
+  });
+});
+
+describe("the document", () => {
+  const text = renderDocument(report);
+
+  it("shows every picture that is written", () => {
+    const shown = [...text.matchAll(/\(performance\/([a-z-]+)\.svg\)/g)].map(([, name]) => name);
+    expect(shown).toEqual(charts(report).map(({ name }) => name));
+    expect(shown.length).toBe(5);
+    for (const { svg } of charts(report)) expect(XMLValidator.validate(svg)).toBe(true);
+  });
+
+  it("names the date, the machine, and whether targets are met", () => {
+    expect(text).toContain("on 2026-02-03, commit abc");
+    expect(text).toContain("A & B, 2 cores");
+    expect(text).toContain("targets are met");
+    const worse = { ...report, operations: [{ ...comparison, samples: [sample(10)] }] };
+    expect(renderDocument(worse)).toMatch(/\bNO \|/);
+  });
+
+  it("has the same tables as the terminal", () => {
+    for (const part of [
+      "Operations",
+      "Grove against http://127.0.0.1:1",
+      "Cascade",
+      "Growth",
+      "Load",
+      "Cost",
+      "Targets",
+    ]) {
+      expect(text).toContain(`## ${part}`);
+      expect(renderText(report)).toContain(`\n${part}`);
+    }
+  });
+
+  it("leaves out what was not measured", () => {
+    const { operations, cascade: _, growth: __, load, cost, ...bare } = report;
+    expect(renderDocument({ ...bare, against: "" })).not.toContain("## Operations");
+    expect(charts(bare)).toEqual([]);
+  });
+});
+
+describe("prices", () => {
+  it("add up what the vendor bills", () => {
+    // 0.30 + 0.02 for the Worker, 2 calls at 0.15 and at 10 ms of 128 MB, 3 rows read, 4 written and an alarm.
+    expect(pricePerMillion(counts)).toBeCloseTo(0.32 + 2 * (0.15 + 0.016) + 0.003 + 5, 6);
+    expect(pricePerMonth(2, 1e6)).toBe(60);
+  });
+});
