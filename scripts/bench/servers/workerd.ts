@@ -27,13 +27,15 @@ export class WorkerdServer {
    */
   static async start(
     directory: string,
-    setup: Omit<WorkerdSetup, "socket" | "privateNetwork">,
+    setup: Pick<WorkerdSetup, "worker" | "modules" | "objects" | "installationId">,
     env: Readonly<Record<string, string>>,
   ): Promise<WorkerdServer> {
     const socket = join(directory, "worker.sock");
     rmSync(socket, { force: true });
     const config = join(directory, "config.capnp");
-    writeFileSync(config, workerdConfig({ ...setup, socket, privateNetwork: false }), { mode: 0o600 });
+    writeFileSync(config, workerdConfig({ ...setup, socket, privateNetwork: false, metadataServices: false }), {
+      mode: 0o600,
+    });
     const workerd = must(findWorkerd());
     const child = new Child({
       command: "/bin/sh",
