@@ -7,6 +7,8 @@ export interface ClientAddress {
   readonly address: string;
   /** The value for X-Forwarded-For: the addresses that a trusted proxy vouches for and the peer's own, or only the peer's. */
   readonly chain: string;
+  /** True when the peer is a trusted proxy, whose word on how it was called counts. */
+  readonly throughProxy: boolean;
 }
 
 /**
@@ -45,7 +47,11 @@ export function clientAddress(peer: string, forwardedFor: readonly string[], tru
     if (next === undefined || isIP(next) === 0) break;
     vouched.unshift(next);
   }
-  return { address: vouched[0] ?? "", chain: vouched.join(", ") };
+  return {
+    address: vouched[0] ?? "",
+    chain: vouched.join(", "),
+    throughProxy: isTrusted(vouched.at(-1) ?? "", trusted),
+  };
 }
 
 function isTrusted(address: string, trusted: BlockList): boolean {

@@ -45,8 +45,12 @@ export function upstreamHeaders(head: RequestHead, client: ClientAddress, host: 
   const headers = ["Host", host];
   for (const [name, value] of head.headers) if (!isDropped(name, named)) headers.push(name, value);
   headers.push(CLIENT_ADDRESS_HEADER, client.address, "X-Forwarded-For", client.chain);
-  // What the client called the service: links in answers lead back here and not past the gateway.
-  for (const [name, value] of head.headers) if (name.toLowerCase() === "host") headers.push("X-Forwarded-Host", value);
+  // How the client called the service: links in answers lead back here and not past the gateway.
+  for (const [name, value] of head.headers) {
+    const lower = name.toLowerCase();
+    if (lower === "host") headers.push("X-Forwarded-Host", value);
+    if (lower === "x-forwarded-proto" && client.throughProxy) headers.push("X-Forwarded-Proto", value);
+  }
   headers.push(...framingHeader(head.method, head.body));
   return headers;
 }

@@ -57,8 +57,10 @@ export function pathProblem(path: string): string | null {
 
 /** Origin and base path of a request, as the client sees them: the gateway says by what name it was called. */
 export function readBaseUrl(url: URL, headers: Headers): string {
-  const forwarded = headers.get("X-Forwarded-Host") ?? "";
-  return `${url.protocol}//${HOST.test(forwarded) ? forwarded : url.host}${basePathOf(url)}`;
+  const host = headers.get("X-Forwarded-Host") ?? "";
+  const scheme = headers.get("X-Forwarded-Proto") ?? "";
+  const protocol = scheme === "http" || scheme === "https" ? `${scheme}:` : url.protocol;
+  return `${protocol}//${HOST.test(host) ? host : url.host}${basePathOf(url)}`;
 }
 
 function basePathOf(url: URL): string {

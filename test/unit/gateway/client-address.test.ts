@@ -9,19 +9,24 @@ function resolve(peer: string, forwardedFor: string[], trustProxy?: string) {
 
 describe("clientAddress", () => {
   it("is the peer, whatever the peer says", () => {
-    expect(resolve("192.0.2.7", ["10.0.0.1"])).toEqual({ address: "192.0.2.7", chain: "192.0.2.7" });
+    expect(resolve("192.0.2.7", ["10.0.0.1"])).toEqual({
+      address: "192.0.2.7",
+      chain: "192.0.2.7",
+      throughProxy: false,
+    });
   });
 
   it("is what a trusted proxy says", () => {
     expect(resolve("10.1.2.3", ["198.51.100.9"], "10.0.0.0/8")).toEqual({
       address: "198.51.100.9",
       chain: "198.51.100.9, 10.1.2.3",
+      throughProxy: true,
     });
   });
 
   it("is the last address before the trusted proxies, not what that client wrote further left", () => {
     const seen = resolve("10.0.0.1", ["203.0.113.5, 198.51.100.9", "10.0.0.2"], "10.0.0.0/8");
-    expect(seen).toEqual({ address: "198.51.100.9", chain: "198.51.100.9, 10.0.0.2, 10.0.0.1" });
+    expect(seen).toEqual({ address: "198.51.100.9", chain: "198.51.100.9, 10.0.0.2, 10.0.0.1", throughProxy: true });
   });
 
   it("is the proxy itself when what it passes on is no address", () => {

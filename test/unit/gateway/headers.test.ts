@@ -81,6 +81,12 @@ describe("headers", () => {
     expect(seen[0]?.headers).toMatchObject({ host: new URL(url).host, "x-forwarded-host": "grove.example:8200" });
   });
 
+  it("tell the scheme that the client used when a trusted proxy says so", async () => {
+    const lines = ["X-Forwarded-Proto: https"];
+    expect(await headersSeen(lines, { trustProxy: "127.0.0.0/8" })).toMatchObject({ "x-forwarded-proto": "https" });
+    expect(await headersSeen(lines)).not.toHaveProperty("x-forwarded-proto");
+  });
+
   it("of the request pass unchanged otherwise, repeated ones in order", async () => {
     const headers = await headersSeen([
       "X-Vault-Token:  s.abc \t",

@@ -163,6 +163,12 @@ describe("the tokens of an organization", () => {
     expect(await ask("organizations/sorted/team-tokens", { "X-Forwarded-Host": "tokens.example:8200" })).toMatch(
       /^http:\/\/tokens\.example:8200\/api\/v2\/organizations\/sorted\/team-tokens\?/,
     );
+    expect(await ask("organizations/sorted/team-tokens", { "X-Forwarded-Proto": "https" })).toMatch(
+      /^https:\/\/grove\.test\//,
+    );
+    expect(await ask("organizations/sorted/team-tokens", { "X-Forwarded-Proto": "javascript" })).toMatch(
+      /^http:\/\/grove\.test\//,
+    );
     expect(await ask("../../v1/organizations/sorted/team-tokens", { "X-Forwarded-Host": "a b/c" })).toMatch(
       /^http:\/\/grove\.test\/v1\/organizations\//,
     );
