@@ -47,9 +47,9 @@ export const LEASE_ROUTES: readonly Route[] = [
     const found = await lookupLease(env, installation, id.value);
     return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
   }),
-  simpleRoute("list", "sys/leases/lookup", z.object({}), ({ env }) => listNames(env, "")),
-  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object({}), ({ env, params }) =>
-    listNames(env, `${params.prefix}/`),
+  simpleRoute("list", "sys/leases/lookup", z.object({}), ({ env, verdict }) => listNames(env, "", verdict.limit)),
+  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object({}), ({ env, params, verdict }) =>
+    listNames(env, `${params.prefix}/`, verdict.limit),
   ),
 
   renewRoute("sys/leases/renew"),
@@ -152,8 +152,9 @@ async function revokeOne(
   return ok(how.wait ? EMPTY : ACCEPTED);
 }
 
-async function listNames(env: Env, prefix: string): Promise<Result<Reply, Failure>> {
-  const keys = await listLeases(env, prefix, MAX_LIST + 1);
+/** `limit`: what a policy allows a list to hold. */
+async function listNames(env: Env, prefix: string, limit: number | null): Promise<Result<Reply, Failure>> {
+  const keys = await listLeases(env, prefix, Math.min(limit ?? MAX_LIST + 1, MAX_LIST + 1));
   if (keys.length <= MAX_LIST) return ok(keysReply(keys));
   return ok(dataReply({ keys: keys.slice(0, MAX_LIST) }, [`the list was cut after ${MAX_LIST} names`]));
 }

@@ -43,6 +43,7 @@ export class TreeLeases {
   readonly #tree: TreeSurroundings;
   readonly #store: LeaseStore;
   readonly #outbox: LeaseOutbox;
+  #calls = 0;
 
   constructor(tree: TreeSurroundings) {
     this.#tree = tree;
@@ -60,8 +61,17 @@ export class TreeLeases {
     this.#store.refresh();
   }
 
+  /** True while a call that waits for somebody else will come back to the leases. */
+  get isBusy(): boolean {
+    return this.#calls > 0;
+  }
+
   /** Performs an action. "not_found" when the holder or the lease is not there. */
-  async perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+  perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+    return this.#busy(() => this.#perform(action));
+  }
+
+  async #perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
     const now = currentTime();
     switch (action.kind) {
       case "register":
@@ -93,7 +103,11 @@ export class TreeLeases {
    * Does to leases of this tree, which a walk over a prefix found, what the walk is for. All are ended at once; the first
    * revocations of secrets are sent before the answer, so that the walk can report what fails, the others by the alarm.
    */
-  async walk({ tokens, secrets }: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
+  walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
+    return this.#busy(() => this.#walk(found, mode));
+  }
+
+  async #walk({ tokens, secrets }: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
     const now = currentTime();
     const unknownTokens: number[] = [];
     for (const { row, tail } of tokens) {
@@ -163,6 +177,15 @@ export class TreeLeases {
     if (!action.wait) return ok({ kind: "revoked", error: null });
     const failures = await this.#outbox.send([row.row]);
     return ok({ kind: "revoked", error: failures[0]?.error ?? null });
+  }
+
+  async #busy<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls++;
+    try {
+      return await work();
+    } finally {
+      this.#calls--;
+    }
   }
 
   #holder(holder: Holder, now: number): TokenRow | null {

@@ -234,11 +234,10 @@ export class TokenTree extends DurableObject<Env> {
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
-      this.#alarmAt = currentTime() + SWEEP_RETRY_MS;
-      await this.ctx.storage.setAlarm(this.#alarmAt);
-      return;
+      return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
     }
     if (this.#store.isEmpty()) {
+      if (this.#leases.isBusy) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
       // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
       this.#planted = false;
       await this.ctx.storage.deleteAll();
@@ -455,8 +454,12 @@ export class TokenTree extends DurableObject<Env> {
     if (next === null) return;
     const due = Math.min(next, LATEST_ALARM_MS);
     if (this.#alarmAt !== null && this.#alarmAt <= due) return;
-    this.#alarmAt = due;
-    this.ctx.storage.setAlarm(due);
+    this.#setAlarm(due);
+  }
+
+  #setAlarm(at: number): Promise<void> {
+    this.#alarmAt = at;
+    return this.ctx.storage.setAlarm(at);
   }
 
   async #forgetElsewhere(victims: readonly Victim[]): Promise<void> {

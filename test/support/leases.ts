@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
+import "./targets.ts";
 import { TokenTree } from "../../src/token/tree.ts";
 import { type Answer, bindings, call } from "./service.ts";
 import { isPlanted, locate } from "./trees.ts";

@@ -18,6 +18,9 @@ export interface Received {
 /** What a target answers: a status, or what `fetch` would throw. */
 export type TargetAnswer = number | Error | Promise<number>;
 
+// Alarms of leases that a test left behind must not reach the network.
+globalThis.fetch = () => Promise.reject(new TypeError("tests have no network"));
+
 /** Stands in for every address on the internet. Returns what arrived; `answer` decides what comes back. */
 export function standInForTargets(answer: (received: Received) => TargetAnswer = () => 204): Received[] {
   const received: Received[] = [];

@@ -33,7 +33,7 @@ const SEGMENT = fc.constantFrom("a", "a-b", "a.b", "a0", "aa", "b", "\u{1f600}",
 const PATH = fc.array(SEGMENT, { minLength: 1, maxLength: 3 }).map((segments) => segments.join("/"));
 
 describe("the index of leases by path", () => {
-  it("meets each lease below a prefix exactly once, whatever the pages and the neighbours", async () => {
+  it("meets each lease below a prefix exactly once, whatever the pages and the neighbours (X21)", async () => {
     let run = 0;
     await fc.assert(
       fc.asyncProperty(

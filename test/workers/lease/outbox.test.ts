@@ -1,9 +1,9 @@
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { LeaseStore } from "../../../src/lease/store.ts";
 import { AccessorShard } from "../../../src/token/accessor-shard.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
-import { call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -152,6 +152,26 @@ describe("the list of irrevocable leases", () => {
     }
     expect((await post("sys/leases/revoke-force/list")).status).toBe(204);
     expect((await post("sys/leases/revoke-force/other")).status).toBe(204);
+  });
+
+  it("holds 10,000 and says so, unless all are asked for (X19)", async () => {
+    const shard = bindings.ACCESSOR_SHARD.getByName("accessors-3");
+    await shard.addLease("x", "cap/x");
+    await runInDurableObject(shard, (_, state) => {
+      state.storage.sql.exec(
+        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+         INSERT INTO leases (tail, path, expires_at, error) SELECT 'tail' || i, 'cap/x', i, 'no' FROM n`,
+      );
+    });
+    const capped = await get("sys/leases?type=irrevocable");
+    expect(capped.body.data.lease_count).toBe(10_000);
+    expect(capped.body.warnings).toEqual([
+      "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.",
+    ]);
+    const all = await get("sys/leases?type=irrevocable&limit=none");
+    expect([all.body.data.lease_count, all.body.warnings]).toEqual([10_001, null]);
+    expect((await get("sys/leases/count?type=irrevocable")).body.data.counts).toMatchObject({ "cap/": 10_001 });
+    await runInDurableObject(shard, (_, state) => state.storage.sql.exec("DELETE FROM leases"));
   });
 
   it("needs sudo", async () => {

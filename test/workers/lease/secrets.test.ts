@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/token/accessor-shard.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
@@ -135,6 +135,19 @@ describe("a lease of a secret", () => {
     expect((await call("GET", "auth/token/lookup-self", { token })).status).toBe(200);
   });
 
+  it("that expired while its object was gone is revoked when it wakes (X16)", async () => {
+    const received = standInForTargets();
+    const token = await holder();
+    const id = await leaseFor(root, token, { ttl: "60s" });
+    const { stub } = await locate(token);
+    await evictDurableObject(stub);
+    advance(61);
+    expect(await errorsOf("sys/leases/lookup", { lease_id: id })).toEqual([400, "invalid lease"]);
+    await runAlarm(token);
+    expect(received.map(({ body }) => body.lease_id)).toEqual([id]);
+    expect(await leaseRows(token)).toEqual([]);
+  });
+
   it("holds the alarm of its tree at the first thing to come", async () => {
     const token = await holder({ ttl: "2h" });
     const { stub } = await locate(token);
@@ -195,6 +208,7 @@ describe("registration", () => {
   });
 
   it("gives no lease to a token that is dead, or dies meanwhile", async () => {
+    const received = standInForTargets();
     const token = await holder();
     const original = AccessorShard.prototype.addLease;
     vi.spyOn(AccessorShard.prototype, "addLease").mockImplementation(async function (
@@ -202,9 +216,12 @@ describe("registration", () => {
       ...args: Parameters<typeof original>
     ) {
       await post("auth/token/revoke", { token });
+      await runAlarm(token);
       return original.apply(this, args);
     } as unknown as typeof original);
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);
+    // The engine hears of a secret that it was told to have no lease for: that is harmless, the other way is not.
+    expect(received).toHaveLength(1);
     vi.restoreAllMocks();
     holdSweeps();
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);

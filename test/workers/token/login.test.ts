@@ -85,7 +85,7 @@ describe("a login", () => {
 });
 
 describe("renewal of a login's token", () => {
-  it("asks the method with what it kept, and takes today's terms under the mount's maximum", async () => {
+  it("asks the method with what it kept, and takes today's terms under the mount's maximum (X12)", async () => {
     const mount = await enable("renewed", { max_lease_ttl: "1000s" });
     const token = await tokenOf(mount);
     const asked: LoginRenewal[] = [];
