@@ -77,6 +77,16 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
     expect(await alive([top, child, other ?? ""])).toEqual([false, false, true]);
   });
 
+  it("leaves the children of a token that was revoked alone to themselves", async () => {
+    holdSweeps();
+    await post("auth/token/roles/alone", { orphan: true, allowed_policies: "maker" });
+    const parent = await create("create/alone", { policies: ["maker"] });
+    const child = await create("create", { policies: ["maker"] }, parent);
+    await post("auth/token/revoke-orphan", { token: parent });
+    expect((await post("sys/leases/revoke-prefix/auth/token/create/alone")).status).toBe(204);
+    expect(await alive([parent, child])).toEqual([false, true]);
+  });
+
   it("of a lease id is that lease alone", async () => {
     const tokens = await tokensOf("exact", 2);
     const keys = (await call("GET", "sys/leases/lookup/auth/token/create/exact?list=true", { token: root })).body.data

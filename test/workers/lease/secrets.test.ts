@@ -72,6 +72,15 @@ describe("a lease of a secret", () => {
     });
   });
 
+  it("has one spelling: another path before the same tail is no lease", async () => {
+    const id = await leaseFor(root, await holder());
+    const other = `db/creds/admin/${id.split("/").at(-1)}`;
+    expect(await errorsOf("sys/leases/lookup", { lease_id: other })).toEqual([400, "invalid lease"]);
+    expect(await errorsOf("sys/leases/renew", { lease_id: other })).toEqual([400, "lease not found"]);
+    expect((await post("sys/leases/revoke", { lease_id: other })).status).toBe(204);
+    expect((await post("sys/leases/lookup", { lease_id: id })).status).toBe(200);
+  });
+
   it("that is not renewable is not renewed, and no target hears of it (X9)", async () => {
     const received = standInForTargets();
     const id = await leaseFor(root, await holder(), { renewable: false });
@@ -158,7 +167,8 @@ describe("a lease of a secret", () => {
     expect(await alarmIn()).toBe(7200);
     await leaseFor(root, token, { ttl: "1h" });
     expect(await alarmIn()).toBe(3600);
-    const soon = await leaseFor(root, token, { ttl: "10m" });
+    const soon = await leaseFor(root, token, { ttl: "20m" });
+    await post("sys/leases/renew", { lease_id: soon, increment: "10m" });
     expect(await alarmIn()).toBe(600);
     await post("sys/leases/renew", { lease_id: soon, increment: "90m" });
     advance(600);
