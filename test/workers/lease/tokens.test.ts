@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { tokenLeaseTail } from "../../../src/lease/ids.ts";
+import { indexedPaths } from "../../support/leases.ts";
 import { call, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -68,6 +69,25 @@ describe("the lease of a token", () => {
     expect(await status(root)).toBe(200);
   });
 
+  it("stays one when its token is renewed, and a period bounds it (X7)", async () => {
+    await post("auth/token/roles/periodic", { orphan: true, allowed_policies: "default" });
+    const { token } = await create({ period: "1m", ttl: "" }, "create/periodic");
+    await post("auth/token/roles/periodic", { token_period: "1m" });
+    const renewed = await post("auth/token/renew", { token, increment: "1h" });
+    expect(renewed.body.auth).toMatchObject({ client_token: token, lease_duration: 60 });
+    expect((await indexedPaths("token")).filter((path) => path.endsWith("/periodic"))).toHaveLength(1);
+  });
+
+  it("is renewable while it ends some day and was not made otherwise (X13)", async () => {
+    const renewable = async (fields: Record<string, unknown>) => {
+      const { leaseId } = await create(fields);
+      return (await post("sys/leases/lookup", { lease_id: leaseId })).body.data.renewable;
+    };
+    expect(await renewable({})).toBe(true);
+    expect(await renewable({ renewable: false })).toBe(false);
+    expect(await renewable({ policies: ["root"], ttl: "" })).toBe(false);
+  });
+
   it("has one spelling: another path before the same tail is no lease", async () => {
     const { token, leaseId } = await create();
     const tail = leaseId.slice(leaseId.lastIndexOf("/") + 1);
@@ -133,7 +153,7 @@ describe("the list of leases", () => {
     expect(await list("sys/leases/lookup/auth/token")).toEqual(["create-orphan/", "create/"]);
     const keys = (await list("sys/leases/lookup/auth/token/create")) as unknown as string[];
     expect(keys).toContain(plain.leaseId.slice("auth/token/create/".length));
-    expect(keys.filter((key) => key.endsWith("/"))).toEqual(["team.a/", "team/"]);
+    expect(keys.filter((key) => key.endsWith("/"))).toEqual(["periodic/", "team.a/", "team/"]);
     expect(await list("sys/leases/lookup/auth/token/create/team")).toEqual([role.leaseId.split("/").at(-1)]);
     expect(await list("sys/leases/lookup/auth/token/create/team.a")).toEqual(["suffix/"]);
     expect(await list("sys/leases/lookup/auth/token/create/team.a/suffix")).toEqual([

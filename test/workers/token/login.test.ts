@@ -1,10 +1,12 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { ok } from "../../../src/result.ts";
 import { type Installation, loadInstallation } from "../../../src/sys/installation.ts";
 import type { Mount } from "../../../src/sys/mount.ts";
+import { AccessorShard } from "../../../src/token/accessor-shard.ts";
 import { issueLogin } from "../../../src/token/login.ts";
 import { LOGIN_RENEWALS, type LoginRenewal } from "../../../src/token/login-renewal.ts";
 import type { Login } from "../../../src/token/rules/login.ts";
+import { TokenTree } from "../../../src/token/tree.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 const LOGIN: Login = {
@@ -74,6 +76,18 @@ describe("a login", () => {
     const token = await tokenOf(mount);
     expect(token).toMatch(/^b\./);
     expect((await call("GET", "auth/token/lookup-self", { token })).body.data).toMatchObject({ creation_ttl: 100 });
+  });
+
+  it("that is refused leaves no token behind (CVE-2026-46405)", async () => {
+    const mount = await enable("refusing");
+    const plant = vi.spyOn(TokenTree.prototype, "plant");
+    const list = vi.spyOn(AccessorShard.prototype, "add");
+    for (const changes of [{ policies: ["root"] }, { tokenType: "batch", numUses: 1 }] as const) {
+      expect(await login(mount, changes)).toMatchObject({ ok: false, error: { code: "invalid_request" } });
+    }
+    expect(plant).not.toHaveBeenCalled();
+    expect(list).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
   });
 
   it("refuses metadata that is too large", async () => {
