@@ -9,6 +9,12 @@ export interface Page {
   readonly limit: number;
 }
 
+/** The page of a list of sorted names that is at hand as a whole. */
+export function pageOf(names: readonly string[], { after, limit }: Page): string[] {
+  const rest = after === "" ? [...names] : names.filter((name) => name > after);
+  return limit > 0 ? rest.slice(0, limit) : rest;
+}
+
 /** Entries that one call to an object brings, so that a long list is not one large message. */
 const CHUNK = 1000;
 

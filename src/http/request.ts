@@ -30,6 +30,7 @@ export interface GroveRequest {
 
 /** The base paths that all serve the same. */
 const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
+const MERGE_PATCH = "application/merge-patch+json";
 const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
@@ -105,6 +106,10 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
   if (!wrapTtl.ok) return wrapTtl;
   const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
   if (namespace) return err(namespace);
+  if (operation.value === "patch" && !isMergePatch(request.headers)) {
+    const message = `PATCH requires Content-Type of ${MERGE_PATCH}`;
+    return err({ code: "unsupported_media_type", message });
+  }
   const data = writes ? await readBody(request, env) : readQuery(url.searchParams);
   if (!data.ok) return data;
   return ok({
@@ -124,6 +129,11 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
 /** True for the operations whose path ends in a slash for the policies. */
 export function isListing(operation: Operation): boolean {
   return operation === "list" || operation === "scan";
+}
+
+function isMergePatch(headers: Headers): boolean {
+  const [type = ""] = (headers.get("Content-Type") ?? "").split(";");
+  return type.trim().toLowerCase() === MERGE_PATCH;
 }
 
 function readFlag(text: string | null): boolean | null {

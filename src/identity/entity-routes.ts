@@ -7,6 +7,7 @@ import { dataReply, EMPTY, keysReply, type Reply } from "../http/reply.ts";
 import { type CallContext, type Route, simpleRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
 import { type IdOrName, identityOf } from "./identity.ts";
+import { judgedName } from "./judged-name.ts";
 import { showEntity, summarizeEntity } from "./render.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "./rules.ts";
 import { forgetEntities } from "./standing.ts";
@@ -52,15 +53,18 @@ export const ENTITY_ROUTES: readonly Route[] = [
   simpleRoute("list", "identity/entity/name", z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
-  simpleRoute("update", "identity/entity/name/:name{.+}", FIELDS, (context) =>
-    write(context, "", context.params.name ?? ""),
-  ),
-  simpleRoute("read", "identity/entity/name/:name{.+}", NO_FIELDS, (context) =>
-    read(context, { name: context.params.name ?? "" }),
-  ),
-  simpleRoute("delete", "identity/entity/name/:name{.+}", NO_FIELDS, (context) =>
-    remove(context, { name: context.params.name ?? "" }),
-  ),
+  simpleRoute("update", "identity/entity/name/:name{.+}", FIELDS, async (context) => {
+    const named = await judgedName(context, "entity");
+    return named.ok ? write(context, "", context.params.name ?? "") : named;
+  }),
+  simpleRoute("read", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
+    const named = await judgedName(context, "entity");
+    return named.ok ? read(context, named.value) : named;
+  }),
+  simpleRoute("delete", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
+    const named = await judgedName(context, "entity");
+    return named.ok ? remove(context, named.value) : named;
+  }),
 ];
 
 type Call<F> = CallContext<F, null>;

@@ -4,6 +4,7 @@ import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import { duration, flag, text } from "../http/fields.ts";
+import { PAGE, type Page, pageOf } from "../http/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../http/reply.ts";
 import { type Route, simpleRoute } from "../http/route.ts";
 import { TIDY_STARTED } from "../http/texts.ts";
@@ -47,9 +48,9 @@ export const LEASE_ROUTES: readonly Route[] = [
     const found = await lookupLease(env, installation, id.value);
     return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
   }),
-  simpleRoute("list", "sys/leases/lookup", z.object({}), ({ env, verdict }) => listNames(env, "", verdict.limit)),
-  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object({}), ({ env, params, verdict }) =>
-    listNames(env, `${params.prefix}/`, verdict.limit),
+  simpleRoute("list", "sys/leases/lookup", z.object(PAGE), ({ env, fields }) => listNames(env, "", fields)),
+  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object(PAGE), ({ env, params, fields }) =>
+    listNames(env, `${params.prefix}/`, fields),
   ),
 
   renewRoute("sys/leases/renew"),
@@ -152,11 +153,12 @@ async function revokeOne(
   return ok(how.wait ? EMPTY : ACCEPTED);
 }
 
-/** `limit`: what a policy allows a list to hold. */
-async function listNames(env: Env, prefix: string, limit: number | null): Promise<Result<Reply, Failure>> {
-  const keys = await listLeases(env, prefix, Math.min(limit ?? MAX_LIST + 1, MAX_LIST + 1));
-  if (keys.length <= MAX_LIST) return ok(keysReply(keys));
-  return ok(dataReply({ keys: keys.slice(0, MAX_LIST) }, [`the list was cut after ${MAX_LIST} names`]));
+async function listNames(env: Env, prefix: string, page: Page): Promise<Result<Reply, Failure>> {
+  const first = page.after === "" && page.limit > 0 ? page.limit : MAX_LIST + 1;
+  const names = await listLeases(env, prefix, Math.min(first, MAX_LIST + 1));
+  const keys = pageOf(names.slice(0, MAX_LIST), page);
+  const isCut = names.length > MAX_LIST && (page.limit <= 0 || keys.length < page.limit);
+  return ok(isCut ? dataReply({ keys }, [`the list was cut after ${MAX_LIST} names`]) : keysReply(keys));
 }
 
 async function listGivenUp(env: Env, limit: string): Promise<Result<Reply, Failure>> {

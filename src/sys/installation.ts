@@ -18,6 +18,7 @@ import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { usesClock, usesTemplates } from "../policy/template.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { Mount } from "./mount.ts";
+import type { PolicyRules } from "./policy-store.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
 
 /** Compiled sets of policies that an isolate keeps. */
@@ -43,20 +44,18 @@ export class Installation {
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
-    const written = snapshot.policies.map(({ name, rulesJson }) => ({
-      name,
-      rules: JSON.parse(rulesJson) as PathRule[],
-    }));
+    const written = snapshot.policies.map(policyWithRules);
     const builtIn = [
-      { name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES },
-      { name: ROOT_POLICY, rules: [] },
+      knownPolicy({ name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES }, null),
+      knownPolicy({ name: ROOT_POLICY, rules: [] }, null),
     ];
-    this.#policies = new Map([...written, ...builtIn].map((policy) => [policy.name, knownPolicy(policy)]));
+    this.#policies = new Map([...written, ...builtIn].map((policy) => [policy.name, policy]));
   }
 
-  /** True when a policy of this name exists, built-in or written. */
-  hasPolicy(name: string): boolean {
-    return this.#policies.has(name);
+  /** True when a policy of this name exists at `now` (ms), built-in or written. */
+  hasPolicy(name: string, now: number): boolean {
+    const policy = this.#policies.get(name);
+    return policy !== undefined && (policy.expiresAt === null || now <= policy.expiresAt);
   }
 
   /** The mount at `path` (with a slash at the end), if any. */
@@ -103,10 +102,24 @@ interface KnownPolicy extends NamedPolicy {
   readonly templated: boolean;
   /** Its rules differ by the moment. */
   readonly timed: boolean;
+  /** ms; null: never. */
+  readonly expiresAt: number | null;
 }
 
-function knownPolicy(policy: NamedPolicy): KnownPolicy {
-  return { ...policy, templated: usesTemplates([policy]), timed: usesClock([policy]) };
+/** A stored policy with its rules; one that expires has no rule that outlives it. */
+function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
+  const rules = JSON.parse(rulesJson) as PathRule[];
+  const alive = expiresAt === null ? rules : rules.map((rule) => endingBy(rule, expiresAt));
+  return knownPolicy({ name, rules: alive, allowSlashes, allowWildcards }, expiresAt);
+}
+
+function endingBy(rule: PathRule, expiresAt: number): PathRule {
+  return { ...rule, expiresAt: Math.min(rule.expiresAt ?? expiresAt, expiresAt) };
+}
+
+function knownPolicy(policy: NamedPolicy, expiresAt: number | null): KnownPolicy {
+  const templated = usesTemplates([policy]);
+  return { ...policy, templated, timed: templated && usesClock([policy]), expiresAt };
 }
 
 const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);

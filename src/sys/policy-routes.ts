@@ -2,9 +2,8 @@ import { z } from "zod";
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
-import { text } from "../http/fields.ts";
-import { PAGE, type Page } from "../http/page.ts";
-import type { Reply } from "../http/reply.ts";
+import { PAGE, type Page, pageOf } from "../http/page.ts";
+import { EMPTY, type Reply } from "../http/reply.ts";
 import { type CallContext, judgedAs, type Route, simpleRoute } from "../http/route.ts";
 import {
   isHiddenPolicy,
@@ -14,104 +13,141 @@ import {
   RESPONSE_WRAPPING_POLICY_TEXT,
 } from "../policy/builtin.ts";
 import { normalizePolicyName, policyNameProblem, ROOT_POLICY } from "../policy/name.ts";
-import { parsePolicy, policyErrorText } from "../policy/parse.ts";
 import { err, ok, type Result } from "../result.ts";
 import { refreshInstallation } from "./installation.ts";
+import { OLD_WRITE_FIELDS, PATCH_FIELDS, readPatch, readWrite, WRITE_FIELDS } from "./policy-fields.ts";
+import type { StoredPolicy } from "./policy-store.ts";
 import { systemOf } from "./system.ts";
 
+const NO_FIELDS = z.object({});
 const NAMES = z.object(PAGE);
+/** Policies with their texts that one call to the object brings. */
+const DETAILED_CHUNK = 64;
 
-/** Policies, at the two places where clients look for them. */
+/** The policies that no operator has written, by name. */
+const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
+  [
+    { name: ROOT_POLICY, text: "" },
+    { name: RESPONSE_WRAPPING_POLICY, text: RESPONSE_WRAPPING_POLICY_TEXT },
+  ].map((policy) => {
+    const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+    return [policy.name, { ...policy, ...settings, version: 0, modifiedAt: 0 }];
+  }),
+);
+
+/** Policies, at the places where clients look for them. */
 export const POLICY_ROUTES: readonly Route[] = judgedAs(spellPolicyPath, [
   simpleRoute(["read", "list"], "sys/policy", NAMES, async ({ env, fields }) => {
-    const keys = page(await listNames(env, ""), fields);
+    const keys = pageOf(await listNames(env, ""), fields);
     return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
   }),
   simpleRoute("list", "sys/policy/:prefix{.+}", NAMES, listBelow),
-  simpleRoute("read", "sys/policy/:name{.+}", z.object({}), (context) => read(context, "rules")),
-  simpleRoute("update", "sys/policy/:name{.+}", z.object({ policy: text(), rules: text() }), (context) =>
-    write(context, context.fields.policy || context.fields.rules, context.fields.rules !== ""),
-  ),
-  simpleRoute("delete", "sys/policy/:name{.+}", z.object({}), remove),
+  simpleRoute("read", "sys/policy/:name{.+}", NO_FIELDS, (context) => read(context, "rules")),
+  simpleRoute("update", "sys/policy/:name{.+}", OLD_WRITE_FIELDS, async (context) => {
+    const { policy, rules } = context.fields;
+    const written = await write(context, policy || rules);
+    if (!written.ok || rules === "") return written;
+    return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+  }),
+  simpleRoute("delete", "sys/policy/:name{.+}", NO_FIELDS, remove),
 
   simpleRoute("list", "sys/policies/acl", NAMES, async ({ env, fields }) =>
-    ok({ kind: "data", data: { keys: page(await listNames(env, ""), fields) } }),
+    ok({ kind: "data", data: { keys: pageOf(await listNames(env, ""), fields) } }),
   ),
   simpleRoute("list", "sys/policies/acl/:prefix{.+}", NAMES, listBelow),
-  simpleRoute("read", "sys/policies/acl/:name{.+}", z.object({}), (context) => read(context, "policy")),
-  simpleRoute("update", "sys/policies/acl/:name{.+}", z.object({ policy: text() }), (context) =>
-    write(context, context.fields.policy, false),
-  ),
-  simpleRoute("delete", "sys/policies/acl/:name{.+}", z.object({}), remove),
+  simpleRoute("read", "sys/policies/acl/:name{.+}", NO_FIELDS, (context) => read(context, "policy")),
+  simpleRoute("update", "sys/policies/acl/:name{.+}", WRITE_FIELDS, (context) => write(context, context.fields.policy)),
+  simpleRoute("patch", "sys/policies/acl/:name{.+}", PATCH_FIELDS, patch),
+  simpleRoute("delete", "sys/policies/acl/:name{.+}", NO_FIELDS, remove),
+
+  simpleRoute("list", "sys/policies/detailed/acl", NAMES, listDetailed),
+  simpleRoute("list", "sys/policies/detailed/acl/:prefix{.+}", NAMES, listDetailed),
 ]);
 
 /** The path with the name of the policy as it is stored. */
 function spellPolicyPath(path: string): string {
-  return path.replace(/(?<=^sys\/(?:policy|policies\/acl)\/).*$/s, normalizePolicyName);
+  return path.replace(/(?<=^sys\/(?:policy|policies\/acl|policies\/detailed\/acl)\/).*$/s, normalizePolicyName);
 }
 
 type NamedCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
+type ListCall = Pick<CallContext<Page, unknown>, "env" | "params" | "fields">;
 
 async function listNames(env: Env, prefix: string): Promise<string[]> {
-  const names = (await systemOf(env).listPolicies()).filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix));
+  const stored = await systemOf(env).listPolicies(currentTime());
+  const names = stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix));
   return prefix === "" ? [...names, ROOT_POLICY] : names;
 }
 
-async function listBelow({
-  env,
-  params,
-  fields,
-}: Pick<CallContext<z.infer<typeof NAMES>, unknown>, "env" | "params" | "fields">): Promise<Result<Reply, Failure>> {
+async function listBelow({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
   const names = await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`);
-  return ok({ kind: "data", data: { keys: page(names, fields) } });
+  return ok({ kind: "data", data: { keys: pageOf(names, fields) } });
 }
 
-function page(names: readonly string[], { after, limit }: Page): string[] {
-  const rest = after === "" ? [...names] : names.filter((name) => name > after);
-  return limit > 0 ? rest.slice(0, limit) : rest;
+async function listDetailed({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+  const prefix = params.prefix === undefined ? "" : `${normalizePolicyName(params.prefix)}/`;
+  const keys = pageOf(await listNames(env, prefix), fields);
+  const now = currentTime();
+  const info: [string, Record<string, unknown>][] = [];
+  for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {
+    const chunk = keys.slice(from, from + DETAILED_CHUNK);
+    const fixed = chunk.flatMap((name) => FIXED.get(name) ?? []);
+    const stored = await systemOf(env).readPolicies(chunk, now);
+    for (const policy of [...stored, ...fixed]) info.push([policy.name, show(policy, "policy")]);
+  }
+  return ok({ kind: "data", data: { keys, key_info: Object.fromEntries(info) } });
 }
 
 async function read({ env, params }: NamedCall, textKey: "rules" | "policy"): Promise<Result<Reply, Failure>> {
   const name = normalizePolicyName(params.name ?? "");
-  const shown = (policyText: string, version: number, modifiedAt: number): Result<Reply, Failure> =>
-    ok({
-      kind: "data",
-      inject: textKey === "rules",
-      data: {
-        name,
-        [textKey]: policyText,
-        version,
-        cas_required: false,
-        modified: new Date(modifiedAt).toISOString(),
-      },
-    });
-  if (name === ROOT_POLICY) return shown("", 0, 0);
-  if (name === RESPONSE_WRAPPING_POLICY) return shown(RESPONSE_WRAPPING_POLICY_TEXT, 0, 0);
-  const stored = await systemOf(env).readPolicy(name);
-  return stored ? shown(stored.text, stored.version, stored.modifiedAt) : err({ code: "not_found" });
+  const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
+  if (!policy) return err({ code: "not_found" });
+  return ok({ kind: "data", inject: textKey === "rules", data: show(policy, textKey) });
+}
+
+function show(policy: StoredPolicy, textKey: "rules" | "policy"): Record<string, unknown> {
+  return {
+    name: policy.name,
+    [textKey]: policy.text,
+    version: policy.version,
+    cas_required: policy.casRequired,
+    allow_slashes_in_identity_templates: policy.allowSlashes,
+    allow_wildcards_in_identity_templates: policy.allowWildcards,
+    modified: new Date(policy.modifiedAt).toISOString(),
+    ...(policy.expiresAt !== null && { expiration: new Date(policy.expiresAt).toISOString() }),
+  };
 }
 
 async function write(
-  { env, params }: NamedCall,
+  { env, params, fields }: Pick<CallContext<z.infer<typeof WRITE_FIELDS>, unknown>, "env" | "params" | "fields">,
   policyText: string,
-  deprecatedField: boolean,
 ): Promise<Result<Reply, Failure>> {
-  const asSent = params.name ?? "";
-  const name = normalizePolicyName(asSent);
-  const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
-  if (problem) return err(invalid(problem));
-  if (policyText === "") return err(invalid("'policy' parameter not supplied or empty"));
+  const name = writableName(params);
+  if (!name.ok) return name;
   const now = currentTime();
-  const parsed = parsePolicy(policyText, now);
-  if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
-  const written = await systemOf(env).writePolicy(name, policyText, JSON.stringify(parsed.value), now);
+  const policy = readWrite(fields, policyText, now);
+  if (!policy.ok) return policy;
+  const written = await systemOf(env).writePolicy(name.value, policy.value, now);
   if (!written.ok) return written;
   await refreshInstallation(env);
-  const warnings = [
-    ...(deprecatedField ? ["'rules' is deprecated, please use 'policy' instead"] : []),
-    ...(name === asSent ? [] : [`policy name was converted to ${name}`]),
-  ];
-  return ok({ kind: "empty", warnings });
+  return ok(withNameWarning(EMPTY, params, name.value));
+}
+
+async function patch({
+  env,
+  params,
+  fields,
+}: Pick<CallContext<z.infer<typeof PATCH_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
+  Result<Reply, Failure>
+> {
+  const name = writableName(params);
+  if (!name.ok) return name;
+  const now = currentTime();
+  const change = readPatch(fields, now);
+  if (!change.ok) return change;
+  const patched = await systemOf(env).patchPolicy(name.value, change.value, now);
+  if (!patched.ok) return patched;
+  await refreshInstallation(env);
+  return ok(withNameWarning({ kind: "data", data: null }, params, name.value));
 }
 
 async function remove({ env, params }: NamedCall): Promise<Result<Reply, Failure>> {
@@ -120,5 +156,23 @@ async function remove({ env, params }: NamedCall): Promise<Result<Reply, Failure
   if (refusal) return err(invalid(refusal));
   await systemOf(env).deletePolicy(name);
   await refreshInstallation(env);
-  return ok({ kind: "empty" });
+  return ok(EMPTY);
+}
+
+function writableName(params: NamedCall["params"]): Result<string, Failure> {
+  const name = normalizePolicyName(params.name ?? "");
+  const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
+  return problem ? err(invalid(problem)) : ok(name);
+}
+
+type WrittenReply = Extract<Reply, { kind: "empty" | "data" }>;
+
+function withNameWarning(reply: WrittenReply, params: NamedCall["params"], name: string): WrittenReply {
+  return name === params.name ? reply : withWarning(reply, `policy name was converted to ${name}`);
+}
+
+/** The first warning is the last one added. */
+function withWarning<R extends Reply>(reply: R, warning: string): R {
+  const others = "warnings" in reply ? (reply.warnings ?? []) : [];
+  return { ...reply, warnings: [warning, ...others] };
 }

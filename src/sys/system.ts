@@ -9,23 +9,14 @@ import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
 import { emptyFilter, withCustomId } from "../token/custom-id-filter.ts";
 import { type Mount, tokenMount } from "./mount.ts";
 import { type MountChange, mountPathProblem, tuneMount } from "./mount-rules.ts";
-
-/** A policy as the operator wrote it. */
-export interface StoredPolicy {
-  readonly name: string;
-  readonly text: string;
-  /** Counts the writes of this name, from 1. */
-  readonly version: number;
-  /** ms. */
-  readonly modifiedAt: number;
-}
-
-/** A policy as requests need it: the rules, read from the text once, at the write. */
-export interface PolicyRules {
-  readonly name: string;
-  /** JSON of a list of `PathRule`. */
-  readonly rulesJson: string;
-}
+import {
+  POLICY_TABLES,
+  type PolicyPatch,
+  type PolicyRules,
+  PolicyStore,
+  type PolicyWrite,
+  type StoredPolicy,
+} from "./policy-store.ts";
 
 /** Everything that every request needs to know about the installation; isolates keep a copy. */
 export interface SystemSnapshot {
@@ -51,23 +42,11 @@ const MIGRATIONS: readonly Migration[] = [
         sealed_key_ring TEXT,
         custom_id_filter BLOB NOT NULL
       );
-      CREATE TABLE policies (
-        name TEXT PRIMARY KEY,
-        text TEXT NOT NULL,
-        rules TEXT NOT NULL,
-        version INTEGER NOT NULL,
-        modified_at INTEGER NOT NULL
-      ) WITHOUT ROWID;
+      ${POLICY_TABLES}
       CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL) WITHOUT ROWID;
     `,
   },
 ];
-
-/**
- * Characters of the rules of all policies together. Every isolate is sent all of them in one message, which the platform
- * limits to 32 MiB: beyond that nobody could be served any more, not even to delete a policy.
- */
-const MAX_RULES_LENGTH = 8 * 1024 * 1024;
 
 interface InstallationRow extends Record<string, SqlStorageValue> {
   version: number;
@@ -76,20 +55,15 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
   custom_id_filter: ArrayBuffer;
 }
 
-interface PolicyRow extends Record<string, SqlStorageValue> {
-  name: string;
-  text: string;
-  version: number;
-  modified_at: number;
-}
-
 /** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
 export class System extends DurableObject<Env> {
   readonly #sql: SqlStorage;
+  readonly #policies: PolicyStore;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
+    this.#policies = new PolicyStore(this.#sql);
     if (schemaVersion(this.#sql) < MIGRATIONS.length) ctx.storage.transactionSync(() => this.#create());
   }
 
@@ -101,10 +75,7 @@ export class System extends DurableObject<Env> {
       version: row.version,
       clusterId: row.cluster_id,
       sealedKeyRing: row.sealed_key_ring,
-      policies: this.#sql
-        .exec<{ name: string; rules: string }>("SELECT name, rules FROM policies ORDER BY name")
-        .toArray()
-        .map(({ name, rules }) => ({ name, rulesJson: rules })),
+      policies: this.#policies.rules(),
       mounts: this.#mounts(),
       customIdFilter: new Uint8Array(row.custom_id_filter),
     };
@@ -133,46 +104,38 @@ export class System extends DurableObject<Env> {
     this.#sql.exec("UPDATE installation SET custom_id_filter = ?, version = version + 1", filter);
   }
 
-  /** The policy `name` as it is now, or null. */
-  readPolicy(name: string): StoredPolicy | null {
-    const row = this.#sql
-      .exec<PolicyRow>("SELECT name, text, version, modified_at FROM policies WHERE name = ?", name)
-      .toArray()[0];
-    return row ? policyOfRow(row) : null;
+  /** The policy `name` at `now` (ms), or null. */
+  readPolicy(name: string, now: number): StoredPolicy | null {
+    return this.#policies.read(name, now);
   }
 
-  /** Names of all stored policies, sorted. */
-  listPolicies(): string[] {
-    return this.#sql
-      .exec<{ name: string }>("SELECT name FROM policies ORDER BY name")
-      .toArray()
-      .map((row) => row.name);
+  /** The policies of these names that there are at `now` (ms). */
+  readPolicies(names: readonly string[], now: number): StoredPolicy[] {
+    return names.flatMap((name) => this.#policies.read(name, now) ?? []);
   }
 
-  /** Creates or replaces the policy `name`. `now` in ms. Refused when all policies together would be too large. */
-  writePolicy(name: string, text: string, rulesJson: string, now: number): Result<null, Failure> {
-    const others = this.#sql
-      .exec<{ length: number | null }>("SELECT SUM(LENGTH(rules)) AS length FROM policies WHERE name <> ?", name)
-      .one().length;
-    if ((others ?? 0) + rulesJson.length > MAX_RULES_LENGTH) {
-      return err(invalid("the policies of this installation would be too large; delete or shorten some"));
-    }
-    this.#sql.exec(
-      `INSERT INTO policies (name, text, rules, version, modified_at) VALUES (?, ?, ?, 1, ?)
-       ON CONFLICT (name) DO UPDATE
-       SET text = excluded.text, rules = excluded.rules, version = version + 1, modified_at = excluded.modified_at`,
-      name,
-      text,
-      rulesJson,
-      now,
-    );
-    this.#changed();
-    return ok(null);
+  /** Names of all stored policies at `now` (ms), sorted. */
+  listPolicies(now: number): string[] {
+    return this.#policies.names(now);
+  }
+
+  /** Makes or replaces the policy `name`. `now` in ms. */
+  writePolicy(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+    const written = this.#policies.write(name, write, now);
+    if (written.ok) this.#changed();
+    return written;
+  }
+
+  /** Changes the policy `name`. `now` in ms. */
+  patchPolicy(name: string, patch: PolicyPatch, now: number): Result<null, Failure> {
+    const patched = this.#policies.patch(name, patch, now);
+    if (patched.ok) this.#changed();
+    return patched;
   }
 
   /** Deletes the policy `name`. Safe to repeat. */
   deletePolicy(name: string): void {
-    this.#sql.exec("DELETE FROM policies WHERE name = ?", name);
+    this.#policies.delete(name);
     this.#changed();
   }
 
@@ -235,7 +198,15 @@ export class System extends DurableObject<Env> {
     );
     const rules = parsePolicy(DEFAULT_POLICY_TEXT, 0);
     if (!rules.ok) throw new Error("the default policy does not parse");
-    this.writePolicy(DEFAULT_POLICY, DEFAULT_POLICY_TEXT, JSON.stringify(rules.value), currentTime());
+    const write: PolicyWrite = {
+      content: { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(rules.value) },
+      expiresAt: null,
+      casRequired: false,
+      allowSlashes: false,
+      allowWildcards: false,
+      cas: null,
+    };
+    this.writePolicy(DEFAULT_POLICY, write, currentTime());
     const mount = tokenMount();
     this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
   }
@@ -252,13 +223,4 @@ export class System extends DurableObject<Env> {
 /** The system object of the installation. */
 export function systemOf(env: Env): DurableObjectStub<System> {
   return env.SYSTEM.getByName("system");
-}
-
-function policyOfRow(row: PolicyRow): StoredPolicy {
-  return {
-    name: row.name,
-    text: row.text,
-    version: row.version,
-    modifiedAt: row.modified_at,
-  };
 }

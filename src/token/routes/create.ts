@@ -108,7 +108,8 @@ function readCreateRequest(fields: CreateFields, orphanEndpoint: boolean): Resul
 }
 
 function created(installation: Installation, auth: AuthReply, warnings: readonly string[]): Result<Reply, never> {
-  const unknown = auth.tokenPolicies.filter((name) => !installation.hasPolicy(name));
+  const now = currentTime();
+  const unknown = auth.tokenPolicies.filter((name) => !installation.hasPolicy(name, now));
   return ok({
     kind: "auth",
     auth,

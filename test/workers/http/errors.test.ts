@@ -92,7 +92,8 @@ describe("paths and methods", () => {
     ["GET", `sys/${"a".repeat(3000)}`, 400, ["the path is too long"]],
     ["GET", "auth/token/accessors?list=maybe", 400, ["list and scan must be true or false"]],
   ])("%s %s is %i", async (method, path, status, errors) => {
-    const answer = await call(method, path, { token: root });
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    const answer = await call(method, path, { token: root, ...(method === "PATCH" && { headers }) });
     expect([answer.status, answer.body.errors]).toEqual([status, errors]);
   });
 

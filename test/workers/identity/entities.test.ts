@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
 
@@ -102,6 +102,31 @@ describe("an entity", () => {
   it("is only for callers whose policies allow it", async () => {
     expect((await call("POST", "identity/entity", { body: { name: "x" } })).status).toBe(403);
     expect((await call("GET", "identity/entity/name/web", { token: "s.x" })).status).toBe(403);
+  });
+});
+
+describe("a rule holds for every spelling of a name", () => {
+  it.each(["entity", "group"])("of an %s", async (kind) => {
+    await post(kind, { name: "Guarded", metadata: { kept: "yes" } });
+    await post(kind, { name: "Free" });
+    await call("POST", "sys/policies/acl/delegate", {
+      token: root,
+      body: {
+        policy: `path "identity/${kind}/name/*" { capabilities = ["create", "read", "update", "delete"] }
+          path "identity/${kind}/name/Guarded" { capabilities = ["deny"] }`,
+      },
+    });
+    const token = (await createToken(root, { policies: ["delegate"] })).client_token;
+    for (const name of ["Guarded", "guarded", "GUARDED"]) {
+      const path = `identity/${kind}/name/${name}`;
+      expect((await call("GET", path, { token })).status).toBe(403);
+      expect((await call("POST", path, { token, body: { metadata: { kept: "no" } } })).status).toBe(403);
+      expect((await call("DELETE", path, { token })).status).toBe(403);
+    }
+    expect((await get(`${kind}/name/guarded`)).body.data.metadata).toEqual({ kept: "yes" });
+    expect((await call("GET", `identity/${kind}/name/FREE`, { token })).status).toBe(200);
+    expect((await call("DELETE", `identity/${kind}/name/FREE`, { token })).status).toBe(204);
+    expect((await get(`${kind}/name/Free`)).status).toBe(404);
   });
 });
 

@@ -13,12 +13,14 @@ it("a refresh that was asked before a change and answered after it does not brin
   /** Says that nothing is new, as was true when it was asked; on the way back somebody else writes and refreshes. */
   const slow = {
     async snapshot() {
-      await systemOf(bindings).writePolicy("late", "", "[]", Date.now());
+      const content = { text: "", rulesJson: "[]" };
+      const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null };
+      await systemOf(bindings).writePolicy("late", { content, ...settings }, Date.now());
       await refreshInstallation(bindings);
       return null;
     },
   };
   await refreshInstallation({ ...bindings, SYSTEM: { getByName: () => slow } as unknown as Env["SYSTEM"] });
   const loaded = await loadInstallation(bindings);
-  expect(loaded.ok && loaded.value.hasPolicy("late")).toBe(true);
+  expect(loaded.ok && loaded.value.hasPolicy("late", Date.now())).toBe(true);
 });
