@@ -39,6 +39,10 @@ const PHRASES: Pairs = [
   ["vm auth_type", "ec2 auth_type"],
   ["vm auth", "ec2 auth"],
   ["auth method vm not", "auth method ec2 not"],
+  // Values of the wrong vocabulary, exchanged on their way in, are told as they were sent.
+  ["auth_type: ec2", "auth_type: vm"],
+  ["inferred_entity_type: ec2_instance", "inferred_entity_type: vm_instance"],
+  ['image_id" contains', 'ami_id" contains'],
   ["image ID", "AMI ID"],
   ["VM instance", "EC2 instance"],
   ["VM key limit", "EC2 key limit"],

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../clock.ts";
+import { cloudAuthAt } from "../cloud/mount.ts";
 import type { Env } from "../env.ts";
 import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
 import { systemOf } from "../sys/system.ts";
@@ -172,7 +173,7 @@ export class LeaseWalk extends DurableObject<Env> {
         this.#move(walk, { unit: 0, position: null, incomplete: 0, seen: 0, failure: null });
         return RETRY_MS;
       }
-      if (mount) await systemOf(this.env).removeMount(mount.path, mount.uuid);
+      if (mount) await remove(this.env, mount);
       await this.#finish(walk);
     }
     return 0;
@@ -328,6 +329,12 @@ async function takeOutOfService(env: Env, { path, uuid }: DisabledMount): Promis
 function shardsOfGroup(group: number): number[] {
   const first = group * PARALLEL;
   return Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - first) }, (_, i) => first + i);
+}
+
+/** The method's own data goes with its place. Safe to repeat. */
+async function remove(env: Env, mount: DisabledMount): Promise<void> {
+  await cloudAuthAt(env, mount).erase();
+  await systemOf(env).removeMount(mount.path, mount.uuid);
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */

@@ -2,7 +2,7 @@ import type { CloudMountType } from "../../src/cloud/vocabulary.ts";
 import { type DocumentSigner, documentOf, signCaller } from "./cloud-login.ts";
 import type { FakeCloud } from "./fake-cloud/fake-cloud.ts";
 import type { Instance, Key, User } from "./fake-cloud/world.ts";
-import { type Answer, call } from "./service.ts";
+import { type Answer, call, callApart } from "./service.ts";
 
 /** The account of the server's own credentials in the fake cloud. */
 export const HOME = "111111111111";
@@ -49,7 +49,7 @@ export class CloudMount {
   }
 
   login(fields: Record<string, unknown>, headers: Record<string, string> = {}): Promise<Answer> {
-    return call("POST", `auth/${this.path}/login`, { body: fields, headers });
+    return callApart("POST", `auth/${this.path}/login`, { body: fields, headers });
   }
 
   /** Renews a token by itself. */

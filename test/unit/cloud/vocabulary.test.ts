@@ -70,6 +70,9 @@ describe("the vocabulary of an aws mount", () => {
       ["length of role tag exceeds the VM key limit", "length of role tag exceeds the EC2 key limit"],
       ['missing header "X-Service-Cloud-IAM-Server-ID"', 'missing header "X-Vault-AWS-IAM-Server-ID"'],
       ["entry for role vm not found", "entry for role vm not found"],
+      ["unrecognized auth_type: ec2", "unrecognized auth_type: vm"],
+      ["specified invalid inferred_entity_type: ec2_instance", "specified invalid inferred_entity_type: vm_instance"],
+      ['"image_id" contains an unavailable field', '"ami_id" contains an unavailable field'],
       ["invalid cloud_public_cert; it is too long", "invalid aws_public_cert; it is too long"],
     ] as const) {
       expect(translateMessage("aws", inner)).toBe(outer);
