@@ -2,6 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../clock.ts";
 import type { Env } from "../../env.ts";
 import { schemaVersion } from "../../storage/schema.ts";
+import { reconcileTeams } from "../../team/reconcile.ts";
 import { askTrees, type TreeAnswer } from "./ask-trees.ts";
 import { type ListPosition, readPage, removeGone } from "./lists.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
@@ -101,6 +102,8 @@ export class Tidy extends DurableObject<Env> {
     const work = this.#store.treeWork(TREES_PER_STEP);
     if (work.length > 0) return this.#goOnInTrees(run, work);
     if (run.position) return this.#readOn(run, run.position);
+    // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
+    await reconcileTeams(this.env);
     this.#store.finish(run, currentTime());
     console.log(JSON.stringify({ type: "tidy", run: run.number, ...run.report }));
   }
