@@ -293,6 +293,20 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     expect((await post("sys/auth/github", { type: "aws" })).status).toBe(204);
   });
 
+  it("erases what the method kept", async () => {
+    const { mount } = await mounted("keeper");
+    expect((await post("auth/keeper/config/client", { access_key: "AKIAEXAMPLE", secret_key: "kept" })).status).toBe(
+      204,
+    );
+    const tables = () =>
+      runInDurableObject(bindings.CLOUD_AUTH.getByName(mount.uuid), (_, state) =>
+        state.storage.sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray(),
+      );
+    expect(await tables()).not.toEqual([]);
+    expect((await call("DELETE", "sys/auth/keeper", { token: root })).status).toBe(204);
+    expect(await tables()).toEqual([]);
+  });
+
   it("is reached by revoke-prefix too, and stays enabled (H15)", async () => {
     const { token } = await mounted("gitlab");
     const before = await token();
