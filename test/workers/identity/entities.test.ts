@@ -131,7 +131,7 @@ describe("a rule holds for every spelling of a name", () => {
 });
 
 describe("CVE-2024-9180, CVE-2025-54996, CVE-2025-64761: root through identity", () => {
-  const spellings = ["root", "rooT", "Root", "rOoT", "root ", " root", "default,root", "default, ROOT"];
+  const spellings = ["root", "rooT", ["Root"], ["rOoT"], ["root "], " root", "default,root", ["x", " ROOT "]];
 
   it.each(["entity", "group"])(
     "no spelling reaches a new or an existing %s, and nothing else is changed",
@@ -140,19 +140,17 @@ describe("CVE-2024-9180, CVE-2025-54996, CVE-2025-64761: root through identity",
       await post(kind, { name, policies: ["before"], metadata: { kept: "yes" } });
       const id = (await get(`${kind}/name/${name}`)).body.data.id;
       const before = (await get(`${kind}/id/${id}`)).body.data;
-      for (const spelling of spellings) {
-        for (const policies of [spelling, [spelling.split(",").at(-1)], ["x", ` ${spelling.split(",").at(-1)} `]]) {
-          const body = { policies, metadata: { kept: "no" } };
-          const writes = [
-            await post(kind, { name, ...body }),
-            await post(kind, { id, ...body }),
-            await post(`${kind}/id/${id}`, body),
-            await post(`${kind}/name/${name}`, body),
-            await post(kind, { name: `new ${kind}`, ...body }),
-          ];
-          for (const { status, body: answer } of writes) {
-            expect([status, answer.errors]).toEqual([400, ["policies cannot contain root"]]);
-          }
+      for (const policies of spellings) {
+        const body = { policies, metadata: { kept: "no" } };
+        const writes = [
+          await post(kind, { name, ...body }),
+          await post(kind, { id, ...body }),
+          await post(`${kind}/id/${id}`, body),
+          await post(`${kind}/name/${name}`, body),
+          await post(kind, { name: `new ${kind}`, ...body }),
+        ];
+        for (const { status, body: answer } of writes) {
+          expect([status, answer.errors]).toEqual([400, ["policies cannot contain root"]]);
         }
       }
       expect((await get(`${kind}/id/${id}`)).body.data).toEqual(before);
