@@ -1,9 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { cloudApi } from "../../../src/cloud/cloud-api.ts";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { SECRET_KEY } from "../../../src/cloud/config/client.ts";
 import { openSecret } from "../../../src/cloud/secrets.ts";
-import { invalid } from "../../../src/errors.ts";
 import { loadInstallation } from "../../../src/sys/installation.ts";
 import aws from "../../conformance/aws.json";
 import { cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../support/cloud.ts";
@@ -97,61 +95,6 @@ describe.each(VOCABULARIES)("configuration of a mount of the type $type", (words
       ]);
       await at.post("config/client", body);
       expect((await at.post("config/rotate-root")).body.errors).toEqual([message]);
-    });
-
-    const created = {
-      ok: true,
-      value: { userName: "u", key: { accessKeyId: "AKIA2", secretAccessKey: "marlin" } },
-    } as const;
-    const asked = (deleted: Awaited<ReturnType<typeof cloudApi.deleteAccessKey>>) => ({
-      create: vi.spyOn(cloudApi, "createAccessKey").mockResolvedValue(created),
-      remove: vi.spyOn(cloudApi, "deleteAccessKey").mockResolvedValue(deleted),
-    });
-
-    beforeEach(() => {
-      vi.restoreAllMocks();
-    });
-
-    it("stores the new key, then deletes the old one", async () => {
-      const { remove } = asked({ ok: true, value: null });
-      remove.mockImplementation(async () => {
-        expect((await at.get("config/client")).body.data.access_key).toBe("AKIA2");
-        return { ok: true, value: null };
-      });
-      await at.post("config/client", { access_key: "AKIA1", secret_key: "old", endpoint: "https://ec2.example" });
-      const answer = await at.post("config/rotate-root");
-      expect([answer.status, answer.body.data, answer.body.warnings]).toEqual([200, { access_key: "AKIA2" }, null]);
-      expect(JSON.stringify(answer.body)).not.toContain("marlin");
-      expect(remove).toHaveBeenCalledWith(expect.anything(), "u", "AKIA1");
-      expect((await at.get("config/client")).body.data).toMatchObject({ endpoint: "https://ec2.example" });
-    });
-
-    it("warns when the old key is still good", async () => {
-      asked({ ok: false, error: invalid("no") });
-      await at.post("config/client", { access_key: "AKIA1", secret_key: "old" });
-      const answer = await at.post("config/rotate-root");
-      expect(answer.status).toBe(200);
-      expect(answer.body.warnings[0]).toContain("Delete it by hand");
-    });
-
-    it("takes the new key back when the configuration changed meanwhile", async () => {
-      const { create, remove } = asked({ ok: true, value: null });
-      create.mockImplementation(async () => {
-        await at.post("config/client", { access_key: "AKIA9", secret_key: "x" });
-        return created;
-      });
-      await at.post("config/client", { access_key: "AKIA1", secret_key: "old" });
-      expect((await at.post("config/rotate-root")).status).toBe(400);
-      expect(remove).toHaveBeenCalledExactlyOnceWith(expect.anything(), "u", "AKIA2");
-      expect((await at.get("config/client")).body.data.access_key).toBe("AKIA9");
-    });
-
-    it("changes nothing when the cloud refuses", async () => {
-      vi.spyOn(cloudApi, "createAccessKey").mockResolvedValue({ ok: false, error: invalid("LimitExceeded") });
-      await at.post("config/client", { access_key: "AKIA1", secret_key: "old" });
-      const answer = await at.post("config/rotate-root");
-      expect([answer.status, answer.body.errors]).toEqual([400, ["LimitExceeded"]]);
-      expect((await at.get("config/client")).body.data.access_key).toBe("AKIA1");
     });
   });
 
