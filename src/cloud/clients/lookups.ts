@@ -66,10 +66,12 @@ export class CloudLookups extends DurableObject<Env> {
       group.inFlight = group.waiting.filter((waiter) => items.includes(waiter.item));
       group.waiting = group.waiting.filter((waiter) => !items.includes(waiter.item));
       const found = await fetchByOne(group.inFlight, items);
-      for (const waiter of group.inFlight) waiter.answer(found.ok ? ok(found.value[waiter.item] ?? null) : found);
+      const result = found ?? err(INTERRUPTED);
+      for (const waiter of group.inFlight) waiter.answer(result.ok ? ok(result.value[waiter.item] ?? null) : result);
       group.inFlight = [];
-      // The service just refused after every repetition; who waited for it meanwhile would only add to the load.
-      if (!found.ok && found.error.code === "unavailable") {
+      // The service just refused after every repetition; who waited for it meanwhile would only add to the load. That all
+      // who asked hung up says nothing about the service: nobody can fail the others by that.
+      if (found && !found.ok && found.error.code === "unavailable") {
         for (const waiter of group.waiting) waiter.answer(found);
         group.waiting = [];
       }
@@ -78,18 +80,23 @@ export class CloudLookups extends DurableObject<Env> {
   }
 }
 
-/** Has one of the waiters look the items up; the next one when its Worker has gone, as when a client hangs up. */
+const INTERRUPTED = unavailable("the look-up was interrupted");
+
+/**
+ * Has one of the waiters look the items up; the next one when its Worker has gone, as when a client hangs up. null when
+ * all have gone.
+ */
 async function fetchByOne(
   waiters: readonly Waiter[],
   items: string[],
-): Promise<Result<Record<string, unknown>, Failure>> {
-  for (const waiter of [...waiters]) {
+): Promise<Result<Record<string, unknown>, Failure> | null> {
+  for (const waiter of waiters) {
     try {
       return await waiter.fetch(items);
     } catch {
       // Its own answer is of no use to anybody any more, but must not stay open.
-      waiter.answer(err(unavailable("the look-up was interrupted")));
+      waiter.answer(err(INTERRUPTED));
     }
   }
-  return err(unavailable("the look-up was interrupted"));
+  return null;
 }
