@@ -50,7 +50,8 @@ function containerUrl(env: Env): string | null {
   const full = env.AWS_CONTAINER_CREDENTIALS_FULL_URI;
   if (!full || !URL.canParse(full)) return null;
   const { protocol, hostname } = new URL(full);
-  return protocol === "https:" || CONTAINER_HOSTS.has(hostname) ? full : null;
+  const near = protocol === "http:" && CONTAINER_HOSTS.has(hostname);
+  return near || protocol === "https:" ? full : null;
 }
 
 async function ask(
