@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { FakeCloud } from "./fake-cloud.ts";
+import { metadataAnswer } from "./metadata.ts";
 
 /** The fake cloud as an HTTP server on a free port of this machine. */
 export interface CloudServer {
@@ -33,6 +34,11 @@ async function answer(cloud: FakeCloud, request: IncomingMessage, response: Serv
     ]),
   );
   const call = { method: request.method ?? "", target: request.url ?? "/", headers, body };
+  if (call.target.startsWith("/latest/")) {
+    const metadata = metadataAnswer(cloud, call);
+    response.writeHead(metadata === null ? 404 : 200).end(metadata ?? "");
+    return;
+  }
   const reaction = await cloud.react(call, headers.host ?? "");
   switch (reaction.kind) {
     case "reply":
