@@ -1,5 +1,6 @@
 import { fromBase64, toBase64 } from "../crypto/bytes.ts";
-import { type Keys, openData, sealData } from "../crypto/key-ring.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import { openData, sealData } from "../crypto/sealed-data.ts";
 import type { Mount } from "../sys/mount.ts";
 
 /** A secret as objects store it: base64 of what only the Worker's key ring opens. */

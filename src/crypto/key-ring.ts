@@ -1,10 +1,11 @@
 import { err, ok, type Result } from "../result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
+import { DataKey } from "./data-key.ts";
 
 /**
  * The keys of an installation, as text that can be sealed and stored. `identity` keys the hashes of tokens and accessors and
- * never changes (every stored hash depends on it); `audit` keys the hashes in audit lines; `data` are the AES-256-GCM keys
- * of batch tokens and sealed values, newest version last, older ones kept for reading.
+ * never changes (every stored hash depends on it); `audit` keys the hashes in audit lines; from `data` come the keys of batch
+ * tokens and sealed values, newest version last, older ones kept for reading.
  */
 export interface KeyRing {
   readonly identity: string;
@@ -16,7 +17,7 @@ export interface KeyRing {
 export interface Keys {
   readonly identity: CryptoKey;
   readonly audit: CryptoKey;
-  readonly data: ReadonlyMap<number, CryptoKey>;
+  readonly data: ReadonlyMap<number, DataKey>;
   readonly currentDataVersion: number;
 }
 
@@ -84,10 +85,8 @@ export async function unsealKeyRing(sealed: string, sealKey: SealKey): Promise<K
 export async function importKeys(ring: KeyRing): Promise<Keys> {
   const hmac = (text: string) =>
     crypto.subtle.importKey("raw", bytesOf(text), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const data = new Map<number, CryptoKey>();
-  for (const { version, key } of ring.data) {
-    data.set(version, await crypto.subtle.importKey("raw", bytesOf(key), "AES-GCM", false, ["encrypt", "decrypt"]));
-  }
+  const data = new Map<number, DataKey>();
+  for (const { version, key } of ring.data) data.set(version, new DataKey(await hmac(key)));
   return {
     identity: await hmac(ring.identity),
     audit: await hmac(ring.audit),
@@ -99,47 +98,6 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
 /** HMAC-SHA256 of `parts` under `key`: 32 bytes. */
 export async function keyedHash(key: CryptoKey, ...parts: Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await crypto.subtle.sign("HMAC", key, concat(...parts)));
-}
-
-/**
- * Encrypts `plain` under the newest data key.
- *
- * @param context what the value is for; opening it with another context fails, so a sealed value can't be moved elsewhere.
- * @returns version (4 bytes), nonce (12 bytes), ciphertext with tag.
- */
-export async function sealData(keys: Keys, context: string, plain: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  const version = keys.currentDataVersion;
-  const key = keys.data.get(version);
-  if (!key) throw new Error("the key ring has no data key");
-  const nonce = randomBytes(NONCE_BYTES);
-  const header = new Uint8Array(4);
-  new DataView(header.buffer).setUint32(0, version);
-  const sealed = await crypto.subtle.encrypt(dataParams(nonce, header, context), key, concat(plain));
-  return concat(header, nonce, new Uint8Array(sealed));
-}
-
-/** Decrypts what `sealData` made with the same context. Null for anything else. */
-export async function openData(
-  keys: Keys,
-  context: string,
-  sealed: Uint8Array,
-): Promise<Uint8Array<ArrayBuffer> | null> {
-  if (sealed.length < 4 + NONCE_BYTES) return null;
-  const header = concat(sealed.subarray(0, 4));
-  const key = keys.data.get(new DataView(header.buffer).getUint32(0));
-  if (!key) return null;
-  const nonce = concat(sealed.subarray(4, 4 + NONCE_BYTES));
-  try {
-    const plain = await crypto.subtle.decrypt(dataParams(nonce, header, context), key, concat(sealed.subarray(16)));
-    return new Uint8Array(plain);
-  } catch {
-    return null;
-  }
-}
-
-function dataParams(nonce: Uint8Array<ArrayBuffer>, header: Uint8Array, context: string) {
-  const additionalData = concat(header, new TextEncoder().encode(context));
-  return { name: "AES-GCM", iv: nonce, additionalData };
 }
 
 function aesParams(nonce: Uint8Array<ArrayBuffer>, version: number) {

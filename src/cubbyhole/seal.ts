@@ -1,4 +1,5 @@
-import { type Keys, openData, sealData } from "../crypto/key-ring.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import { openData, sealData } from "../crypto/sealed-data.ts";
 import type { TokenAddress } from "../token/ids.ts";
 
 /** Seals a value for the cubbyhole of one token. */

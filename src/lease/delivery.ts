@@ -1,4 +1,5 @@
-import { type Keys, openData } from "../crypto/key-ring.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import { openData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { LeaseRecord } from "./record.ts";
 import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";

@@ -1,5 +1,5 @@
 import { currentTime } from "../clock.ts";
-import { sealData } from "../crypto/key-ring.ts";
+import { sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";

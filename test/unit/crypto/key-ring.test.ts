@@ -1,11 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { toBase64, toHex } from "../../../src/crypto/bytes.ts";
+import { toBase64 } from "../../../src/crypto/bytes.ts";
 import {
-  importKeys,
   newKeyRing,
-  openData,
   parseSealKey,
-  sealData,
   sealedWithVersion,
   sealKeyRing,
   unsealKeyRing,
@@ -48,37 +45,5 @@ describe("seal key", () => {
       const changed = `${sealed.slice(0, i)}${sealed[i] === "A" ? "B" : "A"}${sealed.slice(i + 1)}`;
       expect(await unsealKeyRing(changed, sealKey(1, 1))).toBeNull();
     }
-  });
-});
-
-describe("sealed data", () => {
-  it("opens in its context only", async () => {
-    const keys = await importKeys(newKeyRing());
-    const plain = new TextEncoder().encode("a secret");
-    const sealed = await sealData(keys, "here", plain);
-    expect(await openData(keys, "here", sealed)).toEqual(plain);
-    expect(await openData(keys, "there", sealed)).toBeNull();
-    expect(toHex(sealed)).not.toContain(toHex(plain));
-  });
-
-  it("does not open when changed, cut or made by another installation", async () => {
-    const keys = await importKeys(newKeyRing());
-    const sealed = await sealData(keys, "here", new Uint8Array([1, 2, 3]));
-    for (let i = 0; i < sealed.length; i++) {
-      const changed = sealed.slice();
-      changed[i] = (changed[i] ?? 0) ^ 1;
-      expect(await openData(keys, "here", changed)).toBeNull();
-      expect(await openData(keys, "here", sealed.subarray(0, i))).toBeNull();
-    }
-    expect(await openData(await importKeys(newKeyRing()), "here", sealed)).toBeNull();
-  });
-
-  it("stays readable after the data key was replaced", async () => {
-    const ring = newKeyRing();
-    const sealed = await sealData(await importKeys(ring), "here", new Uint8Array([7]));
-    const next = { ...ring, data: [...ring.data, { version: 2, key: newKeyRing().identity }] };
-    const keys = await importKeys(next);
-    expect(keys.currentDataVersion).toBe(2);
-    expect(await openData(keys, "here", sealed)).toEqual(new Uint8Array([7]));
   });
 });

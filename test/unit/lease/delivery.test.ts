@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { importKeys, type Keys, newKeyRing, sealData } from "../../../src/crypto/key-ring.ts";
+import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
+import { sealData } from "../../../src/crypto/sealed-data.ts";
 import type { Env } from "../../../src/env.ts";
 import { leaseDataContext, type Revocation, sendRevocation } from "../../../src/lease/delivery.ts";
 import { signingKey } from "../../../src/lease/signature.ts";

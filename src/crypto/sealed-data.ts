@@ -1,0 +1,57 @@
+import { currentTime } from "../clock.ts";
+import { concat, randomBytes } from "./bytes.ts";
+import type { Keys } from "./key-ring.ts";
+
+const DAY_MS = 86_400_000;
+const NONCE_BYTES = 12;
+/** Version of the data key and day of the sealing, two bytes each. */
+const HEADER_BYTES = 4;
+
+/**
+ * Encrypts `plain` under today's key of the newest data key.
+ *
+ * @param context what the value is for; opening it with another context fails, so a sealed value can't be moved elsewhere.
+ * @returns version (2 bytes), day since 1970 (2 bytes), nonce (12 bytes), ciphertext with tag.
+ */
+export async function sealData(keys: Keys, context: string, plain: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+  const version = keys.currentDataVersion;
+  const dataKey = keys.data.get(version);
+  if (!dataKey) throw new Error("the key ring has no data key");
+  const day = Math.floor(currentTime() / DAY_MS);
+  const key = await dataKey.ofDay(day);
+  dataKey.keep(day, key);
+  const header = new Uint8Array(HEADER_BYTES);
+  new DataView(header.buffer).setUint16(0, version);
+  new DataView(header.buffer).setUint16(2, day);
+  const nonce = randomBytes(NONCE_BYTES);
+  const sealed = await crypto.subtle.encrypt(parameters(nonce, header, context), key, concat(plain));
+  return concat(header, nonce, new Uint8Array(sealed));
+}
+
+/** Decrypts what `sealData` made with the same context. Null for anything else. */
+export async function openData(
+  keys: Keys,
+  context: string,
+  sealed: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  if (sealed.length < HEADER_BYTES + NONCE_BYTES) return null;
+  const header = concat(sealed.subarray(0, HEADER_BYTES));
+  const dataKey = keys.data.get(new DataView(header.buffer).getUint16(0));
+  if (!dataKey) return null;
+  const day = new DataView(header.buffer).getUint16(2);
+  const key = await dataKey.ofDay(day);
+  const nonce = concat(sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES));
+  const cipher = concat(sealed.subarray(HEADER_BYTES + NONCE_BYTES));
+  try {
+    const plain = new Uint8Array(await crypto.subtle.decrypt(parameters(nonce, header, context), key, cipher));
+    dataKey.keep(day, key);
+    return plain;
+  } catch {
+    return null;
+  }
+}
+
+function parameters(nonce: Uint8Array<ArrayBuffer>, header: Uint8Array, context: string) {
+  const additionalData = concat(header, new TextEncoder().encode(context));
+  return { name: "AES-GCM", iv: nonce, additionalData };
+}
