@@ -58,10 +58,15 @@ describe("documents that the real cloud signed", () => {
   });
 });
 
+/** With EVERY_CHANGE=true every position takes all 255 other values (a quarter of an hour), else three of them. */
+const EVERY_CHANGE = process.env.EVERY_CHANGE === "true";
+const TIME_LIMIT = EVERY_CHANGE ? 3_600_000 : 60_000;
+
 /** Every position, changed in its lowest bit, in its highest bit and to all ones. */
 function* changesOf(bytes: Uint8Array): Generator<{ position: number; changed: Buffer }> {
   for (const [position, byte] of bytes.entries()) {
-    for (const value of new Set([byte ^ 0x01, byte ^ 0x80, 0xff])) {
+    const values = EVERY_CHANGE ? Array(256).keys() : [byte ^ 0x01, byte ^ 0x80, 0xff];
+    for (const value of new Set(values)) {
       if (value === byte) continue;
       const changed = Buffer.from(bytes);
       changed[position] = value;
@@ -81,7 +86,7 @@ function* spellingsOf(text: string): Generator<string> {
   }
 }
 
-describe("a document of the real cloud with one byte changed is refused", { timeout: 60_000 }, () => {
+describe("a document of the real cloud with one byte changed is refused", { timeout: TIME_LIMIT }, () => {
   it("rsa2048, in the bytes of the message", async () => {
     for (const { position, changed } of changesOf(Buffer.from(rsa2048, "base64"))) {
       const result = await verifyPkcs7(changed.toString("base64"), [], lenient);
