@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DocumentSigner, documentOf } from "../support/cloud-login.ts";
 import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { type CloudServer, serveCloud } from "../support/fake-cloud/server.ts";
-import { userArn } from "../support/fake-cloud/world.ts";
+import { type Key, userArn } from "../support/fake-cloud/world.ts";
 import { type RunningServer, startDev } from "./support/server.ts";
 
 const HOME = "111111111111";
@@ -20,10 +20,15 @@ describe("node-vault and the cloud method", () => {
   const signer = new DocumentSigner();
   let cloudServer: CloudServer;
   let server: RunningServer;
+  /** Of the server itself. */
+  let key: Key;
 
   beforeAll(async () => {
     cloudServer = await serveCloud(cloud);
-    server = await startDev({ env: { ALLOW_PRIVATE_ENDPOINTS: "true" } });
+    key = cloud.world.addKey(cloud.world.addUser(HOME, "server"));
+    server = await startDev({
+      env: { ALLOW_PRIVATE_ENDPOINTS: "true", CLOUD_ACCESS_KEY: key.id, CLOUD_SECRET_KEY: key.secret },
+    });
   });
   afterAll(async () => {
     await server?.stop();
@@ -61,13 +66,13 @@ describe("node-vault and the cloud method", () => {
       });
 
       it("configures the client, and rotates its key", async () => {
-        const key = cloud.world.addKey(cloud.world.addUser(HOME, `grove-${type}`));
+        const own = cloud.world.addKey(cloud.world.addUser(HOME, `grove-${type}`));
         const { endpoint } = cloudServer;
-        await write("config/client", { access_key: key.id, secret_key: key.secret, max_retries: 2 });
+        await write("config/client", { access_key: own.id, secret_key: own.secret, max_retries: 2 });
         await write("config/client", { endpoint, iam_endpoint: endpoint, sts_endpoint: endpoint });
         await write("config/client", { sts_region: "us-east-1", allowed_sts_header_values: "X-Custom,x-other" });
         expect(await read("config/client")).toEqual({
-          access_key: key.id,
+          access_key: own.id,
           endpoint,
           iam_endpoint: endpoint,
           sts_endpoint: endpoint,
@@ -78,7 +83,7 @@ describe("node-vault and the cloud method", () => {
           max_retries: 2,
         });
         const rotated = (await write("config/rotate-root")).data.access_key;
-        expect(rotated).not.toBe(key.id);
+        expect(rotated).not.toBe(own.id);
         expect((await read("config/client")).access_key).toBe(rotated);
       });
 
@@ -164,10 +169,13 @@ describe("node-vault and the cloud method", () => {
       });
 
       it.each(["identity-accesslist", "identity-whitelist"])("shows and forgets logins by %s", async (list) => {
+        // Without keys of its own the mount uses those of the server.
+        await write("config/client", { access_key: "", secret_key: "" });
         await write("role/web", { auth_type: vm, bound_account_id: HOME });
         const instance = cloud.world.addInstance(HOME, "eu-west-1");
         const { pkcs7 } = signer.sign(documentOf(instance));
         await vault({ endpoint: server.address }).write(at("login"), { role: "web", pkcs7 });
+        expect(cloud.callsOf("DescribeInstances").at(-1)?.accessKeyId).toBe(key.id);
         expect(await keys(list)).toEqual([instance.id]);
         expect(await read(`${list}/${instance.id}`)).toMatchObject({ role: "web", disallow_reauthentication: false });
         await remove(`${list}/${instance.id}`);

@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readWorkerDefinition, settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, "../../..", path), "utf8");
+
+/** Every setting that the Worker reads, as its type lists them. */
+const settings = [...read("src/env.ts").matchAll(/^ {2}readonly (\w+)\?: string;$/gm)].map(([, name = ""]) => name);
+
+describe("every setting of the Worker", () => {
+  it("is explained in docs/operations.md, and nothing else is", () => {
+    const table = read("docs/operations.md").split("\n## First start")[0] ?? "";
+    const cells = [...table.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = ""]) => cell);
+    const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+    expect(named.sort()).toEqual(settings.toSorted());
+  });
+
+  it("reaches it from the environment of npm run dev and npm run serve", async () => {
+    const definition = await readWorkerDefinition();
+    if (!definition.ok) throw new Error(definition.error);
+    const environment = Object.fromEntries(settings.map((name) => [name, `value of ${name}`]));
+    const { CLIENT_ADDRESS_HEADER, ...rest } = environment;
+    // The gateway in front decides where the address stands.
+    expect(settingsFromEnvironment(definition.value, environment)).toEqual(rest);
+  }, 30_000);
+});
