@@ -32,6 +32,8 @@ export interface Env {
   readonly GROVE_SEAL_KEY?: string;
   /** The seal key before the last rotation, until the key ring has been wrapped anew. A secret. */
   readonly GROVE_SEAL_KEY_PREVIOUS?: string;
+  /** What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A secret. */
+  readonly GROVE_INIT_TOKEN?: string;
   /** Development only: initialises the service with this root token. */
   readonly GROVE_DEV_ROOT_TOKEN?: string;
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */

@@ -1,4 +1,5 @@
 import { currentTime } from "../clock.ts";
+import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import type { Reply } from "../http/reply.ts";
@@ -15,11 +16,19 @@ export const API_VERSION = "2.6.2";
 
 const CLUSTER_NAME = "grove";
 
+const NEEDS_INIT_TOKEN: Failure = {
+  code: "forbidden",
+  message: "sys/init needs the secret GROVE_INIT_TOKEN of this deployment as its token",
+};
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
 /** State of the service, readable without a token, and its initialisation. */
 export const STATUS_ROUTES: readonly Route[] = [
   openRoute("read", "sys/init", async ({ env }) => plain({ initialized: (await readState(env)).initialized })),
 
-  openRoute("update", "sys/init", async ({ env }) => {
+  openRoute("update", "sys/init", async ({ env, request }) => {
+    if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
     const root = await initialize(env, "");
     // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
     return root.ok ? plain({ keys: [], keys_base64: [], root_token: root.value }) : root;
@@ -33,6 +42,11 @@ export const STATUS_ROUTES: readonly Route[] = [
 
   openRoute("read", "sys/leader", async () => plain({ ha_enabled: false })),
 ];
+
+/** A deployment is reachable before its operator gets to `sys/init`; without a secret whoever calls first gets root. */
+function mayInitialize(env: Env, token: string): boolean {
+  return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
+}
 
 interface State {
   readonly initialized: boolean;

@@ -43,6 +43,19 @@ describe("a new installation", () => {
     expect(String(answer.body.errors)).toContain("sys/init");
   });
 
+  it("gives nothing to who lacks the secret of the deployment, where it has one", async () => {
+    const secret = { GROVE_INIT_TOKEN: "the-secret" };
+    for (const token of [undefined, "the-secreT", "the-secret1", "the-secre"]) {
+      const answer = await callWith(secret, "PUT", "sys/init", token);
+      expect(answer.status).toBe(403);
+      expect(String(answer.body.errors)).toContain("GROVE_INIT_TOKEN");
+      expect(String(answer.body.errors)).not.toContain("the-secre");
+    }
+    expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
+    // With it the call gets as far as the seal key, which is not good here.
+    expect((await callWith({ ...secret, GROVE_SEAL_KEY: "1:AAAA" }, "PUT", "sys/init", "the-secret")).status).toBe(503);
+  });
+
   it("gives the root token once, also when two ask at the same time", async () => {
     const answers = await Promise.all([call("PUT", "sys/init"), call("POST", "sys/init"), call("PUT", "sys/init")]);
     const winners = answers.filter(({ status }) => status === 200);
