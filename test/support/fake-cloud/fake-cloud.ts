@@ -41,6 +41,8 @@ export class FakeCloud {
   readonly world = new World();
   /** Every request with a good form, in order. */
   readonly calls: SeenCall[] = [];
+  /** Further pages of the metadata service, by path. */
+  readonly metadataPages = new Map<string, string>();
   readonly #faults: PlannedFault[] = [];
   readonly #denied = new Set<string>();
   /** Keys that are not known everywhere yet: requests with them are refused this many times. */

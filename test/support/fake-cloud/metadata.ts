@@ -5,10 +5,16 @@ const TOKEN = "metadata-token";
 const ROLES = "/latest/meta-data/iam/security-credentials/";
 
 /** The metadata service of the machine that the server runs on, version 2: the role `Machine`, if the cloud has one. */
-export function metadataAnswer({ world }: FakeCloud, { method, target, headers }: CloudRequest): string | null {
+export function metadataAnswer(
+  { world, metadataPages }: FakeCloud,
+  { method, target, headers }: CloudRequest,
+): string | null {
   if (method === "PUT") return target === "/latest/api/token" ? TOKEN : null;
+  if (headers["x-aws-ec2-metadata-token"] !== TOKEN) return null;
+  const page = metadataPages.get(target);
+  if (page !== undefined) return page;
   const role = world.roles.find(({ name }) => name === "Machine");
-  if (headers["x-aws-ec2-metadata-token"] !== TOKEN || !role) return null;
+  if (!role) return null;
   if (target === ROLES) return role.name;
   if (target !== ROLES + role.name) return null;
   const expiresAt = Date.now() + 3_600_000;
