@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../result.ts";
 import type { Installation } from "../sys/installation.ts";
 import { isBatchAlive, readToken } from "../token/caller.ts";
 import { treeOf } from "../token/find-tree.ts";
-import { readAccessor } from "../token/ids.ts";
+import { MAX_ROW_DRAWS, readAccessor } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import type { Holder, LeaseOutcome, LeaseTarget } from "./actions.ts";
 import { leaseDataContext } from "./delivery.ts";
@@ -15,8 +15,6 @@ import type { LeaseView } from "./record.ts";
 import { type LeaseRequest, leasePathProblem } from "./rules.ts";
 import { readTarget, targetSettings } from "./target.ts";
 
-/** Draws of a row before a registration gives up; that a second one is needed happens once in thousands. */
-const MAX_DRAWS = 5;
 /** Characters of the JSON that an engine keeps in a lease. */
 const MAX_DATA_LENGTH = 8192;
 
@@ -74,7 +72,7 @@ export async function registerLease(
   const tree = treeOf(env, treeId);
   if (!tree) return err(NO_HOLDER);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target: target.value };
-  for (let draw = 1; draw <= MAX_DRAWS; draw++) {
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());
     const sealed =
       plain === null

@@ -1,5 +1,5 @@
-import ipaddr from "ipaddr.js";
 import type { Env } from "../env.ts";
+import { allowsPrivateHosts, isPublicHost } from "../public-host.ts";
 import { err, ok, type Result } from "../result.ts";
 
 /** Where revocations may be sent, as operators set it. */
@@ -14,22 +14,19 @@ export interface TargetSettings {
 
 const MAX_TARGET = 2048;
 const SERVICE = /^service:\/\/([A-Za-z_][A-Za-z0-9_]*)(\/[A-Za-z0-9_.~/-]*)?$/;
-/** Names that stand for machines nearby in one network or another. */
-const LOCAL_NAMES = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 
 /** The settings of this deployment. */
 export function targetSettings(env: Env): TargetSettings {
   return {
     hosts: names(env.LEASE_TARGET_HOSTS).map((host) => host.toLowerCase()),
     services: names(env.LEASE_SERVICES),
-    development: env.ALLOW_PRIVATE_ENDPOINTS === "true",
+    development: allowsPrivateHosts(env),
   };
 }
 
 /**
- * Reads the place that a revocation is sent to: an https URL, or `service://BINDING/path`. Whoever may register leases must
- * not thereby reach what only this service can reach, so addresses of private networks are refused. A name that leads to
- * one is for the network that the service runs in to refuse: the platform's edge reaches public addresses only.
+ * Reads the place that a revocation is sent to: an https URL, or `service://BINDING/path`. Only hosts of the
+ * public internet are taken.
  *
  * @returns the target in one spelling, or a message that does not repeat it.
  */
@@ -73,13 +70,6 @@ export function serviceOf(target: string): { readonly name: string; readonly pat
 
 function parseUrl(text: string): URL | null {
   return URL.canParse(text) ? new URL(text) : null;
-}
-
-/** The URL parser has already turned every spelling of an IPv4 address into four decimal parts. */
-function isPublicHost(host: string): boolean {
-  const address = host.startsWith("[") ? host.slice(1, -1) : host;
-  if (ipaddr.isValid(address)) return ipaddr.process(address).range() === "unicast";
-  return host.includes(".") && !LOCAL_NAMES.test(host);
 }
 
 function hostMatches(allowed: string, host: string): boolean {

@@ -67,6 +67,9 @@ export function newRow(now: number): number {
   return (now - ROW_EPOCH_MS) * 4096 + random;
 }
 
+/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
+export const MAX_ROW_DRAWS = 5;
+
 /** When a row number was drawn (ms). */
 export function rowDrawnAt(row: number): number {
   return Math.floor(row / 4096) + ROW_EPOCH_MS;

@@ -8,15 +8,12 @@ import { systemOf } from "../sys/system.ts";
 import { sealBatchToken } from "./batch.ts";
 import { customIdsOf } from "./custom-ids.ts";
 import { treeOf } from "./find-tree.ts";
-import { customIdHash, newTokenIds, rowDrawnAt, type TokenAddress } from "./ids.ts";
+import { customIdHash, MAX_ROW_DRAWS, newTokenIds, rowDrawnAt, type TokenAddress } from "./ids.ts";
 import type { TokenSpec } from "./record.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
 /** How long a creation can be between taking its id and writing its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
-
-/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
-const MAX_DRAWS = 5;
 
 const PARENT_GONE = invalid("parent token not found");
 
@@ -50,7 +47,7 @@ async function addChild(
   spec: TokenSpec,
   parent: TokenAddress,
 ): Promise<Result<AuthReply, Failure>> {
-  for (let draw = 1; draw <= MAX_DRAWS; draw++) {
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
     const ids = await newTokenIds(installation.keys, parent.treeId, currentTime());
     const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
     if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, ids.token));

@@ -7,6 +7,7 @@ import { authorizeTeam } from "../team/authenticate.ts";
 import type { CallerAction, Outcome } from "./actions.ts";
 import { authorizeBatch, type Caller, type Presented } from "./caller.ts";
 import { treeOf } from "./find-tree.ts";
+import { MAX_ROW_DRAWS } from "./ids.ts";
 
 /** A caller whose token is good and whose policies allow the request. */
 export interface Judged {
@@ -25,9 +26,6 @@ export interface Demand {
   /** null when unknown; then a token bound to networks is refused. */
   readonly clientAddress: string | null;
 }
-
-/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
-const MAX_DRAWS = 5;
 
 /**
  * Lets the caller's token and policies decide. Counts one use. A service token is judged in its tree, which performs an
@@ -59,7 +57,7 @@ export async function judge(
     const answer = await tree.run({ row, verifier, access, clientAddress, action });
     if (!answer.ok) return answer;
     const { caller, verdict, outcome } = answer.value;
-    if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_DRAWS) continue;
+    if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;
     return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
   }
 }

@@ -2,11 +2,11 @@ import { z } from "zod";
 import type { Failure } from "../../errors.ts";
 import { dataReply, EMPTY } from "../../http/reply.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../http/route.ts";
+import { allowsPrivateHosts } from "../../public-host.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { cloudAuthOf, mountOf } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
 import { CLIENT_FIELDS, type ClientChange, readClientChange, renderClient, SECRET_KEY } from "./client.ts";
-import { allowsPrivateEndpoints } from "./endpoint.ts";
 import { rotateRoot } from "./rotate-root.ts";
 
 const NO_FIELDS = z.object({});
@@ -22,7 +22,7 @@ export const CLIENT_ROUTES: readonly Route[] = [
     createsOrUpdates: true,
     async prepare(context): Promise<Result<ClientChange, Failure>> {
       const { env, installation, fields } = context;
-      const change = readClientChange(fields, allowsPrivateEndpoints(env));
+      const change = readClientChange(fields, allowsPrivateHosts(env));
       if (!change.ok || fields.secret_key === undefined) return change;
       const secret = fields.secret_key;
       const sealedSecretKey =

@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../../errors.ts";
+import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../sys/mount.ts";
@@ -51,7 +52,8 @@ export function planLogin(mount: Mount, login: Login, now: number): Result<Login
   }
   const policies = normalizePolicyNames(login.noDefaultPolicy ? login.policies : [...login.policies, "default"]);
   if (policies.includes("root")) return refuse("auth methods cannot create root tokens");
-  if (policies.includes("response-wrapping")) return refuse('cannot assign policy "response-wrapping"');
+  const refusal = policyAssignRefusal(policies);
+  if (refusal) return refuse(refusal);
   const ttl = narrowTtl(mountTtl(mount), login.maxTtl);
   const grant = grantTtl({
     issuedAt: now,

@@ -1,3 +1,4 @@
+import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import { err, ok, type Result } from "../../result.ts";
 import type { TokenRole } from "../role.ts";
@@ -28,8 +29,8 @@ export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
     role && hasPolicyLists(role) ? chooseByRole(choice, role) : chooseByCaller(requested, callerPolicies, sudo);
   if (!chosen.ok) return chosen;
   const policies = noDefaultPolicy ? chosen.value.filter((name) => name !== "default") : chosen.value;
-  if (policies.includes("response-wrapping")) return err('cannot assign policy "response-wrapping"');
-  return ok(policies);
+  const refusal = policyAssignRefusal(policies);
+  return refusal ? err(refusal) : ok(policies);
 }
 
 function chooseByCaller(

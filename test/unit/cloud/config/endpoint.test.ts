@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { allowsPrivateEndpoints, endpointProblem } from "../../../../src/cloud/config/endpoint.ts";
+import { endpointProblem } from "../../../../src/cloud/config/endpoint.ts";
+import { allowsPrivateHosts } from "../../../../src/public-host.ts";
 
 const PRIVATE = "must not be a private, loopback or link-local address";
 const FORM = "must be a URL of scheme and host, in lower case and without user, path or query";
@@ -74,10 +75,10 @@ describe("an endpoint that an operator configures", () => {
   );
 
   it("may be private only when the setting says exactly so", () => {
-    expect(allowsPrivateEndpoints({ ALLOW_PRIVATE_ENDPOINTS: "true" })).toBe(true);
+    expect(allowsPrivateHosts({ ALLOW_PRIVATE_ENDPOINTS: "true" })).toBe(true);
     for (const value of ["false", "", "0", "yes", "True"]) {
-      expect(allowsPrivateEndpoints({ ALLOW_PRIVATE_ENDPOINTS: value })).toBe(false);
+      expect(allowsPrivateHosts({ ALLOW_PRIVATE_ENDPOINTS: value })).toBe(false);
     }
-    expect(allowsPrivateEndpoints({})).toBe(false);
+    expect(allowsPrivateHosts({})).toBe(false);
   });
 });
