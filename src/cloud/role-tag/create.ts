@@ -14,7 +14,8 @@ import { isSubsetOfRole } from "./restrict.ts";
 import { canonicalPolicies, newTagNonce, type RoleTag } from "./role-tag.ts";
 import { signRoleTag } from "./tag-value.ts";
 
-const FIELDS = z.object({
+/** The fields of a role tag; undefined when not sent. */
+export const ROLE_TAG_FIELDS = z.object({
   role: z.unknown().optional(),
   policies: sent(list()),
   max_ttl: sentDuration(),
@@ -23,11 +24,11 @@ const FIELDS = z.object({
   disallow_reauthentication: sent(flag(false)),
 });
 
-type TagFields = z.infer<typeof FIELDS>;
+type TagFields = z.infer<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
 export const ROLE_TAG_ROUTES: readonly Route[] = [
-  simpleRoute("update", `role/${namedSegment("role")}/tag`, FIELDS, createTag),
+  simpleRoute("update", `role/${namedSegment("role")}/tag`, ROLE_TAG_FIELDS, createTag),
 ];
 
 async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {
