@@ -6,7 +6,7 @@ import { FakeCloud, type Fault } from "../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
 import { ec2Refusal, refusal } from "../../support/fake-cloud/request.ts";
 import { type Key, roleArn, userArn } from "../../support/fake-cloud/world.ts";
-import { initialized } from "../../support/service.ts";
+import { type Answer, initialized } from "../../support/service.ts";
 
 const cloud = new FakeCloud();
 const signer = new DocumentSigner();
@@ -41,6 +41,11 @@ const addInstances = (count: number, account = HOME) =>
 const loginAll = (count: number, account = HOME) =>
   Promise.all(addInstances(count, account).map((instance) => mount.loginInstance(instance, { role: "any" })));
 const login = () => mount.loginInstance(addInstances(1)[0] ?? cloud.world.addInstance(HOME, ""), { role: "any" });
+
+function expectComeBackLater(answer: Answer): void {
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get("Retry-After")).toBe("5");
+}
 
 /** Holds the first look-up back until so many logins wait for one, as a cloud does that takes its time to answer. */
 function holdFirstCallUntilAsked(count: number): void {
@@ -91,15 +96,16 @@ describe("many logins at once", () => {
     expect(answers.map(({ status }) => status)).toEqual([...Array(5).fill(200), ...Array(5).fill(400)]);
   });
 
-  it("while the cloud throttles make few calls, and all are told to come back", async () => {
+  it.each<[string, Fault]>([
+    ["throttles", THROTTLED],
+    ["fails", { kind: "reply", reply: ec2Refusal(500, "InternalError") }],
+    ["is down", { kind: "unreachable" }],
+  ])("while the cloud %s make few calls, and all are told to come back", async (_, fault) => {
     holdFirstCallUntilAsked(20);
-    cloud.fail("ec2", THROTTLED);
+    cloud.fail("ec2", fault);
     const answers = await loginAll(20);
     expect(cloud.callsOf("DescribeInstances")).toHaveLength(4);
-    for (const answer of answers) {
-      expect(answer.status).toBe(503);
-      expect(answer.headers.get("Retry-After")).toBe("5");
-    }
+    for (const answer of answers) expectComeBackLater(answer);
     cloud.heal();
     expect((await loginAll(20)).map(({ status }) => status)).toEqual(Array(20).fill(200));
   });
@@ -151,6 +157,7 @@ describe("a failing cloud", () => {
     cloud.fail("ec2", fault);
     const answer = await login();
     expect(answer.status).toBe(status);
+    if (status === 503) expectComeBackLater(answer);
     expect(refusalOf(answer)[1]).toMatch(message);
     cloud.heal();
     expect((await login()).status).toBe(200);
@@ -169,6 +176,7 @@ describe("a failing cloud", () => {
     cloud.fail("sts", fault);
     const answer = await mount.loginCaller(key, { role: "alice" });
     expect(answer.status).toBe(status);
+    if (status === 503) expectComeBackLater(answer);
     expect(refusalOf(answer)[1]).toMatch(message);
     cloud.heal();
     expect((await mount.loginCaller(key, { role: "alice" })).status).toBe(200);
@@ -176,11 +184,11 @@ describe("a failing cloud", () => {
 
   it("that is slow is waited for for a while", async () => {
     await mount.write("config/client", { max_retries: 0 });
-    for (const kind of ["stall_body"] as const) {
-      cloud.fail("ec2", { kind });
-      expect(refusalOf(await login())).toEqual([503, expect.stringMatching(/EC2 does not answer in time/)]);
-      cloud.heal();
-    }
+    cloud.fail("ec2", { kind: "stall_body" });
+    const answer = await login();
+    expectComeBackLater(answer);
+    expect(refusalOf(answer)[1]).toMatch(/EC2 does not answer in time/);
+    cloud.heal();
     expect((await login()).status).toBe(200);
     await mount.write("config/client", { max_retries: -1 });
   }, 30_000);
@@ -188,7 +196,7 @@ describe("a failing cloud", () => {
   it("does not end the renewal of a token for good", async () => {
     const { auth } = (await login()).body;
     cloud.fail("ec2", { kind: "unreachable" });
-    expect((await mount.renew(auth.client_token)).status).toBe(503);
+    expectComeBackLater(await mount.renew(auth.client_token));
     cloud.heal();
     expect((await mount.renew(auth.client_token)).status).toBe(200);
   });
