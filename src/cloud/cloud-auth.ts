@@ -57,7 +57,6 @@ export class CloudAuth extends DurableObject<Env> {
     this.#jobs = new TidyJobs(this.#store);
     if (this.#store.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        this.#store.update();
         // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
         this.#alarmAt = await ctx.storage.getAlarm();
         this.#arm();

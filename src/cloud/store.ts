@@ -1,4 +1,4 @@
-import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import type { AccessEntry } from "./access-list/entry.ts";
 import type { RegisteredCertificate } from "./certificates/registered.ts";
 import type { ClientConfig } from "./config/client.ts";
@@ -44,11 +44,11 @@ export class CloudStore implements RowsHost {
   readonly accessList: ExpiringRows<AccessEntry>;
   /** By the value of the tag in its one spelling. */
   readonly denyList: ExpiringRows<DenyEntry>;
-  #exists: boolean;
+  readonly #schema: Schema;
 
   constructor(sql: SqlStorage) {
     this.sql = sql;
-    this.#exists = schemaVersion(sql) > 0;
+    this.#schema = new Schema(sql, MIGRATIONS);
     const settings = new Rows<unknown>(this, "settings");
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
@@ -61,23 +61,17 @@ export class CloudStore implements RowsHost {
   }
 
   get exists(): boolean {
-    return this.#exists;
+    return this.#schema.exists;
   }
 
-  /** Makes the tables, or brings them up to date. Safe to repeat. */
+  /** Makes the tables unless they are there. */
   create(): void {
-    if (!this.#exists) this.update();
-    this.#exists = true;
-  }
-
-  /** Applies what is missing of the migrations. */
-  update(): void {
-    migrate(this.sql, MIGRATIONS);
+    this.#schema.create();
   }
 
   /** Call when the database was emptied. */
   forget(): void {
-    this.#exists = false;
+    this.#schema.forget();
   }
 }
 

@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
-import { migrate, schemaVersion } from "../storage/schema.ts";
+import { Schema } from "../storage/schema.ts";
 import { AliasStore, sameMetadata } from "./alias-store.ts";
 import { addAlias, changeAlias, newAlias, type WrittenAlias } from "./alias-writes.ts";
 import { type EntityRow, EntityStore } from "./entity-store.ts";
@@ -50,7 +50,7 @@ export class Identity extends DurableObject<Env> {
   readonly #entities: EntityStore;
   readonly #aliases: AliasStore;
   readonly #groups: GroupStore;
-  #ready: boolean;
+  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -58,12 +58,12 @@ export class Identity extends DurableObject<Env> {
     this.#entities = new EntityStore(this.#sql);
     this.#aliases = new AliasStore(this.#sql);
     this.#groups = new GroupStore(this.#sql);
-    this.#ready = schemaVersion(this.#sql) === IDENTITY_MIGRATIONS.length;
+    this.#schema = new Schema(this.#sql, IDENTITY_MIGRATIONS);
   }
 
   /** What the entity adds to its tokens; null when there is none (any more). */
   view(id: string, known: string | null): ViewAnswer {
-    const row = this.#ready ? this.#entities.byId(id) : null;
+    const row = this.#schema.exists ? this.#entities.byId(id) : null;
     if (!row) return null;
     const revision = `${row.revision}.${this.#groups.revision()}`;
     return revision === known ? "unchanged" : this.#view(row, revision);
@@ -82,7 +82,7 @@ export class Identity extends DurableObject<Env> {
     ids: NewEntityIds,
     now: number,
   ): EntityView {
-    this.#create();
+    this.#schema.create();
     const alias = this.#aliases.byName(mountAccessor, name);
     if (alias && metadata && !sameMetadata(alias.metadata, metadata)) {
       this.#aliases.write({ ...alias, metadata, updatedAt: now });
@@ -110,9 +110,9 @@ export class Identity extends DurableObject<Env> {
     newName: string,
     now: number,
   ): Result<Written, Failure> {
-    const byId = id !== null && this.#ready ? this.#entities.byId(id) : null;
+    const byId = id !== null && this.#schema.exists ? this.#entities.byId(id) : null;
     if (id !== null && !byId) return err(invalid("entity not found from id"));
-    this.#create();
+    this.#schema.create();
     const byName = write.name === null ? null : this.#entities.byName(write.name);
     if (byId && byName && byName.id !== byId.id) return err(invalid("entity name is already in use"));
     const row = byId ?? byName;
@@ -126,14 +126,14 @@ export class Identity extends DurableObject<Env> {
   }
 
   readEntity(key: EntityKey): EntityRecord | null {
-    const row = this.#ready ? this.#findEntity(key) : null;
+    const row = this.#schema.exists ? this.#findEntity(key) : null;
     if (!row) return null;
     return entityRecord(row, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id));
   }
 
   /** Deletes entities with their aliases. Safe to repeat. */
   deleteEntities(keys: readonly IdOrName[]): void {
-    if (!this.#ready) return;
+    if (!this.#schema.exists) return;
     for (const key of keys) {
       const row = this.#findEntity(key);
       if (!row) continue;
@@ -145,7 +145,7 @@ export class Identity extends DurableObject<Env> {
 
   /** At most `limit` entities with their aliases (and without their groups) after `after`, an id or a name. */
   listEntities(order: "id" | "name", after: string, limit: number): EntityRecord[] {
-    if (!this.#ready) return [];
+    if (!this.#schema.exists) return [];
     const rows = this.#entities.list(order, after, limit);
     const aliases = this.#aliases.ofEntities(rows.map((row) => row.id));
     const byEntity = Map.groupBy(aliases, (alias) => alias.entityId);
@@ -159,7 +159,7 @@ export class Identity extends DurableObject<Env> {
    * @param now ms.
    */
   writeAlias(id: string | null, write: AliasWrite, ids: NewEntityIds, now: number): Result<WrittenAlias, Failure> {
-    this.#create();
+    this.#schema.create();
     const byId = id === null ? null : this.#aliases.byId(id);
     if (id !== null && !byId) return err(invalid("invalid alias ID provided"));
     const { name, mountAccessor } = write;
@@ -172,12 +172,12 @@ export class Identity extends DurableObject<Env> {
   }
 
   readAlias(id: string): AliasRecord | null {
-    return this.#ready ? this.#aliases.byId(id) : null;
+    return this.#schema.exists ? this.#aliases.byId(id) : null;
   }
 
   /** Deletes an alias. Safe to repeat. */
   deleteAlias(id: string): void {
-    const alias = this.#ready ? this.#aliases.byId(id) : null;
+    const alias = this.#schema.exists ? this.#aliases.byId(id) : null;
     if (!alias) return;
     this.#aliases.delete(id);
     this.#entities.touch(alias.entityId);
@@ -185,7 +185,7 @@ export class Identity extends DurableObject<Env> {
 
   /** At most `limit` aliases after the id `after`. */
   listAliases(after: string, limit: number): AliasRecord[] {
-    return this.#ready ? this.#aliases.list(after, limit) : [];
+    return this.#schema.exists ? this.#aliases.list(after, limit) : [];
   }
 
   /**
@@ -201,9 +201,9 @@ export class Identity extends DurableObject<Env> {
     newName: string,
     now: number,
   ): Result<Written, Failure> {
-    const byId = id !== null && this.#ready ? this.#groups.byId(id) : null;
+    const byId = id !== null && this.#schema.exists ? this.#groups.byId(id) : null;
     if (id !== null && !byId) return err(invalid("group not found from id"));
-    this.#create();
+    this.#schema.create();
     const byName = write.name === null ? null : this.#groups.byName(write.name);
     if (byId && byName && byName.id !== byId.id) return err(invalid("group name is already in use"));
     const existing = byId ?? byName;
@@ -224,19 +224,21 @@ export class Identity extends DurableObject<Env> {
   }
 
   readGroup(key: IdOrName): GroupRecord | null {
-    const row = this.#ready ? this.#findGroup(key) : null;
+    const row = this.#schema.exists ? this.#findGroup(key) : null;
     return row && groupRecord(row, this.#groups);
   }
 
   /** Deletes a group; its members stay. Safe to repeat. */
   deleteGroup(key: IdOrName): void {
-    const row = this.#ready ? this.#findGroup(key) : null;
+    const row = this.#schema.exists ? this.#findGroup(key) : null;
     if (row) this.#groups.delete(row.id);
   }
 
   /** At most `limit` groups after `after`, an id or a name. */
   listGroups(order: "id" | "name", after: string, limit: number): GroupRecord[] {
-    return this.#ready ? this.#groups.list(order, after, limit).map((row) => groupRecord(row, this.#groups)) : [];
+    return this.#schema.exists
+      ? this.#groups.list(order, after, limit).map((row) => groupRecord(row, this.#groups))
+      : [];
   }
 
   #findEntity(key: EntityKey): EntityRow | null {
@@ -253,12 +255,6 @@ export class Identity extends DurableObject<Env> {
 
   #view(row: EntityRow, revision: string): EntityView {
     return entityView(row, revision, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id));
-  }
-
-  #create(): void {
-    if (this.#ready) return;
-    migrate(this.#sql, IDENTITY_MIGRATIONS);
-    this.#ready = true;
   }
 }
 

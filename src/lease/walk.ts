@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../clock.ts";
 import { cloudAuthAt } from "../cloud/mount.ts";
 import type { Env } from "../env.ts";
-import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import { systemOf } from "../sys/system.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../token/accessor-shard.ts";
 import { treeOf } from "../token/find-tree.ts";
@@ -105,13 +105,13 @@ interface WalkRow extends Record<string, SqlStorageValue> {
  */
 export class LeaseWalk extends DurableObject<Env> {
   readonly #sql: SqlStorage;
-  #ready: boolean;
+  readonly #schema: Schema;
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#ready = schemaVersion(this.#sql) > 0;
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
   }
 
   /**
@@ -119,8 +119,7 @@ export class LeaseWalk extends DurableObject<Env> {
    * mount that the job names serves nothing and issues nothing any more.
    */
   async start(job: WalkJob, waitMs: number): Promise<WalkProgress> {
-    if (!this.#ready) migrate(this.#sql, MIGRATIONS);
-    this.#ready = true;
+    this.#schema.create();
     this.#sql.exec(
       `INSERT INTO walk (id, generation, mode, prefix, mount, unit, incomplete, seen)
        VALUES (1, 1, ?, ?, ?, 0, 0, 0)
@@ -251,7 +250,7 @@ export class LeaseWalk extends DurableObject<Env> {
   }
 
   #walk(): WalkRow | null {
-    return this.#ready ? (this.#sql.exec<WalkRow>("SELECT * FROM walk").toArray()[0] ?? null) : null;
+    return this.#schema.exists ? (this.#sql.exec<WalkRow>("SELECT * FROM walk").toArray()[0] ?? null) : null;
   }
 
   /** Moves the walk on, unless it was started anew while the step was under way. */
@@ -274,7 +273,7 @@ export class LeaseWalk extends DurableObject<Env> {
     const failure = met && { ...met, of: walk.seen };
     for (const tell of this.#waiting) tell({ finished: true, failure });
     this.#waiting.clear();
-    this.#ready = false;
+    this.#schema.forget();
     await this.ctx.storage.deleteAll();
   }
 

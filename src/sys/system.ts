@@ -5,7 +5,7 @@ import { type Failure, invalid } from "../errors.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import { err, ok, type Result } from "../result.ts";
-import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import { emptyFilter, withCustomId } from "../token/custom-id-filter.ts";
 import { type Mount, tokenMount } from "./mount.ts";
 import { type MountChange, mountPathProblem, tuneMount } from "./mount-rules.ts";
@@ -64,7 +64,8 @@ export class System extends DurableObject<Env> {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#policies = new PolicyStore(this.#sql);
-    if (schemaVersion(this.#sql) < MIGRATIONS.length) ctx.storage.transactionSync(() => this.#create());
+    const schema = new Schema(this.#sql, MIGRATIONS);
+    if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
 
   /** The state of the installation, or null when the caller's copy of version `known` is still true. */
@@ -189,8 +190,8 @@ export class System extends DurableObject<Env> {
     this.#changed();
   }
 
-  #create(): void {
-    migrate(this.#sql, MIGRATIONS);
+  #create(schema: Schema): void {
+    schema.create();
     this.#sql.exec(
       "INSERT INTO installation (id, version, cluster_id, custom_id_filter) VALUES (1, 1, ?, ?)",
       crypto.randomUUID(),

@@ -4,7 +4,7 @@ import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
 import { NAME_SEARCH_TABLES, NameSearch } from "../storage/name-search.ts";
 import { RANKED_INDEX_TABLES, RankedIndex } from "../storage/ranked-index.ts";
-import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import { TOO_BROAD } from "./failures.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
 import { nameKey } from "./rules/name.ts";
@@ -41,21 +41,19 @@ export class OrganizationDirectory extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #ranks: RankedIndex;
   readonly #names: NameSearch;
-  #exists: boolean;
+  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#ranks = new RankedIndex(this.#sql);
     this.#names = new NameSearch(this.#sql, "organizations");
-    this.#exists = schemaVersion(this.#sql) > 0;
-    if (this.#exists) migrate(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
   }
 
   /** Lists the organization from now on, as it is now. Safe to repeat. */
   put(organization: OrganizationRecord): void {
-    if (!this.#exists) migrate(this.#sql, MIGRATIONS);
-    this.#exists = true;
+    this.#schema.create();
     const key = nameKey(organization.name);
     const record = JSON.stringify(organization);
     const before = this.#find(key);
@@ -72,7 +70,7 @@ export class OrganizationDirectory extends DurableObject<Env> {
 
   /** Takes the organization with this id off the list. Safe to repeat. */
   remove(name: string, organizationId: string): void {
-    const row = this.#exists ? this.#find(nameKey(name)) : null;
+    const row = this.#schema.exists ? this.#find(nameKey(name)) : null;
     if (!row || recordOf(row).organizationId !== organizationId) return;
     this.#sql.exec("DELETE FROM organizations WHERE row = ?", row.row);
     this.#ranks.remove(BY_NAME, row.name_key, row.row);
@@ -81,7 +79,7 @@ export class OrganizationDirectory extends DurableObject<Env> {
 
   /** A page of the organizations by name. `part` is text that the name must hold, "" for none. */
   list({ number, size }: PageRequest, part: string): Result<Page<OrganizationRecord>, Failure> {
-    if (!this.#exists) return ok({ items: [], total: 0 });
+    if (!this.#schema.exists) return ok({ items: [], total: 0 });
     const offset = (number - 1) * size;
     if (part === "") {
       const rows = this.#ranks.page(BY_NAME, offset, size, false);
@@ -94,7 +92,7 @@ export class OrganizationDirectory extends DurableObject<Env> {
 
   /** At most `limit` organizations whose row comes after `row`, and the row to go on after; null at the end. */
   after(row: number, limit: number): OrganizationPage {
-    if (!this.#exists) return { items: [], next: null };
+    if (!this.#schema.exists) return { items: [], next: null };
     const rows = this.#sql
       .exec<OrganizationRow>("SELECT * FROM organizations WHERE row > ? ORDER BY row LIMIT ?", row, limit)
       .toArray();

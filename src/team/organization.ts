@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
 import type { TooMany } from "../storage/name-search.ts";
-import { migrate, schemaVersion } from "../storage/schema.ts";
+import { Schema } from "../storage/schema.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
@@ -44,16 +44,15 @@ export class Organization extends DurableObject<Env> {
   readonly #store: OrganizationStore;
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
-  #stored: boolean;
+  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#store = new OrganizationStore(this.#sql);
-    this.#stored = schemaVersion(this.#sql) > 0;
-    if (this.#stored) {
+    this.#schema = new Schema(this.#sql, ORGANIZATION_MIGRATIONS);
+    if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        migrate(this.#sql, ORGANIZATION_MIGRATIONS);
         const row = this.#row();
         if (!row.ended) this.#record = JSON.parse(row.record) as OrganizationRecord;
         // An alarm can be lost to a restore; there is always something for it to do.
@@ -64,9 +63,8 @@ export class Organization extends DurableObject<Env> {
 
   /** Makes the organization. The name is taken while an earlier one of the name is still being deleted. */
   async create(record: OrganizationRecord): Promise<Result<OrganizationRecord, Failure>> {
-    if (this.#stored) return err(NAME_TAKEN);
-    migrate(this.#sql, ORGANIZATION_MIGRATIONS);
-    this.#stored = true;
+    if (this.#schema.exists) return err(NAME_TAKEN);
+    this.#schema.create();
     this.#record = record;
     this.#sql.exec(
       "INSERT INTO organization (id, record, listed, ended, checked_row, check_at) VALUES (1, ?, 0, 0, 0, ?)",
@@ -159,20 +157,20 @@ export class Organization extends DurableObject<Env> {
 
   /** Finishes what was begun, and from time to time compares some teams. */
   override async alarm(): Promise<void> {
-    if (!this.#stored) return;
+    if (!this.#schema.exists) return;
     if (this.#row().ended) {
       await this.#tryToFinish(SWEEP_PER_ALARM);
       return;
     }
     await this.#tryToList();
-    if (this.#stored && this.#row().check_at <= currentTime()) await this.#check();
-    if (this.#stored) this.#arm();
+    if (this.#schema.exists && this.#row().check_at <= currentTime()) await this.#check();
+    if (this.#schema.exists) this.#arm();
   }
 
   async #check(): Promise<void> {
     this.#sql.exec("UPDATE organization SET check_at = ?", currentTime() + CHECK_EVERY_MS);
     const next = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
-    if (this.#stored) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
+    if (this.#schema.exists) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
   }
 
   /** A team that can't be compared now is left for the next time: it must not keep the others waiting. */
@@ -221,19 +219,19 @@ export class Organization extends DurableObject<Env> {
   async #finish(limit: number): Promise<boolean> {
     const { name, organizationId } = JSON.parse(this.#row().record) as OrganizationRecord;
     await organizationDirectory(this.env).remove(name, organizationId);
-    if (!this.#stored) return true;
+    if (!this.#schema.exists) return true;
     const teams = this.#store.teamsAfter(0, limit);
     await inGroups(teams, async ({ row, teamId }) => {
       await teamAt(this.env, teamRoute(teamId)).end(organizationId);
-      if (this.#stored) this.#store.drop(row);
+      if (this.#schema.exists) this.#store.drop(row);
     });
     // Two of these can run at once; the other one may have come to the end meanwhile.
-    if (!this.#stored) return true;
+    if (!this.#schema.exists) return true;
     if (this.#store.teamsAfter(0, 1).length > 0) {
       this.#arm();
       return false;
     }
-    this.#stored = false;
+    this.#schema.forget();
     await this.ctx.storage.deleteAll();
     return true;
   }

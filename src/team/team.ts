@@ -4,7 +4,7 @@ import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import type { Failure } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
-import { migrate, schemaVersion } from "../storage/schema.ts";
+import { Schema } from "../storage/schema.ts";
 import { snapshotMaxAgeMs } from "../sys/installation.ts";
 import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationNamed } from "./find.ts";
@@ -39,7 +39,7 @@ type Told = "told" | "ended" | "no_organization";
  */
 export class Team extends DurableObject<Env> {
   readonly #store: TeamStore;
-  #exists: boolean;
+  readonly #schema: Schema;
   /** ms; the last use that may not be written yet. */
   #lastUsedAt: number | null = null;
   /** When the organization was last asked whether it still exists (ms). */
@@ -50,10 +50,9 @@ export class Team extends DurableObject<Env> {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#store = new TeamStore(sql);
-    this.#exists = schemaVersion(sql) > 0;
-    if (this.#exists) {
+    this.#schema = new Schema(sql, TEAM_MIGRATIONS);
+    if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        migrate(sql, TEAM_MIGRATIONS);
         // An alarm can be lost to a restore; what is not told yet says that one is due.
         if (this.#store.unsent() && (await ctx.storage.getAlarm()) === null) this.#arm(RESEND_MS);
       });
@@ -65,22 +64,22 @@ export class Team extends DurableObject<Env> {
    * does not answer, ends at once.
    */
   async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
-    if (this.#exists) return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
-    migrate(this.ctx.storage.sql, TEAM_MIGRATIONS);
-    this.#exists = true;
+    if (this.#schema.exists)
+      return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
+    this.#schema.create();
     this.#store.create(team);
     const told = await this.#passOn();
     if (told === "told") return ok(team);
     if (told === "no_organization") return err(NO_ORGANIZATION);
     if (told === "ended") return err(NAME_TAKEN);
     // The organization may have taken it in without saying so: it hears of the end as well.
-    if (this.#exists) this.#store.end();
+    if (this.#schema.exists) this.#store.end();
     return err(NO_ANSWER);
   }
 
   /** The team, or null. */
   show(): TeamRecord | null {
-    return this.#exists ? this.#store.team() : null;
+    return this.#schema.exists ? this.#store.team() : null;
   }
 
   /** Changes settings. A new name counts once the organization agrees; one that is taken falls back to the old. */
@@ -104,7 +103,7 @@ export class Team extends DurableObject<Env> {
 
   /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */
   async end(organizationId: string): Promise<void> {
-    if (this.#exists && this.#store.state().team.organizationId === organizationId) await this.#wipe();
+    if (this.#schema.exists && this.#store.state().team.organizationId === organizationId) await this.#wipe();
   }
 
   /** Gives the team `token` in the place of the one it had. Null when there is no such team. */
@@ -148,7 +147,7 @@ export class Team extends DurableObject<Env> {
 
   /** The state as the organization should know it; null when there is no such team of this organization. */
   state(organizationId: string): TeamState | null {
-    const state = this.#exists ? this.#store.state() : null;
+    const state = this.#schema.exists ? this.#store.state() : null;
     return state && !state.ended && state.team.organizationId === organizationId ? state : null;
   }
 
@@ -191,7 +190,7 @@ export class Team extends DurableObject<Env> {
 
   /** Tells the organization; when that fails, the alarm will. */
   async #passOn(): Promise<Told | "failed"> {
-    if (!this.#exists) return "ended";
+    if (!this.#schema.exists) return "ended";
     this.#arm(this.#failures < PATIENCE ? RESEND_MS : RESEND_SLOWLY_MS);
     try {
       const told = await this.#tell();
@@ -209,7 +208,7 @@ export class Team extends DurableObject<Env> {
     for (let state = this.#store.unsent(); state; state = this.#store.unsent()) {
       const applied = await organizationNamed(this.env, state.team.organization).apply(state);
       // Two of these can run at once; the other one may have come to the end meanwhile.
-      if (!this.#exists) return "ended";
+      if (!this.#schema.exists) return "ended";
       if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
         await this.#wipe();
         return applied.kind === "no_organization" ? "no_organization" : "ended";
@@ -230,7 +229,7 @@ export class Team extends DurableObject<Env> {
   }
 
   async #wipe(): Promise<void> {
-    this.#exists = false;
+    this.#schema.forget();
     this.#lastUsedAt = null;
     await this.ctx.storage.deleteAll();
   }

@@ -9,7 +9,7 @@ import {
   type LeaseKind,
   type PagePosition,
 } from "../lease/index-store.ts";
-import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import { accessorShardName } from "./accessor-shard-number.ts";
 
 export { ACCESSOR_SHARDS, accessorShardNumber } from "./accessor-shard-number.ts";
@@ -35,13 +35,13 @@ const MIGRATIONS: readonly Migration[] = [
 export class AccessorShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #leases: LeaseIndex;
-  #ready: boolean;
+  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#leases = new LeaseIndex(this.#sql);
-    this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
   }
 
   /**
@@ -52,7 +52,7 @@ export class AccessorShard extends DurableObject<Env> {
    * @returns false, with nothing written, when that mount issues nothing any more.
    */
   add(accessor: string, path: string, mount: string | null): boolean {
-    this.#create();
+    this.#schema.create();
     if (mount !== null && this.#isClosed(mount)) return false;
     this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor, path) VALUES (?, ?)", accessor, path);
     return true;
@@ -60,7 +60,7 @@ export class AccessorShard extends DurableObject<Env> {
 
   /** Lists nothing that `mount` (a uuid) issues from now on. Safe to repeat. */
   closeMount(mount: string): void {
-    this.#create();
+    this.#schema.create();
     this.#sql.exec("INSERT OR IGNORE INTO closed_mounts (mount) VALUES (?)", mount);
   }
 
@@ -70,7 +70,7 @@ export class AccessorShard extends DurableObject<Env> {
    * @returns how many that were, and the accessors of mounts that issue nothing any more, which stay unlisted.
    */
   relist(tokens: readonly { readonly accessor: string; readonly path: string; readonly mount: string | null }[]) {
-    this.#create();
+    this.#schema.create();
     const refused: string[] = [];
     let added = 0;
     for (const { accessor, path, mount } of tokens) {
@@ -83,7 +83,7 @@ export class AccessorShard extends DurableObject<Env> {
 
   /** Drops `accessors` from the list. Safe to repeat. */
   remove(accessors: readonly string[]): void {
-    if (!this.#ready) return;
+    if (!this.#schema.exists) return;
     this.#sql.exec(
       "DELETE FROM accessors WHERE accessor IN (SELECT value FROM json_each(?))",
       JSON.stringify(accessors),
@@ -92,7 +92,7 @@ export class AccessorShard extends DurableObject<Env> {
 
   /** At most `limit` accessors after `after`, in order. */
   list(after: string, limit: number): string[] {
-    if (!this.#ready) return [];
+    if (!this.#schema.exists) return [];
     return this.#sql
       .exec<{ accessor: string }>(
         "SELECT accessor FROM accessors WHERE accessor > ? ORDER BY accessor LIMIT ?",
@@ -105,45 +105,39 @@ export class AccessorShard extends DurableObject<Env> {
 
   /** Indexes a secret's lease from now on. Safe to repeat. */
   addLease(tail: string, path: string): void {
-    this.#create();
+    this.#schema.create();
     this.#leases.add(tail, path);
   }
 
   /** Drops secrets' leases from the index. Safe to repeat. */
   removeLeases(tails: readonly string[]): void {
-    if (this.#ready) this.#leases.remove(tails);
+    if (this.#schema.exists) this.#leases.remove(tails);
   }
 
   /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
   giveUpLease(lease: IrrevocableLease): void {
-    this.#create();
+    this.#schema.create();
     this.#leases.giveUp(lease);
   }
 
   /** At most `limit` leases of one kind below `prefix` from `start` on. */
   leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
-    return this.#ready ? this.#leases.page(kind, prefix, start, limit) : { leases: [], next: null };
+    return this.#schema.exists ? this.#leases.page(kind, prefix, start, limit) : { leases: [], next: null };
   }
 
   /** At most `limit` leases at `prefix` and folders below it. */
   leaseLevel(prefix: string, limit: number): { readonly leases: IndexedLease[]; readonly folders: string[] } {
-    return this.#ready ? this.#leases.level(prefix, limit) : { leases: [], folders: [] };
+    return this.#schema.exists ? this.#leases.level(prefix, limit) : { leases: [], folders: [] };
   }
 
   /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
   irrevocableLeases(limit: number): IrrevocableLease[] {
-    return this.#ready ? this.#leases.irrevocable(limit) : [];
+    return this.#schema.exists ? this.#leases.irrevocable(limit) : [];
   }
 
   /** How many leases were given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
-    return this.#ready ? this.#leases.countIrrevocable() : {};
-  }
-
-  #create(): void {
-    if (this.#ready) return;
-    migrate(this.#sql, MIGRATIONS);
-    this.#ready = true;
+    return this.#schema.exists ? this.#leases.countIrrevocable() : {};
   }
 
   #isClosed(mount: string): boolean {

@@ -1,6 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../env.ts";
-import { type Migration, migrate, schemaVersion } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import type { TokenAddress } from "./ids.ts";
 
 /** How many objects share the directory. */
@@ -27,17 +27,17 @@ const MIGRATIONS: readonly Migration[] = [
  */
 export class CustomIds extends DurableObject<Env> {
   readonly #sql: SqlStorage;
-  #ready: boolean;
+  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
   }
 
   /** Where the token with this key lives, or null. */
   find(key: string): TokenAddress | null {
-    if (!this.#ready) return null;
+    if (!this.#schema.exists) return null;
     const row = this.#sql
       .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
       .toArray()[0];
@@ -46,7 +46,7 @@ export class CustomIds extends DurableObject<Env> {
 
   /** At most `limit` entries after `after`, in the order of their keys. */
   page(after: string, limit: number): CustomIdEntry[] {
-    if (!this.#ready) return [];
+    if (!this.#schema.exists) return [];
     return this.#sql
       .exec<{ key: string; tree_id: string; row: number }>(
         "SELECT key, tree_id, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?",
@@ -64,8 +64,7 @@ export class CustomIds extends DurableObject<Env> {
    * @returns null when taken, else the address that holds the key.
    */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
-    migrate(this.#sql, MIGRATIONS);
-    this.#ready = true;
+    this.#schema.create();
     const held = this.find(key);
     if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
     this.#sql.exec(
@@ -79,7 +78,7 @@ export class CustomIds extends DurableObject<Env> {
 
   /** Forgets `key` if it still leads to `address`. Safe to repeat. */
   release(key: string, address: TokenAddress): void {
-    if (!this.#ready) return;
+    if (!this.#schema.exists) return;
     this.#sql.exec(
       "DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?",
       key,

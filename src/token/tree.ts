@@ -10,7 +10,7 @@ import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, Wa
 import { TreeLeases } from "../lease/tree-leases.ts";
 import type { Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
-import { migrate, schemaVersion } from "../storage/schema.ts";
+import { Schema } from "../storage/schema.ts";
 import { authorize } from "../sys/access.ts";
 import { loadInstallation } from "../sys/installation.ts";
 import { RESPONSE_PATH } from "../wrapping/answer.ts";
@@ -73,7 +73,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #cubbyhole: CubbyholeStore;
   readonly #leases: TreeLeases;
   readonly #tidy: TreeTidy;
-  #planted: boolean;
+  readonly #schema: Schema;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
 
@@ -96,10 +96,9 @@ export class TokenTree extends DurableObject<Env> {
       tokens: this.#store,
       endLeasesOf: (rows) => this.#leases.endOfTokens(rows),
     });
-    this.#planted = schemaVersion(this.#sql) > 0;
-    if (this.#planted) {
+    this.#schema = new Schema(this.#sql, TREE_MIGRATIONS);
+    if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        migrate(this.#sql, TREE_MIGRATIONS);
         this.#store.refresh();
         this.#leases.refresh();
         // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
@@ -117,10 +116,9 @@ export class TokenTree extends DurableObject<Env> {
     ids: NewTokenIds,
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
-    if (this.#planted) throw new Error("a tree is planted once");
+    if (this.#schema.exists) throw new Error("a tree is planted once");
     const listed = this.#list(spec, ids);
-    migrate(this.#sql, TREE_MIGRATIONS);
-    this.#planted = true;
+    this.#schema.create();
     this.#store.insert(spec, ids, null);
     for (const { path, sealed } of cubbyhole) this.#cubbyhole.write(ids.row, path, sealed);
     this.#arm();
@@ -181,29 +179,29 @@ export class TokenTree extends DurableObject<Env> {
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
     const now = currentTime();
-    if (!this.#planted || !this.#store.live(parent, now)) return NOT_FOUND;
+    if (!this.#schema.exists || !this.#store.live(parent, now)) return NOT_FOUND;
     return this.#insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive: what the life of a batch token hangs on. */
   isAlive(row: number): boolean {
-    return this.#planted && this.#store.live(row, currentTime()) !== null;
+    return this.#schema.exists && this.#store.live(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
   fateOf(row: number): "alive" | "dead" | "absent" {
-    if (!this.#planted || !this.#store.exists(row)) return "absent";
+    if (!this.#schema.exists || !this.#store.exists(row)) return "absent";
     return this.#store.live(row, currentTime()) ? "alive" : "dead";
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
-    return this.#planted ? this.#leases.perform(action) : NOT_FOUND;
+    return this.#schema.exists ? this.#leases.perform(action) : NOT_FOUND;
   }
 
   /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
   async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
-    if (this.#planted) return this.#leases.walk(found, mode);
+    if (this.#schema.exists) return this.#leases.walk(found, mode);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
   }
@@ -213,7 +211,7 @@ export class TokenTree extends DurableObject<Env> {
    * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
-    if (!this.#planted) return nothingHere(step);
+    if (!this.#schema.exists) return nothingHere(step);
     const result = await this.#tidy.perform(step);
     const { swept } = await this.#sweepStep();
     // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
@@ -227,7 +225,7 @@ export class TokenTree extends DurableObject<Env> {
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
-    if (!this.#planted) return;
+    if (!this.#schema.exists) return;
     try {
       await this.#sweep();
       await this.#leases.work();
@@ -239,7 +237,7 @@ export class TokenTree extends DurableObject<Env> {
     if (this.#store.isEmpty()) {
       if (this.#leases.isBusy) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
       // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
-      this.#planted = false;
+      this.#schema.forget();
       await this.ctx.storage.deleteAll();
       return;
     }
@@ -268,7 +266,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
-    const found = this.#planted ? this.#store.live(row, now) : null;
+    const found = this.#schema.exists ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(new Uint8Array(found.verifier), verifier)) return null;
     const caller = this.#view(found, now);
     return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
@@ -378,7 +376,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #onTarget(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
-    const row = this.#planted ? this.#findTarget(action.target, callerRow, now) : null;
+    const row = this.#schema.exists ? this.#findTarget(action.target, callerRow, now) : null;
     if (!row) return NOT_FOUND;
     switch (action.kind) {
       case "lookup":

@@ -2,7 +2,7 @@ import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../../env.ts";
 import { DENIED, type Failure, invalid } from "../../errors.ts";
 import { err, ok, type Result } from "../../result.ts";
-import { type Migration, migrate, schemaVersion } from "../../storage/schema.ts";
+import { type Migration, Schema } from "../../storage/schema.ts";
 import type { MountTtl } from "../../sys/mount.ts";
 import type { TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
@@ -28,17 +28,17 @@ export interface WriteGrants {
 /** The roles of one token mount. Names keep their case. */
 export class TokenRoles extends DurableObject<Env> {
   readonly #sql: SqlStorage;
-  #ready: boolean;
+  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#ready = schemaVersion(this.#sql) === MIGRATIONS.length;
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
   }
 
   /** The role `name` as it is now, or null. */
   read(name: string): TokenRole | null {
-    if (!this.#ready) return null;
+    if (!this.#schema.exists) return null;
     const row = this.#sql.exec<{ role: string }>("SELECT role FROM roles WHERE name = ?", name).toArray()[0];
     return row ? (JSON.parse(row.role) as TokenRole) : null;
   }
@@ -55,22 +55,19 @@ export class TokenRoles extends DurableObject<Env> {
     const changed = changeRole(before ?? newRole(name), sent, mount);
     if (!changed.ok) return changed;
     if (!before && this.#count() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} token roles already`));
-    if (!this.#ready) {
-      migrate(this.#sql, MIGRATIONS);
-      this.#ready = true;
-    }
+    this.#schema.create();
     this.#sql.exec("INSERT OR REPLACE INTO roles (name, role) VALUES (?, ?)", name, JSON.stringify(changed.value.role));
     return ok(changed.value.warnings);
   }
 
   /** Deletes the role `name`. Safe to repeat. */
   delete(name: string): void {
-    if (this.#ready) this.#sql.exec("DELETE FROM roles WHERE name = ?", name);
+    if (this.#schema.exists) this.#sql.exec("DELETE FROM roles WHERE name = ?", name);
   }
 
   /** At most `limit` names after `after`, in order; 0 means all. */
   list(after: string, limit: number): string[] {
-    if (!this.#ready) return [];
+    if (!this.#schema.exists) return [];
     return this.#sql
       .exec<{ name: string }>(
         "SELECT name FROM roles WHERE name > ? ORDER BY name LIMIT ?",
@@ -82,7 +79,7 @@ export class TokenRoles extends DurableObject<Env> {
   }
 
   #count(): number {
-    return this.#ready ? this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM roles").one().n : 0;
+    return this.#schema.exists ? this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM roles").one().n : 0;
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Migration, migrate } from "../../storage/schema.ts";
+import { type Migration, Schema } from "../../storage/schema.ts";
 import { FIRST_POSITION, type ListPosition } from "./lists.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "./report.ts";
 import type { TreePosition } from "./step.ts";
@@ -49,12 +49,11 @@ interface RunRow extends Record<string, SqlStorageValue> {
 /** Where the tidy run stands. */
 export class TidyStore {
   readonly #sql: SqlStorage;
-  #ready: boolean;
+  readonly #schema: Schema;
 
-  constructor(sql: SqlStorage, ready: boolean) {
+  constructor(sql: SqlStorage) {
     this.#sql = sql;
-    this.#ready = ready;
-    if (ready) migrate(sql, TIDY_MIGRATIONS);
+    this.#schema = new Schema(sql, TIDY_MIGRATIONS);
   }
 
   /** The run in progress, or null. */
@@ -69,8 +68,7 @@ export class TidyStore {
 
   /** Begins a run at `now` (ms). Of those before only the last is kept. */
   begin(now: number): void {
-    if (!this.#ready) migrate(this.#sql, TIDY_MIGRATIONS);
-    this.#ready = true;
+    this.#schema.create();
     const number = (this.lastFinished()?.number ?? 0) + 1;
     this.#sql.exec("DELETE FROM runs WHERE number < ?", number - 1);
     this.#sql.exec("DELETE FROM tree_work");
@@ -126,7 +124,7 @@ export class TidyStore {
   }
 
   #read(condition: "finished_at IS NULL" | "finished_at IS NOT NULL"): TidyRun | null {
-    if (!this.#ready) return null;
+    if (!this.#schema.exists) return null;
     const row = this.#sql
       .exec<RunRow>(`SELECT * FROM runs WHERE ${condition} ORDER BY number DESC LIMIT 1`)
       .toArray()[0];

@@ -1,7 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../clock.ts";
 import type { Env } from "../../env.ts";
-import { schemaVersion } from "../../storage/schema.ts";
 import { reconcileTeams } from "../../team/reconcile.ts";
 import { askTrees, type TreeAnswer } from "./ask-trees.ts";
 import { type ListPosition, readPage, removeGone } from "./lists.ts";
@@ -46,7 +45,7 @@ export class Tidy extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#store = new TidyStore(ctx.storage.sql, schemaVersion(ctx.storage.sql) > 0);
+    this.#store = new TidyStore(ctx.storage.sql);
   }
 
   /** Begins a run. False when one is in progress. */

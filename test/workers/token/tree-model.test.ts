@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { migrate } from "../../../src/storage/schema.ts";
+import { Schema } from "../../../src/storage/schema.ts";
 import type { TokenRecord } from "../../../src/token/record.ts";
 import { deleteVictims, nextVictims } from "../../../src/token/sweep.ts";
 import { REVOKED, REVOKED_ALONE, TREE_MIGRATIONS, TreeStore } from "../../../src/token/tree-store.ts";
@@ -60,7 +60,7 @@ describe("a token tree, against a model that walks every parent every time", () 
       fc.asyncProperty(fc.array(step, { maxLength: 80, size: "max" }), async (steps) => {
         const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
         await runInDurableObject(stub, (_, { storage: { sql } }) => {
-          migrate(sql, TREE_MIGRATIONS);
+          new Schema(sql, TREE_MIGRATIONS).create();
           play(sql, steps);
         });
       }),

@@ -1,0 +1,56 @@
+import { runInDurableObject } from "cloudflare:test";
+import { describe, expect, it } from "vitest";
+import { type Migration, Schema } from "../../../src/storage/schema.ts";
+import { bindings } from "../../support/service.ts";
+
+const FIRST: Migration = { version: 1, description: "things", sql: "CREATE TABLE things (name TEXT NOT NULL)" };
+const SECOND: Migration = {
+  version: 2,
+  description: "their size",
+  sql: "ALTER TABLE things ADD COLUMN size INTEGER NOT NULL DEFAULT 7",
+};
+
+function inNewObject(test: (sql: SqlStorage) => void): Promise<void> {
+  const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
+  return runInDurableObject(stub, (_, { storage: { sql } }) => test(sql));
+}
+
+const tables = (sql: SqlStorage) =>
+  sql.exec("SELECT name FROM sqlite_master WHERE name NOT LIKE '\\_cf%' ESCAPE '\\'").toArray();
+
+describe("the tables of an object", () => {
+  it("are not made by asking", () =>
+    inNewObject((sql) => {
+      expect(new Schema(sql, [FIRST]).exists).toBe(false);
+      expect(tables(sql)).toEqual([]);
+    }));
+
+  it("are made once, and known after a start", () =>
+    inNewObject((sql) => {
+      const schema = new Schema(sql, [FIRST]);
+      schema.create();
+      schema.create();
+      sql.exec("INSERT INTO things (name) VALUES ('a')");
+      expect(schema.exists).toBe(true);
+      expect(new Schema(sql, [FIRST]).exists).toBe(true);
+      expect(sql.exec("SELECT name FROM things").toArray()).toEqual([{ name: "a" }]);
+    }));
+
+  it("of an older release are brought up to date before anything is read", () =>
+    inNewObject((sql) => {
+      new Schema(sql, [FIRST]).create();
+      sql.exec("INSERT INTO things (name) VALUES ('a')");
+      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+      expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
+      expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
+      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+    }));
+
+  it("of a new object are all there at once", () =>
+    inNewObject((sql) => {
+      new Schema(sql, [FIRST, SECOND]).create();
+      sql.exec("INSERT INTO things (name) VALUES ('a')");
+      expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
+      expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
+    }));
+});
