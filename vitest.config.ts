@@ -22,9 +22,13 @@ export default defineConfig({
   test: {
     // Every request writes an audit line; only a failing test's are worth reading.
     silent: "passed-only",
+    // No test is about time: the limit only ends what hangs, also on a slow machine that does other things beside.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     projects: [
-      { test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
       {
+        extends: true,
         plugins: [
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
@@ -46,6 +50,7 @@ export default defineConfig({
         test: { name: "workers", include: ["test/workers/**/*.test.ts"] },
       },
       {
+        extends: true,
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
