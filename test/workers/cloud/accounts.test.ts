@@ -61,6 +61,10 @@ describe("an instance of another account", () => {
     let from = cloud.calls.length;
     expect(await login()).toBe(200);
     expect(callsSince(from)).toEqual(["AssumeRole", "DescribeInstances"]);
+    await mount.write("config/client", { secret_key: key.secret });
+    from = cloud.calls.length;
+    expect(await login()).toBe(200);
+    expect(callsSince(from)).toEqual(["AssumeRole", "DescribeInstances"]);
     const second = cloud.world.addRole(OTHER, "SecondGate", { trusts: [HOME] });
     await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(second) });
     from = cloud.calls.length;
@@ -100,6 +104,28 @@ describe("an instance of another account", () => {
     const from = cloud.calls.length;
     expect(await login()).toBe(200);
     expect(callsSince(from)).toEqual(["DescribeInstances", "AssumeRole", "DescribeInstances"]);
+  });
+});
+
+describe("the full ARN of a principal", () => {
+  it("S4: is looked up anew after a change of the credentials or of the role to assume", async () => {
+    const mount = await mountCloud(root, "wildcards", cloud, signer);
+    const gates = ["FirstGate", "NextGate"].map((name) => cloud.world.addRole(OTHER, name, { trusts: [HOME] }));
+    const jobs = cloud.world.addRole(OTHER, "Jobs", { path: "/jobs/" });
+    await mount.write("role/wild", { bound_iam_principal_arn: `arn:aws:iam::${OTHER}:role/jobs/*` });
+    const session = cloud.world.addSession(jobs, "job", Date.now() + 3_600_000);
+    const lookups = async () => {
+      const before = cloud.callsOf("GetRole").length;
+      expect((await mount.loginCaller(session, { role: "wild" })).status).toBe(200);
+      return cloud.callsOf("GetRole").length - before;
+    };
+    for (const one of gates) {
+      await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(one) });
+      expect([await lookups(), await lookups()]).toEqual([1, 0]);
+    }
+    const key = cloud.world.addKey(serverUser(cloud));
+    await mount.write("config/client", { access_key: key.id, secret_key: key.secret });
+    expect([await lookups(), await lookups()]).toEqual([1, 0]);
   });
 });
 
