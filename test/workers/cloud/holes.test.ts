@@ -286,19 +286,22 @@ it("S16: a document by another signer lets nobody in, wherever its certificate s
 });
 
 it("S17: a document is read in one way only", async () => {
-  const document = documentOf(cloud.world.addInstance(OTHER, "eu-west-1"));
-  const text = JSON.stringify(document);
+  // A reader who takes the last of two names, or minds casing, sees a good document in most of these.
+  const text = JSON.stringify(documentOf(instance));
+  const withFirst = (name: string) => text.replace("{", `{"${name}":"${OTHER}",`);
   for (const changed of [
-    text.replace("{", `{"accountId":"${HOME}",`),
-    text.replace("{", `{"accountid":"${HOME}",`),
-    text.replace("{", `{"AccountId":"${HOME}",`),
-    text.replace("{", `{"account\\u0049d":"${HOME}",`),
-    text.replace(`"${OTHER}"`, OTHER),
+    withFirst("accountId"),
+    withFirst("accountid"),
+    withFirst("AccountId"),
+    withFirst("account\\u0049d"),
+    text.replace("}", `,"devpayProductCodes":[{"a":1,"A":2}]}`),
+    text.replace(`"${HOME}"`, HOME),
     `[${text}]`,
     `${text}{}`,
   ]) {
-    expect((await mount.login({ role: "web", pkcs7: signer.signText(changed).pkcs7 })).status).toBe(400);
+    expect((await mount.login({ role: "web", pkcs7: signer.signText(changed).pkcs7 })).status, changed).toBe(400);
   }
+  expect((await mount.login({ role: "web", pkcs7: signer.signText(text).pkcs7 })).status).toBe(200);
 });
 
 it("S18: answers hold neither signatures nor secrets, and nothing of what STS said", async () => {
@@ -313,7 +316,9 @@ it("S18: answers hold neither signatures nor secrets, and nothing of what STS sa
   const wrong = await mount.loginCaller({ ...key, secret: "x" }, { role: "alice" });
   texts.push(JSON.stringify(wrong.body));
   await mount.loginInstance(instance, { role: "web", nonce: "my-nonce" });
-  texts.push(JSON.stringify((await mount.call("GET", `identity-accesslist/${instance.id}`)).body));
+  const remembered = await mount.call("GET", `identity-accesslist/${instance.id}`);
+  expect((remembered.body.data as unknown as Loose).client_nonce).toBe("");
+  texts.push(JSON.stringify(remembered.body));
   for (const text of texts) {
     expect(text).not.toMatch(/secret-server-name|guess|inside|my-nonce|Signature=|AWS4-HMAC/);
     expect(text).not.toContain(key.id);
