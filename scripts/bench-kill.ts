@@ -3,11 +3,12 @@ import { runKills } from "./bench/kill/run.ts";
 
 const HELP = `Usage: npm run bench:kill -- [options]
 
-Kills npm run serve (kill -9) at random moments of creations, revocations and other writes, again and again, and looks
-after each start whether everything that was answered is still so.
+Kills npm run serve (kill -9) at random moments of writes of all kinds (tokens, leases, logins, teams, policies, wrapped
+answers, tidy), again and again, and looks after each start whether everything that was answered is still so. At the end
+every lease that has ended must have been told to its engine, and the databases must be whole.
 
   --rounds N   kills (default 50)
-  --minutes M  no further kill after this (default 10)
+  --minutes M  no further kill after this (default 10); the end takes a few more
   --seed N     repeats the same random choices (default: by the clock; printed)
   --dir DIR    where the data are kept (default the system's temporary directory)
   --help       this text
@@ -42,10 +43,14 @@ async function main(): Promise<number> {
   }
   say(`seed ${seed}`);
   const result = await runKills({ rounds, minutes, seed, directory: flags.value.dir ?? null, say });
-  for (const line of result.broken) say(`BROKEN: ${line}`);
-  const { rounds: done, tokens, answeredNumbers, broken } = result;
+  const alike = Object.entries(Object.groupBy(result.broken, (line) => line));
+  for (const [line, lines] of alike) say(`BROKEN: ${line} (${lines?.length} times)`);
+  const { rounds: done, made, changes, told, dangling, broken } = result;
   const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} answers were lost`;
-  process.stdout.write(`${done} kills, ${tokens} tokens, ${answeredNumbers} other writes: ${verdict}\n`);
+  const things = Object.entries(made).map(([kind, count]) => `${count} of kind "${kind}"`);
+  process.stdout.write(`${done} kills: ${verdict}\n`);
+  process.stdout.write(`made: ${things.join(", ")}; ${changes} changes of other things\n`);
+  process.stdout.write(`told of ${told} revocations of leases; tidy had ${dangling} accessors of no token to remove\n`);
   return broken.length === 0 ? 0 : 1;
 }
 

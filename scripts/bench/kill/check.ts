@@ -1,56 +1,56 @@
-import { type Access, call } from "../servers/call.ts";
-import { expectedOf, type Ledger, type LedgerToken, mayHold } from "./ledger.ts";
-import { type Kept, RENEWAL_STEP_SECONDS, USES } from "./writer.ts";
+import { readNumber } from "./actions/numbers.ts";
+import type { Client } from "./client.ts";
+import type { Kept } from "./hand.ts";
+import { type Entry, expectedOf, type Ledger, mayHold } from "./ledger.ts";
+import { isThere } from "./probe.ts";
 
-/** Asks the server for everything in `tokens` and for all numbers; what is not as it was answered, in words. */
+/** Questions in flight at once. */
+const PARALLEL = 16;
+
+/** Asks the server for `entries` and for all numbers; what is not as it was answered, in words. */
 export async function findBroken(
-  root: Access,
+  root: Client,
   ledger: Ledger,
-  tokens: readonly LedgerToken[],
+  entries: readonly Entry[],
   kept: ReadonlyMap<string, Kept>,
 ): Promise<string[]> {
+  await readBack(root, ledger);
   const broken: string[] = [];
-  for (const token of tokens) {
-    const expected = expectedOf(token);
-    if (expected === "unknown") continue;
-    const { status } = await call({ place: root.place, token: token.token }, "GET", "auth/token/lookup-self");
-    if (status !== (expected === "alive" ? 200 : 403))
-      broken.push(`a token that must be ${expected} answers ${status}`);
-  }
-  for (const [name, number] of ledger.numbers) {
-    const [writer = "", what = ""] = name.split(" ");
-    const owner = kept.get(writer);
-    const found = owner ? await readNumber(root, writer, what, owner) : 0;
+  await inParallel([...new Set(entries)], async (entry) => {
+    const expected = expectedOf(entry);
+    if (expected === "unknown") return;
+    const found = await isThere(root, entry);
+    if (found !== (expected === "alive")) broken.push(`a ${entry.kind} that must be ${expected} is not`);
+  });
+  await inParallel([...ledger.numbers], async ([name, number]) => {
+    const found = await readNumber(root, name, kept);
     if (!mayHold(number, found)) {
-      broken.push(`${what}: ${found} is there, ${number.answered} was answered, ${number.sent} sent`);
+      broken.push(`${name}: ${found} is there, ${number.answered} was answered, ${number.sent} sent`);
     }
-    // What had no answer has now turned out to have happened or not; counting goes on from there.
     number.sent = found;
     number.answered = found;
-  }
+  });
   return broken;
 }
 
-/** Reads what a writer counts up. Nothing that it wrote yet reads as 0. */
-async function readNumber(root: Access, writer: string, what: string, kept: Kept): Promise<number> {
-  switch (what) {
-    case "policy": {
-      const { body } = await call(root, "GET", `sys/policies/acl/${writer}`);
-      return Number(/^# (\d+)/.exec(String(body?.data?.policy ?? ""))?.[1] ?? 0);
-    }
-    case "cubbyhole": {
-      const { body } = await call({ place: root.place, token: kept.maker.token }, "GET", "cubbyhole/number");
-      return Number(body?.data?.value ?? 0);
-    }
-    case "uses": {
-      const { body } = await call(root, "POST", "auth/token/lookup", { token: kept.counted });
-      return USES - Number(body?.data?.num_uses);
-    }
-    case "renewals": {
-      const { body } = await call(root, "POST", "auth/token/lookup", { token: kept.renewed });
-      return body?.data?.last_renewal_time === undefined ? 0 : Math.ceil(Number(body.data.ttl) / RENEWAL_STEP_SECONDS);
-    }
-    default:
-      throw new Error("a number that nobody can read");
+/**
+ * What had no answer has by now happened or not, as nothing of it is under way any more; from here on it has to stay as it
+ * is. In the order of the ledger, as whether a token is there says nothing while its parent's end is not known.
+ */
+async function readBack(root: Client, ledger: Ledger): Promise<void> {
+  for (const entry of ledger.entries) {
+    if (entry.ending !== "sent") continue;
+    if (entry.parent && expectedOf(entry.parent) === "dead") continue;
+    const found = await isThere(root, entry);
+    if (found !== undefined) entry.ending = found ? "none" : "answered";
   }
+}
+
+/** Does `work` for all items, several at a time. */
+export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const take = async (): Promise<void> => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, take));
 }

@@ -1,12 +1,41 @@
-/** What the server has answered about one token. */
-export interface LedgerToken {
-  readonly token: string;
-  readonly parent: LedgerToken | null;
-  /** "sent": asked for, and no answer came: it may or may not have happened. */
-  revocation: "none" | "sent" | "answered";
+/** What kind of thing the server has to remember. */
+export type Kind =
+  | "token"
+  | "login token"
+  | "role token"
+  | "lease"
+  | "wrapped answer"
+  | "policy"
+  | "team"
+  | "team token"
+  | "access-list entry";
+
+/**
+ * How far an ending is.
+ * - "sent": asked for, and no answer came: it happened or not, and is read back after the next start.
+ * - "adrift": the same of one that goes on after its answer, so that nothing that is read back is final.
+ * - "promised": an answer said that it will happen.
+ * - "answered": it happened.
+ */
+export type Ending = "none" | "sent" | "adrift" | "promised" | "answered";
+
+/** Something that the server has answered to have made. */
+export interface Entry {
+  readonly kind: Kind;
+  /** What it is asked for by: the text of a token, the id of a lease, a name. */
+  readonly id: string;
+  /** What it ends with. */
+  readonly parent: Entry | null;
+  /** The place in the ledger. */
+  readonly number: number;
+  /** The accessor of a token, "" for everything else. */
+  readonly accessor: string;
+  ending: Ending;
+  /** It ends alone: what hangs directly below it goes on without it. */
+  alone: boolean;
 }
 
-/** What must be true of a token after a restart; "unknown" when nobody was told. */
+/** What must be true of an entry after a restart; "unknown" when nobody was told. */
 export type Expected = "alive" | "dead" | "unknown";
 
 /** A number that only grows, in some place on the server. What is there must lie between what was answered and sent. */
@@ -17,13 +46,17 @@ export interface LedgerNumber {
 
 /** Everything that a server promised by answering, whatever happens to it afterwards. */
 export class Ledger {
-  readonly tokens: LedgerToken[] = [];
+  /** In the order in which they were answered, so that each comes after its parent. */
+  readonly entries: Entry[] = [];
   readonly numbers = new Map<string, LedgerNumber>();
+  /** Answers that no request of a run should get. */
+  readonly surprises: string[] = [];
 
   /** A creation was answered. */
-  created(token: string, parent: LedgerToken | null): LedgerToken {
-    const entry: LedgerToken = { token, parent, revocation: "none" };
-    this.tokens.push(entry);
+  created(kind: Kind, id: string, parent: Entry | null, accessor = ""): Entry {
+    const number = this.entries.length;
+    const entry: Entry = { kind, id, parent, number, accessor, ending: "none", alone: false };
+    this.entries.push(entry);
     return entry;
   }
 
@@ -35,12 +68,19 @@ export class Ledger {
   }
 }
 
-/** What must be true of a token: it dies with everything above it. */
-export function expectedOf(token: LedgerToken): Expected {
+/** What must be true of an entry: it dies with everything above it, up to a token that ended without its children. */
+export function expectedOf(entry: Entry): Expected {
   let unknown = false;
-  for (let at: LedgerToken | null = token; at; at = at.parent) {
-    if (at.revocation === "answered") return "dead";
-    if (at.revocation === "sent") unknown = true;
+  let below: Entry | null = null;
+  for (let at: Entry | null = entry; at; below = at, at = at.parent) {
+    if (at.ending === "none") continue;
+    const isCut = at.alone && below?.kind === "token";
+    if (at.ending === "answered" && !isCut) return "dead";
+    if (at.ending === "answered") break;
+    if (!isCut) unknown = true;
+    // Whether what is above still counts is what nobody was told; it only matters when that is not alive either.
+    else if (at.parent && expectedOf(at.parent) !== "alive") return "unknown";
+    else break;
   }
   return unknown ? "unknown" : "alive";
 }

@@ -3,12 +3,19 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Access, makeToken } from "../servers/call.ts";
 import { freePort } from "../servers/gateway.ts";
+import { USES } from "./actions/numbers.ts";
 import { findBroken } from "./check.ts";
-import { Ledger, type LedgerToken } from "./ledger.ts";
+import { type Client, send, text } from "./client.ts";
+import { danglingAccessors } from "./damage.ts";
+import { findDamage } from "./databases.ts";
+import { findWrongLists, waitForPromises } from "./finish.ts";
+import { Hand, type Kept } from "./hand.ts";
+import { installationOn } from "./installation.ts";
+import { type Entry, Ledger } from "./ledger.ts";
 import { ServeProcess, type Victim } from "./server.ts";
-import { type Kept, USES, Writer } from "./writer.ts";
+import { buildWorld } from "./world.ts";
+import { write } from "./writer.ts";
 
 /** How to run it. */
 export interface KillOptions {
@@ -23,29 +30,40 @@ export interface KillOptions {
 /** What came of it. */
 export interface KillResult {
   readonly rounds: number;
-  readonly tokens: number;
-  readonly answeredNumbers: number;
+  /** Things that were made, by their kind. */
+  readonly made: Readonly<Record<string, number>>;
+  /** Answered writes of what only changes. */
+  readonly changes: number;
+  /** Revocations that the engine was told of. */
+  readonly told: number;
+  /** Entries without a token that tidy was given. */
+  readonly dangling: number;
   /** Broken promises, in words; empty when there are none. */
   readonly broken: readonly string[];
 }
 
 const WRITERS = 8;
+const FIRST_TOKENS = 200;
 const VICTIMS: readonly Victim[] = ["workerd", "serve", "both"];
 /** A kill comes at a random moment in this many ms of writing. */
-const MAX_WRITING_MS = 1_500;
-/** Older tokens that are asked for again in each round; all of them once more at the end. */
-const OLDER_SAMPLE = 100;
+const MAX_WRITING_MS = 3_000;
+/** Older entries that are asked for again in each round; all of them once more at the end. */
+const OLDER_SAMPLE = 200;
+/** Entries for tidy to remove, and the rounds from one such gift to the next: it works on them at most of the kills. */
+const DANGLING = 10_000;
+const DANGLING_EVERY = 6;
 
 /** Starts, writes, kills and starts again; after every start everything that was answered must still be so. */
 export async function runKills(options: KillOptions): Promise<KillResult> {
   const random = generator(options.seed);
-  const root = resolve(options.directory ?? tmpdir());
-  mkdirSync(root, { recursive: true });
-  const data = mkdtempSync(join(root, "grove-kill-"));
+  const above = resolve(options.directory ?? tmpdir());
+  mkdirSync(above, { recursive: true });
+  const data = mkdtempSync(join(above, "grove-kill-"));
   process.on("exit", () => rmSync(data, { recursive: true, force: true }));
   const env = {
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
     GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
+    ALLOW_PRIVATE_ENDPOINTS: "true",
   };
   const port = await freePort();
   const until = performance.now() + options.minutes * 60_000;
@@ -53,57 +71,97 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
   const broken: string[] = [];
 
   let server = await ServeProcess.start(data, port, env);
-  const access: Access = { place: server.place, token: env.GROVE_DEV_ROOT_TOKEN };
+  const root: Client = { place: server.place, token: env.GROVE_DEV_ROOT_TOKEN };
+  const world = await buildWorld(root);
   const kept = new Map<string, Kept>();
-  const writers: Writer[] = [];
+  const hands: Hand[] = [];
   for (let number = 0; number < WRITERS; number++) {
     const name = `writer-${number}`;
-    const own = await keptTokens(access, ledger);
+    const own = await keptTokens(root, ledger);
     kept.set(name, own);
-    writers.push(new Writer(name, own, ledger, random));
+    hands.push(new Hand(name, { root, kept: own, world, ledger, random }));
   }
+  await fillShards(root, ledger);
+  const installation = await installationOn(data);
+  const dangling: string[] = [];
 
   let rounds = 0;
   while (rounds < options.rounds && performance.now() < until && broken.length === 0) {
-    const before = ledger.tokens.length;
+    const before = ledger.entries.length;
     let stopped = false;
-    const writing = Promise.all(writers.map((writer) => writer.write(access, () => stopped)));
+    const writing = Promise.all(hands.map((hand) => write(hand, () => stopped)));
     await pause(random() * MAX_WRITING_MS);
     const victim = VICTIMS[rounds % VICTIMS.length] ?? "both";
     await server.kill(victim);
     stopped = true;
     await writing;
+    if (rounds % DANGLING_EVERY === 0) {
+      const listed = ledger.entries.find(({ accessor }) => accessor !== "")?.accessor ?? "";
+      dangling.push(...danglingAccessors(installation, data, listed, DANGLING));
+    }
     server = await ServeProcess.start(data, port, env);
     rounds++;
-    const fresh = ledger.tokens.slice(before);
-    broken.push(...(await findBroken(access, ledger, [...sample(ledger.tokens, random), ...fresh], kept)));
-    options.say(`round ${rounds} of ${options.rounds}: killed ${victim} after ${fresh.length} new tokens`);
+    const fresh = ledger.entries.slice(before);
+    broken.push(...(await findBroken(root, ledger, [...sample(ledger.entries, random), ...fresh], kept)));
+    broken.push(...ledger.surprises.splice(0));
+    options.say(`round ${rounds} of ${options.rounds}: killed ${victim} after ${fresh.length} new things`);
   }
-  broken.push(...(await findBroken(access, ledger, ledger.tokens, kept)));
+
+  options.say("waiting for everything that goes on after its answer");
+  const finish = { root, ledger, world, dangling };
+  broken.push(...(await waitForPromises(finish)));
+  broken.push(...(await findBroken(root, ledger, ledger.entries, kept)));
+  broken.push(...(await findWrongLists(finish)));
   await server.stop();
-  const answeredNumbers = [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0);
-  return { rounds, tokens: ledger.tokens.length, answeredNumbers, broken };
+  broken.push(...findDamage(installation, data));
+  await world.close();
+  const made = Object.groupBy(ledger.entries, ({ kind }) => kind);
+  return {
+    rounds,
+    made: Object.fromEntries(Object.entries(made).map(([kind, entries]) => [kind, entries?.length ?? 0])),
+    changes: [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0),
+    told: world.engine.told.size,
+    dangling: dangling.length,
+    broken,
+  };
 }
 
-async function keptTokens(access: Access, ledger: Ledger): Promise<Kept> {
+/** Makes so many tokens that each part of the list of accessors has some. */
+async function fillShards(root: Client, ledger: Ledger): Promise<void> {
+  for (let number = 0; number < FIRST_TOKENS; number++) {
+    const { body } = await send(root, "POST", "v1/auth/token/create", { ttl: "24h" });
+    ledger.created("token", text(body, "auth", "client_token"), null, text(body, "auth", "accessor"));
+  }
+}
+
+/** Makes what one writer keeps for the whole run: three tokens. */
+async function keptTokens(root: Client, ledger: Ledger): Promise<Kept> {
   const long = { ttl: "700h", policies: ["root"] };
-  const maker = await makeToken(access, "create-orphan", long);
-  const counted = await makeToken(access, "create-orphan", { ...long, num_uses: USES });
-  const renewed = await makeToken(access, "create-orphan", long);
-  return { maker: ledger.created(maker.token, null), counted: counted.token, renewed: renewed.token };
+  const make = async (fields: Readonly<Record<string, unknown>>) => {
+    const { body } = await send(root, "POST", "v1/auth/token/create-orphan", fields);
+    return { token: text(body, "auth", "client_token"), accessor: text(body, "auth", "accessor") };
+  };
+  const maker = await make(long);
+  return {
+    maker: ledger.created("token", maker.token, null, maker.accessor),
+    counted: (await make({ ...long, num_uses: USES })).token,
+    renewed: (await make(long)).token,
+  };
 }
 
-function sample(tokens: readonly LedgerToken[], random: () => number): LedgerToken[] {
-  return Array.from({ length: Math.min(OLDER_SAMPLE, tokens.length) }, () => {
-    return tokens[Math.floor(random() * tokens.length)];
-  }).filter((token) => token !== undefined);
+function sample(entries: readonly Entry[], random: () => number): Entry[] {
+  return Array.from({ length: Math.min(OLDER_SAMPLE, entries.length) }, () => {
+    return entries[Math.floor(random() * entries.length)];
+  }).filter((entry) => entry !== undefined);
 }
 
-/** Numbers from 0 to 1 that a seed repeats (a linear congruential generator: what is drawn need not be secret). */
+/** Numbers from 0 to 1 that a seed repeats (Mulberry32: what is drawn need not be secret). */
 function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

@@ -11,7 +11,7 @@ export type Victim = "workerd" | "serve" | "both";
 
 /** `npm run serve` (without npm) on a directory, to be killed. */
 export class ServeProcess {
-  readonly place: Place;
+  readonly place: Extract<Place, { kind: "tcp" }>;
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
 
@@ -23,7 +23,14 @@ export class ServeProcess {
 
   /** Starts the server and waits until it answers. Audit lines go nowhere. */
   static async start(data: string, port: number, env: Readonly<Record<string, string>>): Promise<ServeProcess> {
-    const words = [join(PROJECT, "scripts/serve.ts"), "--listen", `127.0.0.1:${port}`, "--data", data];
+    const words = [
+      join(PROJECT, "scripts/serve.ts"),
+      "--listen",
+      `127.0.0.1:${port}`,
+      "--data",
+      data,
+      "--allow-private-network",
+    ];
     const child = spawn(process.execPath, words, {
       env: { ...process.env, ...env },
       stdio: ["ignore", "ignore", "pipe"],

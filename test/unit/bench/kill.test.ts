@@ -1,26 +1,56 @@
 import { describe, expect, it } from "vitest";
-import { expectedOf, Ledger, mayHold } from "../../../scripts/bench/kill/ledger.ts";
+import { type Entry, expectedOf, Ledger, mayHold } from "../../../scripts/bench/kill/ledger.ts";
+
+/** Three tokens, one below the other, and a lease of the last. */
+function chain(): Record<"top" | "child" | "leaf" | "lease", Entry> {
+  const ledger = new Ledger();
+  const top = ledger.created("token", "top", null);
+  const child = ledger.created("token", "child", top);
+  const leaf = ledger.created("token", "leaf", child);
+  return { top, child, leaf, lease: ledger.created("lease", "lease", leaf) };
+}
+
+const all = ({ top, child, leaf, lease }: ReturnType<typeof chain>) => [top, child, leaf, lease].map(expectedOf);
 
 describe("what must be true after a kill", () => {
-  it("a token lives until a revocation of it, or of what is above it, is answered", () => {
-    const ledger = new Ledger();
-    const top = ledger.created("top", null);
-    const child = ledger.created("child", top);
-    const leaf = ledger.created("leaf", child);
-    expect([top, child, leaf].map(expectedOf)).toEqual(["alive", "alive", "alive"]);
-    child.revocation = "sent";
-    expect([top, child, leaf].map(expectedOf)).toEqual(["alive", "unknown", "unknown"]);
-    child.revocation = "answered";
-    expect([top, child, leaf].map(expectedOf)).toEqual(["alive", "dead", "dead"]);
+  it("an entry lives until an ending of it, or of what is above it, is answered", () => {
+    const entries = chain();
+    expect(all(entries)).toEqual(["alive", "alive", "alive", "alive"]);
+    entries.child.ending = "sent";
+    expect(all(entries)).toEqual(["alive", "unknown", "unknown", "unknown"]);
+    entries.child.ending = "answered";
+    expect(all(entries)).toEqual(["alive", "dead", "dead", "dead"]);
   });
 
-  it("an answered revocation holds whatever else was only sent", () => {
-    const ledger = new Ledger();
-    const top = ledger.created("top", null);
-    const child = ledger.created("child", top);
-    top.revocation = "answered";
-    child.revocation = "sent";
-    expect(expectedOf(child)).toBe("dead");
+  it.each(["sent", "adrift", "promised"] as const)("an ending that is %s says nothing yet", (ending) => {
+    const entries = chain();
+    entries.leaf.ending = ending;
+    expect(all(entries)).toEqual(["alive", "alive", "unknown", "unknown"]);
+  });
+
+  it("an answered ending holds whatever else was only sent", () => {
+    const entries = chain();
+    entries.top.ending = "answered";
+    entries.child.ending = "sent";
+    expect(all(entries)).toEqual(["dead", "dead", "dead", "dead"]);
+  });
+
+  it("a token that ended alone takes its leases along, and cuts its children off from what is above", () => {
+    const entries = chain();
+    Object.assign(entries.leaf, { ending: "answered", alone: true });
+    expect(all(entries)).toEqual(["alive", "alive", "dead", "dead"]);
+    Object.assign(entries.leaf, { ending: "none", alone: false });
+    Object.assign(entries.child, { ending: "answered", alone: true });
+    entries.top.ending = "answered";
+    expect(all(entries)).toEqual(["dead", "dead", "alive", "alive"]);
+  });
+
+  it("whether it did is only of interest when what is above has ended too", () => {
+    const entries = chain();
+    Object.assign(entries.child, { ending: "sent", alone: true });
+    expect(all(entries)).toEqual(["alive", "unknown", "alive", "alive"]);
+    entries.top.ending = "answered";
+    expect(all(entries)).toEqual(["dead", "dead", "unknown", "unknown"]);
   });
 
   it("a number is between what was answered and what was sent", () => {
