@@ -8,7 +8,7 @@ import { systemOf } from "../sys/system.ts";
 import { sealBatchToken } from "./batch.ts";
 import { customIdsOf } from "./custom-ids.ts";
 import { treeOf } from "./find-tree.ts";
-import { customIdHash, MAX_ROW_DRAWS, newTokenIds, rowDrawnAt, type TokenAddress } from "./ids.ts";
+import { customIdHash, MAX_ROW_DRAWS, type NewTokenIds, newTokenIds, rowDrawnAt, type TokenAddress } from "./ids.ts";
 import type { TokenSpec } from "./record.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
@@ -16,6 +16,11 @@ import { authOfBatch, authOfToken } from "./render.ts";
 const RESERVATION_MS = 60_000;
 
 const PARENT_GONE = invalid("parent token not found");
+const NO_ROW: Failure = {
+  code: "unavailable",
+  message: "the token could not be stored; try again",
+  retryAfterSeconds: 1,
+};
 
 /**
  * Makes a token that the rules allow and that its creator's tree did not make in the step that allowed it: a batch token,
@@ -49,11 +54,22 @@ async function addChild(
 ): Promise<Result<AuthReply, Failure>> {
   for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
     const ids = await newTokenIds(installation.keys, parent.treeId, currentTime());
-    const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
-    if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, ids.token));
-    if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
+    const added = await insert(env, spec, ids, parent);
+    if (added !== "row_taken") return added;
   }
-  throw new Error("no free row in the tree");
+  return err(NO_ROW);
+}
+
+/** One attempt to write a child. */
+async function insert(
+  env: Env,
+  spec: TokenSpec,
+  ids: NewTokenIds,
+  parent: TokenAddress,
+): Promise<Result<AuthReply, Failure> | "row_taken"> {
+  const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
+  if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
+  return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
 }
 
 /** Starts a new tree. Its id is drawn, not derived from a name, so no object wakes but the new one. */
@@ -79,23 +95,26 @@ async function issueWithCustomId(
   const { directoryKey } = await customIdHash(installation.keys, customId);
   const newTree = parent ? null : env.TOKEN_TREE.newUniqueId();
   const treeId = parent?.treeId ?? newTree?.toString() ?? "";
-  const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
-  if (!(await reserve(env, directoryKey, { treeId, row: ids.row }))) {
-    return err(invalid("cannot create a token with a duplicate ID"));
-  }
-  await systemOf(env).admitCustomId(directoryKey);
-  const refreshed = await refreshInstallation(env);
-  if (!refreshed.ok) return refreshed;
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
-  if (newTree) {
-    const planted = await env.TOKEN_TREE.get(newTree).plant(keyed, ids);
-    return planted.ok ? ok(authOfToken(planted.value, customId)) : planted;
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+    const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
+    const address = { treeId, row: ids.row };
+    if (!(await reserve(env, directoryKey, address))) {
+      return err(invalid("cannot create a token with a duplicate ID"));
+    }
+    await systemOf(env).admitCustomId(directoryKey);
+    const refreshed = await refreshInstallation(env);
+    if (!refreshed.ok) return refreshed;
+    if (newTree) {
+      const planted = await env.TOKEN_TREE.get(newTree).plant(keyed, ids);
+      return planted.ok ? ok(authOfToken(planted.value, customId)) : planted;
+    }
+    const added = parent ? await insert(env, keyed, ids, parent) : err(PARENT_GONE);
+    if (added !== "row_taken" && added.ok) return added;
+    await customIdsOf(env, directoryKey).release(directoryKey, address);
+    if (added !== "row_taken") return added;
   }
-  const tree = treeOf(env, treeId);
-  const inserted = tree && parent ? await tree.insert(keyed, ids, parent.row) : null;
-  if (inserted?.ok && inserted.value.kind === "created") return ok(authOfToken(inserted.value.token, customId));
-  await customIdsOf(env, directoryKey).release(directoryKey, { treeId, row: ids.row });
-  return err(PARENT_GONE);
+  return err(NO_ROW);
 }
 
 /**

@@ -73,6 +73,8 @@ export class TokenTree extends DurableObject<Env> {
   readonly #cubbyhole: CubbyholeStore;
   readonly #leases: TreeLeases;
   readonly #tidy: TreeTidy;
+  /** Steps of tidy runs that are under way. */
+  #tidying = 0;
   readonly #schema: Schema;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
@@ -212,14 +214,19 @@ export class TokenTree extends DurableObject<Env> {
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
     if (!this.#schema.exists) return nothingHere(step);
-    const result = await this.#tidy.perform(step);
-    const { swept } = await this.#sweepStep();
-    // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
-    this.#store.refresh();
-    this.#leases.refresh();
-    this.#alarmAt = await this.ctx.storage.getAlarm();
-    this.#arm();
-    return { ...result, repairs: { ...result.repairs, swept } };
+    this.#tidying++;
+    try {
+      const result = await this.#tidy.perform(step);
+      const { swept } = await this.#sweepStep();
+      // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
+      this.#store.refresh();
+      this.#leases.refresh();
+      this.#alarmAt = await this.ctx.storage.getAlarm();
+      this.#arm();
+      return { ...result, repairs: { ...result.repairs, swept } };
+    } finally {
+      this.#tidying--;
+    }
   }
 
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
@@ -235,7 +242,8 @@ export class TokenTree extends DurableObject<Env> {
       return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
     }
     if (this.#store.isEmpty()) {
-      if (this.#leases.isBusy) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
+      // Calls that wait for another object come back to the tables.
+      if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
       // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
       this.#schema.forget();
       await this.ctx.storage.deleteAll();

@@ -1,5 +1,6 @@
 import { HELD } from "../../lease/store.ts";
 import { routedIdText } from "../ids.ts";
+import { indexPath } from "../record.ts";
 import type { CustomIdClaim, TidyStep } from "./step.ts";
 
 /** Rows that one step looks at. */
@@ -9,6 +10,7 @@ export const TIDY_ROWS = 500;
 export interface TidyRow {
   readonly row: number;
   readonly accessor: string;
+  /** The path that it is listed under. */
   readonly path: string;
   /** The uuid of the auth mount that issued it, or null. */
   readonly mount: string | null;
@@ -18,12 +20,14 @@ interface StoredRow extends Record<string, SqlStorageValue> {
   row: number;
   accessor: ArrayBuffer;
   path: string;
+  /** 0 or 1. */
+  leased: number;
   mount: string | null;
   custom_id_key: string | null;
 }
 
-const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.login.mount') AS mount,
-  json_extract(record, '$.customIdKey') AS custom_id_key`;
+const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.leased') AS leased,
+  json_extract(record, '$.login.mount') AS mount, json_extract(record, '$.customIdKey') AS custom_id_key`;
 
 /** Of what is listed as tokens of the tree, that of which there is no row. A row that is dead counts: the sweep has it. */
 export function claimsOfNobody(
@@ -55,7 +59,7 @@ export function tokensAfter(sql: SqlStorage, treeId: string, after: number): Tid
     .map((token) => ({
       row: token.row,
       accessor: accessorOf(treeId, token),
-      path: token.path,
+      path: indexPath({ path: token.path, leased: token.leased === 1 }),
       mount: token.mount,
     }));
 }

@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { TokenTree } from "../../../src/token/tree.ts";
 import { growBound } from "../../support/bound.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
@@ -207,6 +208,18 @@ describe("an id that root chooses", () => {
     expect((await call("GET", "auth/token/lookup-self", { token: "race" })).status).toBe(403);
     expect((await create(root, { id: "race", policies: ["default"], ttl: "1h" })).status).toBe(200);
     expect((await self("race")).id).toBe("race");
+  });
+
+  it("draws another row when the tree has the drawn one already, and gives up with a reason that can be repeated", async () => {
+    const insert = vi.spyOn(TokenTree.prototype, "insert");
+    insert.mockResolvedValueOnce({ ok: true, value: { kind: "row_taken" } });
+    expect((await create(root, { id: "second-draw", policies: ["default"] })).status).toBe(200);
+    expect((await self("second-draw")).id).toBe("second-draw");
+    insert.mockResolvedValue({ ok: true, value: { kind: "row_taken" } });
+    const given = await create(root, { id: "no-row", policies: ["default"] });
+    expect([given.status, given.headers.get("Retry-After")]).toEqual([503, "1"]);
+    insert.mockRestore();
+    expect((await create(root, { id: "no-row", policies: ["default"] })).status).toBe(200);
   });
 
   it("works for an orphan, and cascades as any other", async () => {

@@ -14,7 +14,7 @@ import { TokenTree } from "../../../src/token/tree.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
-import { growTree, holdSweeps, locate } from "../../support/trees.ts";
+import { growTree, holdSweeps, isPlanted, locate, runAlarm } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -490,5 +490,39 @@ describe("runs", () => {
     spy.mockRestore();
     expect((await rowsOf(stub)).map((token) => token.row)).not.toContain(row);
     expect(await listedAccessors()).not.toContain(ending.accessor);
+  });
+
+  it("a tree of which everything is swept meanwhile is freed after the step, not within it", async () => {
+    const ending = await orphan();
+    await writeList("DELETE", [ending.accessor]);
+    later();
+    const { stub, treeId } = await locate(ending.client_token);
+    const relist = AccessorShard.prototype.relist;
+    const spy = vi.spyOn(AccessorShard.prototype, "relist");
+    spy.mockImplementation(async function (this: AccessorShard, tokens: Parameters<typeof relist>[0]) {
+      await sqlOf(ending.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
+      await runAlarm((await locate(ending.client_token)).stub);
+      return relist.call(this, tokens);
+    } as unknown as typeof relist);
+    const step = await stub.tidy({ run: 1, from: null, accessors: [], customIds: [] });
+    spy.mockRestore();
+    expect(step.repairs.relisted).toBe(1);
+    expect(await listedAccessors()).not.toContain(ending.accessor);
+    const isFreed = () => runInDurableObject(stub, (_, { storage }) => !isPlanted(storage.sql));
+    expect(await isFreed()).toBe(false);
+    await runAlarm(stub);
+    expect(await isFreed()).toBe(true);
+    expect(await treeOf(bindings, treeId)?.fateOf(1)).toBe("absent");
+  });
+
+  it("lists the token without a lease again where no prefix reaches it", async () => {
+    const rootAccessor = (await self(root)).body.data.accessor as string;
+    await child(root);
+    await writeList("DELETE", [rootAccessor]);
+    later();
+    expect((await tidyNow()).relisted).toBe(1);
+    expect(await listedAccessors()).toContain(rootAccessor);
+    const listed = await call("GET", "sys/leases/lookup/auth/token/root?list=true", { token: root });
+    expect(listed.status).toBe(404);
   });
 });
