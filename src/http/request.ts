@@ -168,24 +168,32 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
   return parsed.ok ? parsed : err(invalid(parsed.error));
 }
 
-/** The body as text, "" without one. Not read further than the limit. */
+/** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
 export async function readBodyText(request: Request, env: Env): Promise<Result<string, Failure>> {
-  const limit = Number(env.MAX_BODY_BYTES ?? DEFAULT_MAX_BODY_BYTES);
+  const limit = maxBodyBytes(env);
   if (Number(request.headers.get("Content-Length") ?? 0) > limit) return err({ code: "body_too_large" });
   if (!request.body) return ok("");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   let text = "";
   let size = 0;
   try {
-    for await (const chunk of request.body as ReadableStream<Uint8Array>) {
-      size += chunk.byteLength;
+    // Not by the stream's iterator: for the one piece of a usual body that costs measurably more.
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      size += piece.value.byteLength;
       if (size > limit) return err({ code: "body_too_large" });
-      text += decoder.decode(chunk, { stream: true });
+      text += decoder.decode(piece.value, { stream: true });
     }
     return ok(text + decoder.decode());
   } catch {
     return err(invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8"));
   }
+}
+
+/** The setting; one that is not a number of bytes must not mean that there is no limit. */
+function maxBodyBytes(env: Env): number {
+  const bytes = Number(env.MAX_BODY_BYTES ?? DEFAULT_MAX_BODY_BYTES);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : DEFAULT_MAX_BODY_BYTES;
 }
 
 function readForm(form: URLSearchParams): Result<Record<string, unknown>, Failure> {
@@ -208,10 +216,13 @@ function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>,
 
 /** The token of a request: either header, or a bearer token; the first that is there. */
 export function readToken(headers: Headers): string {
-  const authorization = headers.get("Authorization") ?? "";
-  const bearer = authorization.startsWith("Bearer ") ? authorization.slice("Bearer ".length) : "";
-  const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || bearer;
+  const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || readBearer(headers);
   return token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
+}
+
+function readBearer(headers: Headers): string {
+  const authorization = headers.get("Authorization") ?? "";
+  return authorization.startsWith("Bearer ") ? authorization.slice("Bearer ".length) : "";
 }
 
 function readWrapTtl(header: string | null): Result<number, Failure> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Env } from "../../../src/env.ts";
 import { auditPath } from "../../../src/http/audit.ts";
-import { readOperation, readPath } from "../../../src/http/request.ts";
+import { readBodyText, readOperation, readPath } from "../../../src/http/request.ts";
 
 describe("readPath", () => {
   it.each([
@@ -32,6 +33,35 @@ describe("readPath", () => {
     "%s is refused",
     (path) => expect(readPath(new URL(`http://x${path}`)).ok).toBe(false),
   );
+});
+
+describe("readBodyText", () => {
+  const read = (body: string | Uint8Array<ArrayBuffer>, limit: string | undefined, announced?: string) => {
+    const headers = announced === undefined ? {} : { "Content-Length": announced };
+    const request = new Request("http://x/", { method: "POST", headers, body });
+    return readBodyText(request, { MAX_BODY_BYTES: limit } as Env);
+  };
+
+  it("reads text, whatever pieces it comes in", async () => {
+    expect(await read('{"é": 1}', "10")).toEqual({ ok: true, value: '{"é": 1}' });
+    expect(await read("", "10")).toEqual({ ok: true, value: "" });
+  });
+
+  it("stops at the limit, also when the announced length is smaller", async () => {
+    const refused = { ok: false, error: { code: "body_too_large" } };
+    expect(await read("x".repeat(11), "10")).toEqual(refused);
+    expect(await read("x", "10", "11")).toEqual(refused);
+    expect(await read("x".repeat(11), "10", "1")).toEqual(refused);
+  });
+
+  it.each(["lots", "", "-1", "0", "NaN", "Infinity", "1.5"])("a limit of %j is the usual one", async (limit) => {
+    expect((await read("x".repeat(1_048_576), limit)).ok).toBe(true);
+    expect((await read("x".repeat(1_048_577), limit)).ok).toBe(false);
+  });
+
+  it("refuses what is not UTF-8", async () => {
+    expect(await read(new Uint8Array([0x22, 0xff, 0x22]), "10")).toMatchObject({ ok: false });
+  });
 });
 
 describe("readOperation", () => {
