@@ -1,7 +1,7 @@
 import { currentTime } from "../clock.ts";
 import type { Env } from "../env.ts";
 import type { Failure } from "../errors.ts";
-import { type AuditLine, auditHash, auditPath, writeAuditLine } from "../http/audit.ts";
+import { type AuditLine, auditPath, auditTokenHash, writeAuditLine } from "../http/audit.ts";
 import { auditCaller } from "../http/audit-caller.ts";
 import { failureOfException } from "../http/exception.ts";
 import { toWire } from "../http/failure.ts";
@@ -72,7 +72,8 @@ async function log(
     ...(error !== undefined && { error }),
     client_address: asked.clientAddress,
     ...(caller && auditCaller(caller)),
-    ...(installation && asked.token !== "" && { token_hash: await auditHash(installation.keys, asked.token) }),
+    ...(installation &&
+      asked.token !== "" && { token_hash: await auditTokenHash(installation, asked.token, caller !== null) }),
   };
   writeAuditLine(line);
 }

@@ -5,7 +5,7 @@ import type { Failure } from "../errors.ts";
 import type { Result } from "../result.ts";
 import { initializeForDevelopment } from "../sys/initialize.ts";
 import { sealKeyProblem } from "../sys/installation.ts";
-import { type AuditLine, auditHash, auditPath, unservedPath, writeAuditLine } from "./audit.ts";
+import { type AuditLine, auditPath, auditTokenHash, unservedPath, writeAuditLine } from "./audit.ts";
 import { auditCaller } from "./audit-caller.ts";
 import { dialectOf } from "./dialect.ts";
 import { failureOfException } from "./exception.ts";
@@ -66,7 +66,8 @@ async function logRequest(request: GroveRequest, handled: Handled, status: numbe
     ...(error !== undefined && { error }),
     client_address: request.clientAddress,
     ...(caller && auditCaller(caller)),
-    ...(installation && request.token !== "" && { token_hash: await auditHash(installation.keys, request.token) }),
+    ...(installation &&
+      request.token !== "" && { token_hash: await auditTokenHash(installation, request.token, caller !== null) }),
   };
   writeAuditLine(line);
 }

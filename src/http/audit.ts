@@ -1,6 +1,7 @@
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
+import type { Installation } from "../sys/installation.ts";
 
 /** One request, over HTTP or from another Worker (`rpc`), in the audit log. Holds no secret: tokens only as keyed hashes, no field of a body. */
 export interface AuditLine {
@@ -28,6 +29,15 @@ const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1
 /** `hmac-sha256:` and the hex of the keyed hash of a secret, the same for the same secret in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {
   return `hmac-sha256:${toHex(await keyedHash(keys.audit, new TextEncoder().encode(secret)))}`;
+}
+
+/** The hash of a token that was sent with a request. `accepted`: garbage must not push out the hashes of real tokens. */
+export async function auditTokenHash(installation: Installation, token: string, accepted: boolean): Promise<string> {
+  const known = installation.tokenHashes.get(token);
+  if (known !== undefined) return known;
+  const hash = await auditHash(installation.keys, token);
+  if (accepted) installation.tokenHashes.set(token, hash, token.length);
+  return hash;
 }
 
 /**

@@ -16,13 +16,17 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { usesClock, usesTemplates } from "../policy/template.ts";
+import { Recent } from "../recent.ts";
 import { err, ok, type Result } from "../result.ts";
+import type { Presented } from "../token/caller.ts";
 import type { Mount } from "./mount.ts";
 import type { PolicyRules } from "./policy-store.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
 
 /** Compiled sets of policies that an isolate keeps. */
 const MAX_ACLS = 1024;
+/** Characters of tokens that an isolate remembers: those of some ten thousand service tokens, a few MB with what is known. */
+const MAX_RECENT_CHARACTERS = 2 ** 20;
 const DEFAULT_CACHE_SECONDS = 5;
 
 /** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
@@ -33,6 +37,9 @@ export class Installation {
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
+  /** Tokens that were read, and their hashes for the audit log: both follow from the text and the keys alone. */
+  readonly tokensRead = new Recent<string, Presented>(MAX_RECENT_CHARACTERS);
+  readonly tokenHashes = new Recent<string, string>(MAX_RECENT_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #acls = new Map<string, Acl>();
@@ -168,8 +175,17 @@ export function forgetInstallation(): void {
   cached = null;
 }
 
+/** The seal key that was judged last: the same in every request of a deployment. */
+let judgedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
+
 /** Why the seal key of this deployment can't be used, as a text for operators; null when it can. */
 export function sealKeyProblem(env: Env): string | null {
+  const text = env.GROVE_SEAL_KEY;
+  if (!judgedSealKey || judgedSealKey.text !== text) judgedSealKey = { text, problem: judgeSealKey(env) };
+  return judgedSealKey.problem;
+}
+
+function judgeSealKey(env: Env): string | null {
   if (!env.GROVE_SEAL_KEY) {
     return "Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it with: npx wrangler secret put GROVE_SEAL_KEY";
   }

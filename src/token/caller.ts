@@ -1,4 +1,5 @@
 import { currentTime } from "../clock.ts";
+import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { type Failure, UNAUTHENTICATED } from "../errors.ts";
 import { standingOf } from "../identity/standing.ts";
@@ -59,7 +60,21 @@ export function callerAccessor(caller: Caller): string {
  * object is asked.
  */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<Presented | null> {
-  const { keys } = installation;
+  if (!isGenerated(text)) return readCustomId(env, installation, text);
+  const known = installation.tokensRead.get(text);
+  if (known) return known;
+  const read = await readGenerated(installation.keys, text);
+  // Only what is genuine is kept: garbage must not push out the rest.
+  if (read) installation.tokensRead.set(text, read, text.length);
+  return read;
+}
+
+/** True for the shapes that generated tokens have. What is in such a token proves itself, and never changes. */
+function isGenerated(text: string): boolean {
+  return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
+}
+
+async function readGenerated(keys: Keys, text: string): Promise<Presented | null> {
   if (text.startsWith(BATCH_PREFIX)) {
     const token = await openBatchToken(keys, text);
     return token && { kind: "batch", text, token };
@@ -68,12 +83,13 @@ export async function readToken(env: Env, installation: Installation, text: stri
     const credential = await readServiceToken(keys, text);
     return credential && { kind: "service", text, credential };
   }
-  if (looksLikeTeamToken(text)) {
-    const credential = await readTeamToken(keys, text);
-    return credential && { kind: "team", text, credential };
-  }
+  const credential = await readTeamToken(keys, text);
+  return credential && { kind: "team", text, credential };
+}
+
+async function readCustomId(env: Env, installation: Installation, text: string): Promise<Presented | null> {
   if (!couldBeCustomId(text)) return null;
-  const { directoryKey, verifier } = await customIdHash(keys, text);
+  const { directoryKey, verifier } = await customIdHash(installation.keys, text);
   if (!mayHold(installation.customIdFilter, directoryKey)) return null;
   const address = await customIdsOf(env, directoryKey).find(directoryKey);
   return address && { kind: "service", text, credential: { ...address, verifier } };
