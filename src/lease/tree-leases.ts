@@ -5,7 +5,7 @@ import { type Failure, invalid } from "../errors.ts";
 import { err, ok, type Result } from "../result.ts";
 import { accessorShard, accessorShardNumber } from "../token/accessor-shard.ts";
 import { routedIdText } from "../token/ids.ts";
-import { LIVE, REVOKED, recordOf, type TokenRow, type TreeStore } from "../token/tree-store.ts";
+import { LIVE, REVOKED, type TokenRow, type TreeStore } from "../token/tree-store.ts";
 import type { FoundInTree, Holder, LeaseAction, LeaseOutcome, LeaseTarget, WalkAnswer, WalkMode } from "./actions.ts";
 import { LeaseOutbox } from "./outbox.ts";
 import type { LeaseView } from "./record.ts";
@@ -112,8 +112,8 @@ export class TreeLeases {
     const unknownTokens: number[] = [];
     for (const { row, tail } of tokens) {
       const token = this.#tree.tokens.find(row);
-      if (!token || !equalBytes(new Uint8Array(token.accessor), tail)) unknownTokens.push(row);
-      else if (mode !== "tidy" && token.state === LIVE && recordOf(token).leased)
+      if (!token || !equalBytes(token.fixed.accessorTail, tail)) unknownTokens.push(row);
+      else if (mode !== "tidy" && token.state === LIVE && token.fixed.record.leased)
         this.#tree.tokens.revoke(row, REVOKED);
     }
     const known = secrets.filter(({ row, tail }) => {
@@ -191,12 +191,13 @@ export class TreeLeases {
   #holder(holder: Holder, now: number): TokenRow | null {
     const row = this.#tree.tokens.live(holder.row, now);
     if (!row || holder.by === "batch") return row;
-    return holder.by === "token" ? same(row.verifier, holder.verifier, row) : same(row.accessor, holder.tail, row);
+    const { verifier, accessorTail } = row.fixed;
+    return holder.by === "token" ? same(verifier, holder.verifier, row) : same(accessorTail, holder.tail, row);
   }
 
   #find({ row, tail, path }: LeaseTarget): LeaseRow | null {
     const lease = this.#store.find(row);
-    return lease && lease.path === path ? same(lease.tail, tail, lease) : null;
+    return lease && lease.path === path ? same(new Uint8Array(lease.tail), tail, lease) : null;
   }
 
   #isHeld(lease: LeaseRow, now: number): boolean {
@@ -216,8 +217,8 @@ export class TreeLeases {
   }
 }
 
-function same<T>(stored: ArrayBuffer, shown: Uint8Array, row: T): T | null {
-  return equalBytes(new Uint8Array(stored), shown) ? row : null;
+function same<T>(stored: Uint8Array, shown: Uint8Array, row: T): T | null {
+  return equalBytes(stored, shown) ? row : null;
 }
 
 function shown(lease: LeaseView, warnings: readonly string[] = []): Result<LeaseOutcome, never> {

@@ -1,6 +1,7 @@
 import { LEASE_TABLES_SQL } from "../lease/store.ts";
+import { Recent } from "../recent.ts";
 import type { Migration } from "../storage/schema.ts";
-import type { NewTokenIds } from "./ids.ts";
+import { type NewTokenIds, routedIdText } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 
 /** Live. */
@@ -43,19 +44,35 @@ export const TREE_MIGRATIONS: readonly Migration[] = [
   { version: 2, description: "leases of secrets that the tokens hold", sql: LEASE_TABLES_SQL },
 ];
 
-/** A row of the table of tokens. Times in ms. */
-export interface TokenRow extends Record<string, SqlStorageValue> {
+/** The columns of a token that change. Times in ms. */
+type ChangingColumns = {
   row: number;
   parent: number | null;
-  verifier: ArrayBuffer;
-  accessor: ArrayBuffer;
   state: number;
   uses_left: number;
   granted_ttl: number;
   expires_at: number | null;
   renewed_at: number | null;
-  record: string;
+};
+
+/** All columns. */
+type Columns = ChangingColumns & { verifier: ArrayBuffer; accessor: ArrayBuffer; record: string };
+
+/** What is fixed when a token is made, read. */
+export interface FixedPart {
+  readonly verifier: Uint8Array;
+  readonly accessorTail: Uint8Array;
+  /** The text that clients know. */
+  readonly accessor: string;
+  readonly record: TokenRecord;
 }
+
+/** A token as it is stored. */
+export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
+
+const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at";
+/** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
+const MAX_FIXED_CHARACTERS = 2 ** 17;
 
 /**
  * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
@@ -63,13 +80,17 @@ export interface TokenRow extends Record<string, SqlStorageValue> {
  */
 export class TreeStore {
   readonly #sql: SqlStorage;
+  readonly #treeId: string;
+  /** By row. Rows are never used again, so what is kept here stays true. */
+  readonly #fixed = new Recent<number, FixedPart>(MAX_FIXED_CHARACTERS);
   /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, treeId: string) {
     this.#sql = sql;
+    this.#treeId = treeId;
   }
 
   /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
@@ -87,7 +108,10 @@ export class TreeStore {
 
   /** The row with this number, alive or not. */
   find(row: number): TokenRow | null {
-    return this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0] ?? null;
+    const fixed = this.#fixed.get(row);
+    if (!fixed) return this.#read(row);
+    const found = this.#sql.exec<ChangingColumns>(`SELECT ${CHANGING} FROM tokens WHERE row = ?`, row).toArray()[0];
+    return found ? { ...found, fixed } : null;
   }
 
   /** The row with this number if its token is alive at `now`, with every ancestor. */
@@ -145,6 +169,7 @@ export class TreeStore {
   removeUnseen(row: number): void {
     this.#sql.exec("DELETE FROM cubbyhole WHERE row = ?", row);
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
+    this.#fixed.forget(row);
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
@@ -176,6 +201,21 @@ export class TreeStore {
     this.#hasDead = true;
   }
 
+  #read(row: number): TokenRow | null {
+    const found = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
+    if (!found) return null;
+    const { verifier, accessor, record, ...changing } = found;
+    const accessorTail = new Uint8Array(accessor);
+    const fixed = {
+      verifier: new Uint8Array(verifier),
+      accessorTail,
+      accessor: routedIdText(this.#treeId, row, accessorTail),
+      record: JSON.parse(record) as TokenRecord,
+    };
+    this.#fixed.set(row, fixed, record.length);
+    return { ...changing, fixed };
+  }
+
   #mayHaveDead(now: number): boolean {
     return this.#hasDead || (this.#earliestExpiry !== null && this.#earliestExpiry <= now);
   }
@@ -195,9 +235,4 @@ export class TreeStore {
     );
     return dead.toArray().length > 0;
   }
-}
-
-/** The fixed part of a stored token. */
-export function recordOf(row: TokenRow): TokenRecord {
-  return JSON.parse(row.record) as TokenRecord;
 }

@@ -26,7 +26,7 @@ import { ownTerms, planRenew, refuseRenewal } from "./rules/renew.ts";
 import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
-import { REVOKED, REVOKED_ALONE, recordOf, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
+import { REVOKED, REVOKED_ALONE, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
 
 /** Rows that one step of the sweep works on: a few ms, so that requests to the tree wait no longer than that. */
 const SWEEP_ROWS = 500;
@@ -68,6 +68,7 @@ const NOT_STORED: Failure = {
  * transaction; what they wait for (the installation) comes before.
  */
 export class TokenTree extends DurableObject<Env> {
+  readonly #treeId: string;
   readonly #sql: SqlStorage;
   readonly #store: TreeStore;
   readonly #cubbyhole: CubbyholeStore;
@@ -81,20 +82,21 @@ export class TokenTree extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
+    this.#treeId = ctx.id.toString();
     this.#sql = ctx.storage.sql;
-    this.#store = new TreeStore(this.#sql);
+    this.#store = new TreeStore(this.#sql, this.#treeId);
     this.#cubbyhole = new CubbyholeStore(this.#sql);
     this.#leases = new TreeLeases({
       env,
       sql: this.#sql,
-      treeId: ctx.id.toString(),
+      treeId: this.#treeId,
       tokens: this.#store,
       arm: () => this.#arm(),
     });
     this.#tidy = new TreeTidy({
       env,
       sql: this.#sql,
-      treeId: ctx.id.toString(),
+      treeId: this.#treeId,
       tokens: this.#store,
       endLeasesOf: (rows) => this.#leases.endOfTokens(rows),
     });
@@ -275,7 +277,7 @@ export class TokenTree extends DurableObject<Env> {
 
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
     const found = this.#schema.exists ? this.#store.live(row, now) : null;
-    if (!found || !equalBytes(new Uint8Array(found.verifier), verifier)) return null;
+    if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#view(found, now);
     return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
   }
@@ -372,7 +374,7 @@ export class TokenTree extends DurableObject<Env> {
     const { record, expiresAt } = spec;
     return ok({
       ...record,
-      treeId: this.ctx.id.toString(),
+      treeId: this.#treeId,
       row: ids.row,
       accessor: ids.accessor,
       orphan,
@@ -434,18 +436,17 @@ export class TokenTree extends DurableObject<Env> {
     if (!row) return null;
     const matches =
       target.by === "token"
-        ? equalBytes(new Uint8Array(row.verifier), target.verifier)
-        : equalBytes(new Uint8Array(row.accessor), target.tail);
+        ? equalBytes(row.fixed.verifier, target.verifier)
+        : equalBytes(row.fixed.accessorTail, target.tail);
     return matches ? row : null;
   }
 
   #view(row: TokenRow, now: number): TokenView {
-    const treeId = this.ctx.id.toString();
     return {
-      ...recordOf(row),
-      treeId,
+      ...row.fixed.record,
+      treeId: this.#treeId,
       row: row.row,
-      accessor: routedIdText(treeId, row.row, new Uint8Array(row.accessor)),
+      accessor: row.fixed.accessor,
       orphan: this.#store.isOrphan(row, now),
       usesLeft: row.uses_left,
       grantedTtl: row.granted_ttl,
@@ -469,7 +470,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   async #forgetElsewhere(victims: readonly Victim[]): Promise<void> {
-    const treeId = this.ctx.id.toString();
+    const treeId = this.#treeId;
     const byShard = new Map<number, string[]>();
     for (const victim of victims) {
       const accessor = routedIdText(treeId, victim.row, new Uint8Array(victim.accessorTail));

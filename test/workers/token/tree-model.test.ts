@@ -71,7 +71,7 @@ describe("a token tree, against a model that walks every parent every time", () 
 
 function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): void {
   const model = new Model();
-  let store = new TreeStore(sql);
+  let store = new TreeStore(sql, "00".repeat(32));
   let nextRow = 1;
   const pick = (at: number): number | null => {
     const living = [...model.tokens.keys()].filter((row) => model.alive(row));
@@ -89,7 +89,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     if (each.do === "create") add(row, each.ttl === null ? null : model.now + each.ttl);
     else if (each.do === "pass") model.now += each.ms;
     else if (each.do === "wake") {
-      store = new TreeStore(sql);
+      store = new TreeStore(sql, "00".repeat(32));
       store.refresh();
     } else if (each.do === "sweep") {
       deleteVictims(sql, nextVictims(sql, model.now, each.limit) ?? []);
