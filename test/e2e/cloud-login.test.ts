@@ -7,6 +7,7 @@ import { type Key, roleArn } from "../support/fake-cloud/world.ts";
 import { call, type RunningServer, startServe } from "./support/server.ts";
 
 const HOME = "111111111111";
+const SERVER_ID = "X-Service-Cloud-IAM-Server-ID";
 
 /** Logins of every kind, by raw HTTP and by a real client, in both vocabularies, over real connections to a cloud. */
 describe("logins against a cloud", () => {
@@ -74,7 +75,7 @@ describe("logins against a cloud", () => {
     }),
   };
   const vocabularies = [
-    { type: "cloud", header: "X-Service-Cloud-IAM-Server-ID", vm: "vm" },
+    { type: "cloud", header: SERVER_ID, vm: "vm" },
     { type: "aws", header: "X-Vault-AWS-IAM-Server-ID", vm: "ec2" },
   ];
 
@@ -125,6 +126,21 @@ describe("logins against a cloud", () => {
     expect(used && cloud.world.keyById(used.accessKeyId)?.holder).toMatchObject({ role: { name: "Machine" } });
   });
 
+  it("S1: are not judged by whoever a redirect leads to", async () => {
+    const elsewhere = new FakeCloud();
+    elsewhere.world.keys.push(...cloud.world.keys);
+    const other = await serveCloud(elsewhere);
+    const reply = { status: 307, headers: { location: `${other.endpoint}/` }, body: "" };
+    cloud.fail("sts", { kind: "reply", reply });
+    const answer = await call(server, "POST", "/v1/auth/cloud/login", {
+      body: await kinds["a signed POST"]?.(SERVER_ID),
+    });
+    cloud.heal();
+    await other.close();
+    expect(answer.status).toBe(400);
+    expect(elsewhere.calls).toEqual([]);
+  });
+
   it("get a 503 while the cloud is down, and work again without a restart", async () => {
     const login = async () =>
       fetch(`${server.address}/v1/auth/cloud/login`, {
@@ -137,6 +153,4 @@ describe("logins against a cloud", () => {
     cloud.heal();
     expect((await login()).status).toBe(200);
   });
-
-  const SERVER_ID = "X-Service-Cloud-IAM-Server-ID";
 });
