@@ -4,7 +4,7 @@ import { OPERATIONS } from "./cases/operations.ts";
 import { type Place, parsePlace } from "./load/place.ts";
 
 /** The parts of the bench besides the single operations. */
-export const CASES = ["operations", "cascade", "growth", "load", "cost"] as const;
+export const CASES = ["operations", "cascade", "growth", "load", "cost", "tidy"] as const;
 
 export const HELP = `Usage: npm run bench -- [options]
 

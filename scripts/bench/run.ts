@@ -10,6 +10,7 @@ import { countCosts } from "./cases/cost.ts";
 import { growForest, growTree } from "./cases/growth.ts";
 import { runMixed } from "./cases/mixed.ts";
 import { compareOperations } from "./cases/operations.ts";
+import { pageThrough, tidyForest, tidyTree } from "./cases/tidy.ts";
 import { LoadProcess } from "./load/process.ts";
 import { describeMachine } from "./report/machine.ts";
 import type { Report } from "./report/report.ts";
@@ -24,6 +25,7 @@ const CASCADES = [
 ];
 const TREE_SIZES = [1_000, 100_000, 1_000_000];
 const FOREST_SIZES = [1, 1_000, 10_000];
+const TIDY_SIZE = 100_000;
 /** With `--quick` everything that is larger is left out. */
 const QUICK_SIZE = 10_000;
 const QUICK_FOREST = 1_000;
@@ -63,6 +65,15 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
         }
       : {};
     const mixed = has("load") ? { load: await runMixed(bench, command.loadSeconds) } : {};
+    const size = command.quick ? QUICK_SIZE : TIDY_SIZE;
+    const tidy = has("tidy")
+      ? {
+          tidy: {
+            runs: [await tidyTree(bench, size), await tidyForest(bench, size / 10)],
+            listing: await pageThrough(bench, size),
+          },
+        }
+      : {};
     const cost = has("cost") ? { cost: await countCosts(bench) } : {};
     return {
       date: new Date().toISOString(),
@@ -76,6 +87,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       ...growth,
       ...mixed,
       ...cost,
+      ...tidy,
     };
   } finally {
     load.stop();

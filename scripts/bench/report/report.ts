@@ -3,6 +3,7 @@ import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
 import type { MixedLoad, Overload } from "../cases/mixed.ts";
 import type { Comparison } from "../cases/operations.ts";
+import type { Paging, TidyRun } from "../cases/tidy.ts";
 import type { Machine } from "./machine.ts";
 
 /** Everything that a run of the bench found. What was not asked for is absent. */
@@ -22,4 +23,5 @@ export interface Report {
   readonly growth?: { readonly tree: readonly Growth[]; readonly forest: readonly Growth[] };
   readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
   readonly cost?: readonly OperationCost[];
+  readonly tidy?: { readonly runs: readonly TidyRun[]; readonly listing: Paging };
 }

@@ -4,11 +4,22 @@ import { pairedRatio, spread } from "../statistics.ts";
 import { amount, amounts } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
 import type { Report } from "./report.ts";
+import { pagingSection, tidySection } from "./tidy-sections.ts";
 import { rateRatio, rates, verdicts } from "./verdicts.ts";
 
 /** A table of the report, for the terminal and for the document. */
 export interface Section {
-  readonly name: "operations" | "against" | "cascade" | "growth-tree" | "growth-forest" | "load" | "cost" | "targets";
+  readonly name:
+    | "operations"
+    | "against"
+    | "cascade"
+    | "growth-tree"
+    | "growth-forest"
+    | "load"
+    | "cost"
+    | "tidy"
+    | "listing"
+    | "targets";
   readonly title: string;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -31,6 +42,7 @@ export function sections(report: Report): Section[] {
       : []),
     ...(report.load ? [load(report)] : []),
     ...(report.cost ? [cost(report.cost)] : []),
+    ...(report.tidy ? [tidySection(report.tidy.runs), pagingSection(report.tidy.listing)] : []),
     targets(report),
   ];
 }
