@@ -136,7 +136,12 @@ export class LeaseStore {
 
   /** Ends leases that `tokens` hold, at most `limit`. Returns true when these tokens hold none any more. */
   endOfTokens(tokens: readonly number[], now: number, limit: number): boolean {
-    return this.#endSome("token IN (SELECT value FROM json_each(?))", JSON.stringify(tokens), now, limit) < limit;
+    return this.endSomeOfTokens(tokens, now, limit) < limit;
+  }
+
+  /** The same. Returns how many it ended. */
+  endSomeOfTokens(tokens: readonly number[], now: number, limit: number): number {
+    return this.#endSome("token IN (SELECT value FROM json_each(?))", JSON.stringify(tokens), now, limit);
   }
 
   /** Ends leases whose time is over, at most `limit`. Returns how many. */

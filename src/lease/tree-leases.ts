@@ -93,6 +93,11 @@ export class TreeLeases {
     return this.#store.endOfTokens(rows, currentTime(), STEP);
   }
 
+  /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
+  endSomeOf(rows: readonly number[], limit: number): number {
+    return this.#store.endSomeOfTokens(rows, currentTime(), limit);
+  }
+
   /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
   async work(): Promise<void> {
     this.#store.endExpired(currentTime(), STEP);

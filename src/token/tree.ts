@@ -98,7 +98,7 @@ export class TokenTree extends DurableObject<Env> {
       sql: this.#sql,
       treeId: this.#treeId,
       tokens: this.#store,
-      endLeasesOf: (rows) => this.#leases.endOfTokens(rows),
+      endLeasesOf: (rows, limit) => this.#leases.endSomeOf(rows, limit),
     });
     this.#schema = new Schema(this.#sql, TREE_MIGRATIONS);
     if (this.#schema.exists) {

@@ -5,8 +5,8 @@ import { routeOf, rowDrawnAt } from "../ids.ts";
 import type { TidyReport } from "./report.ts";
 import { type CustomIdClaim, SAFETY_AGE_MS } from "./step.ts";
 
-/** Entries that are read at once. */
-export const LIST_PAGE = 200;
+/** Entries that are read at once: also the most trees that one step asks. */
+export const LIST_PAGE = 100;
 
 /** How far a run has read the lists; null at the end of the last one. */
 export interface ListPosition {

@@ -13,8 +13,8 @@ import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
  */
 export const TIDY_INTERVAL_MS = 3_600_000;
 
-/** Steps of one alarm; what is left is the next alarm's. With LIST_PAGE it keeps an alarm below 1,000 calls to objects. */
-export const STEPS_PER_ALARM = 4;
+/** From one step to the next, in ms. Nobody waits for tidy: what else the process serves comes first. */
+export const TIDY_PAUSE_MS = 25;
 /** Trees that a step goes on in. */
 const TREES_PER_STEP = 24;
 /** Pause after a step that failed, for example because a shard did not answer. */
@@ -72,15 +72,12 @@ export class Tidy extends DurableObject<Env> {
     return { running, last: this.#store.lastFinished(), nextAt: running ? null : await this.ctx.storage.getAlarm() };
   }
 
-  /** Works on the run in progress, or begins the one that is due. */
+  /** One step of the run in progress, or of the one that is due. */
   override async alarm(): Promise<void> {
     if (!this.#store.running()) this.#store.begin(currentTime());
     try {
-      for (let step = 0; step < STEPS_PER_ALARM; step++) {
-        const run = this.#store.running();
-        if (!run) break;
-        await this.#step(run);
-      }
+      const run = this.#store.running();
+      if (run) await this.#step(run);
     } catch (error) {
       // The platform gives up after a few retries of its own; a run must not.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));
@@ -91,7 +88,7 @@ export class Tidy extends DurableObject<Env> {
   }
 
   #nextAlarm(now: number): number {
-    if (this.#store.running()) return now;
+    if (this.#store.running()) return now + TIDY_PAUSE_MS;
     const last = this.#store.lastFinished();
     return Math.max(now, (last?.startedAt ?? now) + TIDY_INTERVAL_MS);
   }

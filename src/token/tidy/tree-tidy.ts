@@ -4,7 +4,6 @@ import { routeOf, rowDrawnAt } from "../ids.ts";
 import { REVOKED, type TreeStore } from "../tree-store.ts";
 import {
   claimsOfNobody,
-  countLeases,
   dealWithOwnersGone,
   dropEntries,
   orphanChildrenOfNobody,
@@ -28,8 +27,8 @@ export interface TidySurroundings {
   readonly sql: SqlStorage;
   readonly treeId: string;
   readonly tokens: TreeStore;
-  /** Ends leases of tokens that are no more, one step of it. */
-  readonly endLeasesOf: (rows: readonly number[]) => void;
+  /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
+  readonly endLeasesOf: (rows: readonly number[], limit: number) => number;
 }
 
 /** The part of a tidy run that works on the rows of one tree. */
@@ -104,11 +103,7 @@ export class TreeTidy {
 
   #leases(after: number): TableStep {
     const { sql, endLeasesOf } = this.#tree;
-    const { done, next } = dealWithOwnersGone(sql, "leases", after, (owners) => {
-      const held = countLeases(sql, owners);
-      endLeasesOf(owners);
-      return held;
-    });
+    const { done, next } = dealWithOwnersGone(sql, "leases", after, (owners) => endLeasesOf(owners, TIDY_ROWS));
     return { repairs: { leasesEnded: done }, next: next === null ? null : { table: "leases", after: next } };
   }
 }
