@@ -340,6 +340,25 @@ describe("H11: wrap, lookup, rewrap", () => {
     expect((await unwrap(body.wrap_info.token)).body.auth.accessor).toBe(old.wrapped_accessor);
   });
 
+  it.each([
+    ["before the new token is written", "plant"],
+    ["between the new token and the end of the old one", "act"],
+  ] as const)("rewrap that fails %s leaves the answer with the old token, for one use", async (_, method) => {
+    const info = await wrapped();
+    const original = TokenTree.prototype[method] as (this: TokenTree, ...given: unknown[]) => unknown;
+    const spy = vi.spyOn(TokenTree.prototype, method);
+    spy.mockImplementation(function (this: TokenTree, ...given: unknown[]) {
+      const [action] = given as [{ readonly take?: boolean } | undefined];
+      if (method === "plant" || action?.take) throw new Error("the process ends here");
+      return original.apply(this, given);
+    } as never);
+    const moved = await call("POST", "sys/wrapping/rewrap", { token: root, body: { token: info.token } });
+    spy.mockRestore();
+    expect(moved.status).toBeGreaterThanOrEqual(500);
+    expect((await unwrap(info.token)).body.data).toEqual({ secret: HIDDEN });
+    expect((await unwrap(info.token)).status).toBe(400);
+  });
+
   it("rewrap is not for the wrapping token itself, nor for callers without the right", async () => {
     const info = await wrapped();
     const plain = (await createToken(root, { policies: ["default"] })).client_token;
