@@ -1,3 +1,5 @@
+import type { OtherEntries } from "./limits.ts";
+
 /** A sealed value and its place. */
 export interface CubbyholeValue {
   readonly path: string;
@@ -18,6 +20,18 @@ export class CubbyholeStore {
       .exec<{ value: ArrayBuffer }>("SELECT value FROM cubbyhole WHERE row = ? AND path = ?", row, path)
       .toArray()[0];
     return found ? new Uint8Array(found.value) : null;
+  }
+
+  /** How much the token `row` keeps besides what is at `path`. Reads as many rows as there are. */
+  others(row: number, path: string): OtherEntries {
+    return this.#sql
+      .exec<{ entries: number; bytes: number }>(
+        `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
+         FROM cubbyhole WHERE row = ? AND path <> ?`,
+        row,
+        path,
+      )
+      .one();
   }
 
   /** Replaces the value at `path`. */

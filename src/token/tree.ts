@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
+import { cubbyholeProblem } from "../cubbyhole/limits.ts";
 import { CubbyholeStore, type CubbyholeValue } from "../cubbyhole/store.ts";
 import type { Env } from "../env.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
@@ -303,6 +304,9 @@ export class TokenTree extends DurableObject<Env> {
       case "cubbyhole_write": {
         const exists = this.#cubbyhole.read(caller.row, action.path) !== null;
         if (exists ? !verdict.update : !verdict.create) return err(DENIED);
+        const bytes = action.path.length + action.sealed.length;
+        const problem = cubbyholeProblem(this.#cubbyhole.others(caller.row, action.path), bytes);
+        if (problem) return err(problem);
         this.#cubbyhole.write(caller.row, action.path, action.sealed);
         return ok({ kind: "done" });
       }

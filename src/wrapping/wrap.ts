@@ -1,4 +1,5 @@
 import { currentTime } from "../clock.ts";
+import { MAX_VALUE_BYTES } from "../cubbyhole/limits.ts";
 import { sealValue } from "../cubbyhole/seal.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
@@ -8,9 +9,6 @@ import type { Installation } from "../sys/installation.ts";
 import { newTokenIds } from "../token/ids.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "./answer.ts";
 import { wrappingToken } from "./token.ts";
-
-/** Largest sealed answer: what fits into a row of an object's database, with room for the rest of the row. */
-const MAX_SEALED_BYTES = 1_900_000;
 
 /**
  * Puts a finished answer into the cubbyhole of a new single-use token.
@@ -30,7 +28,7 @@ export async function wrapAnswer(
   const ids = await newTokenIds(installation.keys, treeId.toString(), now);
   const owner = { treeId: treeId.toString(), row: ids.row };
   const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
-  if (sealed.length > MAX_SEALED_BYTES) return err(invalid("the answer is too large to be wrapped"));
+  if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
   const spec = wrappingToken(creationPath, ttl, now);
   const planted = await env.TOKEN_TREE.get(treeId).plant(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
   if (!planted.ok) return planted;

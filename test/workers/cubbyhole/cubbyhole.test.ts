@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
+import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/cubbyhole/limits.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";
@@ -91,6 +92,40 @@ describe("the cubbyhole of a token", () => {
     const updater = (await createToken(root, { policies: ["update-only"], no_default_policy: true })).client_token;
     expect((await write("x", { v: 1 }, updater)).status).toBe(403);
     expect((await read("x", updater)).status).toBe(404);
+  });
+
+  it("has room for so many values of one token, and counts no others", async () => {
+    const full = (await createToken(root, { policies: ["default"] })).client_token;
+    const { stub, row } = await locate(full);
+    await runInDurableObject(stub, (_, { storage }) => {
+      storage.sql.exec(
+        `INSERT INTO cubbyhole (row, path, value)
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?) SELECT ?, 'n' || i, x'00' FROM n`,
+        MAX_ENTRIES - 1,
+        row,
+      );
+    });
+    expect((await write("last", { v: 1 }, full)).status).toBe(204);
+    const more = await write("more", { v: 1 }, full);
+    expect([more.status, more.body.errors]).toEqual([400, ["a token can keep at most 1000 values in its cubbyhole"]]);
+    expect((await write("last", { v: 2 }, full)).status).toBe(204);
+    expect((await write("more", { v: 1 }, (await createToken(root)).client_token)).status).toBe(204);
+    await call("DELETE", "cubbyhole/n1", { token: full });
+    expect((await write("more", { v: 1 }, full)).status).toBe(204);
+  });
+
+  it("has room for so many bytes", async () => {
+    const full = (await createToken(root, { policies: ["default"] })).client_token;
+    const { stub, row } = await locate(full);
+    await runInDurableObject(stub, (_, { storage }) => {
+      const insert = "INSERT INTO cubbyhole (row, path, value) VALUES (?, ?, zeroblob(?))";
+      for (let i = 0; i < 9; i++) storage.sql.exec(insert, row, `big-${i}`, MAX_VALUE_BYTES - 100_000);
+    });
+    const body = { text: "x".repeat(900_000) };
+    const more = await write("more", body, full);
+    expect([more.status, more.body.errors]).toEqual([400, ["a token can keep at most 16 MiB in its cubbyhole"]]);
+    expect((await write("big-0", body, full)).status).toBe(204);
+    expect((await write("small", { v: 1 }, full)).status).toBe(204);
   });
 
   it("T88: is gone with its token", async () => {
