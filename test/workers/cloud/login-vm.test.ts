@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { documents } from "../../data/cloud/signed-documents.json";
 import { DocumentSigner, documentOf } from "../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, refusalOf } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
@@ -53,6 +54,26 @@ describe("a login by identity document", () => {
   it("gives a token by identity and signature", async () => {
     const { identity, signature } = signer.sign(documentOf(instance));
     expect((await mount.login({ role: "web", identity, signature })).status).toBe(200);
+  });
+
+  it("takes documents that the real cloud signed, by the built-in certificates", async () => {
+    const [first, second] = documents;
+    const account = String(JSON.parse(first?.document ?? "").accountId);
+    const gate = cloud.world.addRole(account, "Gate", { trusts: [HOME] });
+    await mount.write(`config/sts/${account}`, { sts_role: roleArn(gate) });
+    await mount.write("role/real", { auth_type: "vm", bound_account_id: account });
+    for (const one of documents) {
+      const { instanceId: id, imageId, region } = JSON.parse(one.document);
+      cloud.world.addInstance(account, region, { id, imageId });
+    }
+    const identity = Buffer.from(first?.document ?? "").toString("base64");
+    for (const fields of [{ pkcs7: first?.rsa2048 }, { identity, signature: first?.signature }]) {
+      expect((await mount.login({ role: "real", nonce: "n", ...fields })).status).toBe(200);
+    }
+    expect(refusalOf(await mount.login({ role: "real", pkcs7: second?.pkcs7 }))).toEqual([
+      400,
+      expect.stringMatching(/SHA-1 are refused.*rsa2048.*ALLOW_SHA1_SIGNATURES/),
+    ]);
   });
 
   it("takes the role named by the image when the client names none", async () => {
