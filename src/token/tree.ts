@@ -30,7 +30,12 @@ import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { REVOKED, REVOKED_ALONE, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
 
 /** Rows that one step of the sweep works on: a few ms, so that requests to the tree wait no longer than that. */
-const SWEEP_ROWS = 500;
+const SWEEP_ROWS = 250;
+/**
+ * Pause between two steps. Without one the runtime prefers the sweep to requests that came meanwhile: they would wait until
+ * all is swept.
+ */
+const SWEEP_PAUSE_MS = 5;
 /** Steps of one alarm. What is left is the next alarm's, so that a crash never repeats much. */
 const SWEEP_STEPS = 64;
 
@@ -260,6 +265,7 @@ export class TokenTree extends DurableObject<Env> {
   async #sweep(): Promise<void> {
     for (let step = 0; step < SWEEP_STEPS; step++) {
       if ((await this.#sweepStep()).done) return;
+      await new Promise((resolve) => setTimeout(resolve, SWEEP_PAUSE_MS));
     }
   }
 
