@@ -1,3 +1,4 @@
+import { type Migration, Schema } from "../storage/schema.ts";
 import type { Grant } from "../token/rules/grant.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
@@ -9,28 +10,33 @@ export const TO_REVOKE = 1;
 /** Ended, and sending the revocation was given up. */
 export const GIVEN_UP = 2;
 
-/** The tables of a tree that hold the leases of its tokens. */
-export const LEASE_TABLES_SQL = `
-  CREATE TABLE leases (
-    row INTEGER PRIMARY KEY,
-    token INTEGER NOT NULL,
-    tail BLOB NOT NULL,
-    path TEXT NOT NULL,
-    state INTEGER NOT NULL,
-    expires_at INTEGER NOT NULL,
-    granted_ttl INTEGER NOT NULL,
-    renewed_at INTEGER,
-    attempts INTEGER NOT NULL,
-    attempt_at INTEGER NOT NULL,
-    forced INTEGER NOT NULL DEFAULT 0,
-    error TEXT,
-    record TEXT NOT NULL,
-    data BLOB
-  );
-  CREATE INDEX leases_of_token ON leases (token) WHERE state = ${HELD};
-  CREATE INDEX leases_by_expiry ON leases (expires_at) WHERE state = ${HELD};
-  CREATE INDEX leases_to_revoke ON leases (attempt_at) WHERE state = ${TO_REVOKE};
-`;
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "leases of secrets that the tokens hold",
+    sql: `
+      CREATE TABLE leases (
+        row INTEGER PRIMARY KEY,
+        token INTEGER NOT NULL,
+        tail BLOB NOT NULL,
+        path TEXT NOT NULL,
+        state INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        granted_ttl INTEGER NOT NULL,
+        renewed_at INTEGER,
+        attempts INTEGER NOT NULL,
+        attempt_at INTEGER NOT NULL,
+        forced INTEGER NOT NULL DEFAULT 0,
+        error TEXT,
+        record TEXT NOT NULL,
+        data BLOB
+      );
+      CREATE INDEX leases_of_token ON leases (token) WHERE state = ${HELD};
+      CREATE INDEX leases_by_expiry ON leases (expires_at) WHERE state = ${HELD};
+      CREATE INDEX leases_to_revoke ON leases (attempt_at) WHERE state = ${TO_REVOKE};
+    `,
+  },
+];
 
 /** A row of the table of leases. Times in ms. */
 export interface LeaseRow extends Record<string, SqlStorageValue> {
@@ -54,14 +60,26 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
   data: ArrayBuffer | null;
 }
 
-/** The table of leases of one tree, and when it needs the alarm. */
+/** The table of leases of one tree, made with the first of them, and when it needs the alarm. */
 export class LeaseStore {
   readonly #sql: SqlStorage;
+  readonly #schema: Schema;
   /** No lease expires and no revocation is due before this (ms); null when there is nothing to wait for. */
   #nextDueAt: number | null = null;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
+    this.#schema = new Schema(sql, MIGRATIONS, "leases");
+  }
+
+  /** True when there is no lease, and none that has ended whose target is still to be told. */
+  get isEmpty(): boolean {
+    return !this.#schema.exists || this.#sql.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#schema.forget();
   }
 
   /** When the alarm has work here (ms), or null. */
@@ -71,6 +89,7 @@ export class LeaseStore {
 
   /** Reads what the store remembers. Needed after a wake-up and after the alarm's work. */
   refresh(): void {
+    if (!this.#schema.exists) return;
     const { due } = this.#sql
       .exec<{ due: number | null }>(
         `SELECT MIN(at) AS due FROM (
@@ -84,11 +103,13 @@ export class LeaseStore {
 
   /** The lease with this row number, in whatever state. */
   find(row: number): LeaseRow | null {
+    if (!this.#schema.exists) return null;
     return this.#sql.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
 
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
   insert(ids: NewLeaseIds, token: number, path: string, { record, grant }: LeasePlan, data: Uint8Array | null): void {
+    this.#schema.create();
     this.#sql.exec(
       `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record, data)
        VALUES (?, ?, ?, ?, ${HELD}, ?, ?, 0, 0, ?, ?)`,
@@ -123,6 +144,7 @@ export class LeaseStore {
 
   /** Ends leases: their revocations are due now, also those that were given up before. */
   end(rows: readonly number[], forced: boolean, now: number): void {
+    if (rows.length === 0) return;
     this.#sql.exec(
       `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?, forced = ?, error = NULL
        WHERE row IN (SELECT value FROM json_each(?)) AND (state <> ${TO_REVOKE} OR forced < ?)`,
@@ -151,6 +173,7 @@ export class LeaseStore {
 
   /** At most `limit` revocations that are due, longest waiting first. */
   due(now: number, limit: number): LeaseRow[] {
+    if (!this.#schema.exists) return [];
     return this.#sql
       .exec<LeaseRow>(
         `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`,
@@ -184,6 +207,7 @@ export class LeaseStore {
 
   /** Deletes leases that have ended. */
   remove(rows: readonly number[]): void {
+    if (rows.length === 0) return;
     this.#sql.exec(
       `DELETE FROM leases WHERE row IN (SELECT value FROM json_each(?)) AND state <> ${HELD}`,
       JSON.stringify(rows),
@@ -191,6 +215,7 @@ export class LeaseStore {
   }
 
   #endSome(condition: string, value: SqlStorageValue, now: number, limit: number): number {
+    if (!this.#schema.exists) return 0;
     const ended = this.#sql
       .exec(
         `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?

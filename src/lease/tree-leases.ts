@@ -61,6 +61,16 @@ export class TreeLeases {
     this.#store.refresh();
   }
 
+  /** True when nothing is held and nothing waits in the outbox. */
+  get isEmpty(): boolean {
+    return this.#store.isEmpty;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#store.forget();
+  }
+
   /** True while a call that waits for somebody else will come back to the leases. */
   get isBusy(): boolean {
     return this.#calls > 0;

@@ -8,19 +8,25 @@ export interface Migration {
 }
 
 /**
- * The tables of one object: made with its first write, and brought up to date when the object wakes. An object that is
- * merely asked something never leaves a file behind.
+ * Tables of one object: made with the first write to them, and brought up to date when the object wakes. An object that is
+ * merely asked something never leaves a file behind. An object that many have only one row of can have several: each table
+ * and each index that is not made spares its first write a page of the file.
  */
 export class Schema {
   readonly #sql: SqlStorage;
   readonly #migrations: readonly Migration[];
+  /** The view that tells the version. */
+  readonly #view: string;
   #exists: boolean;
 
-  constructor(sql: SqlStorage, migrations: readonly Migration[]) {
+  /** @param name of these tables among those of the object. */
+  constructor(sql: SqlStorage, migrations: readonly Migration[], name = "schema") {
     this.#sql = sql;
     this.#migrations = migrations;
-    this.#exists = schemaVersion(sql) > 0;
-    if (this.#exists) migrate(sql, migrations);
+    this.#view = `${name}_version`;
+    const version = versionOf(sql, this.#view);
+    this.#exists = version > 0;
+    if (this.#exists) this.#migrate(version);
   }
 
   /** False until something is written: then there is nothing to read either. */
@@ -30,7 +36,7 @@ export class Schema {
 
   /** Makes the tables unless they are there: every first write calls it. */
   create(): void {
-    if (!this.#exists) migrate(this.#sql, this.#migrations);
+    if (!this.#exists) this.#migrate(0);
     this.#exists = true;
   }
 
@@ -38,26 +44,23 @@ export class Schema {
   forget(): void {
     this.#exists = false;
   }
+
+  /**
+   * Applies what is missing. Synchronous, so it is one transaction with the writes that follow it: the first row of a new
+   * object and its tables become durable together. The version is a view, as a table would cost a page for one number.
+   */
+  #migrate(from: number): void {
+    const missing = this.#migrations.filter((migration) => migration.version > from);
+    const last = missing.at(-1);
+    if (!last) return;
+    for (const migration of missing) this.#sql.exec(migration.sql);
+    if (from > 0) this.#sql.exec(`DROP VIEW ${this.#view}`);
+    this.#sql.exec(`CREATE VIEW ${this.#view} AS SELECT ${last.version} AS version`);
+  }
 }
 
-/** The version that the database of an object is at; 0 for an object that was never written. Reads only. */
-function schemaVersion(sql: SqlStorage): number {
-  const table = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
-  if (table.length === 0) return 0;
-  return sql.exec<{ version: number }>("SELECT version FROM schema_version").one().version;
-}
-
-/**
- * Applies what is missing of `migrations`. Synchronous, so it is one transaction with the writes that follow it: the first
- * row of a new object and its tables become durable together.
- */
-function migrate(sql: SqlStorage, migrations: readonly Migration[]): void {
-  const from = schemaVersion(sql);
-  const missing = migrations.filter((migration) => migration.version > from);
-  const last = missing.at(-1);
-  if (!last) return;
-  if (from === 0) sql.exec("CREATE TABLE schema_version (version INTEGER NOT NULL)");
-  for (const migration of missing) sql.exec(migration.sql);
-  if (from === 0) sql.exec("INSERT INTO schema_version (version) VALUES (?)", last.version);
-  else sql.exec("UPDATE schema_version SET version = ?", last.version);
+/** What a view of versions says; 0 before there is one. Reads only. */
+function versionOf(sql: SqlStorage, view: string): number {
+  if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = ?", view).toArray().length === 0) return 0;
+  return sql.exec<{ version: number }>(`SELECT version FROM ${view}`).one().version;
 }

@@ -41,10 +41,9 @@ export function nextVictims(sql: SqlStorage, now: number, limit: number): Victim
   return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
 }
 
-/** Deletes `victims` and what belongs to them alone. */
+/** Deletes `victims`. */
 export function deleteVictims(sql: SqlStorage, victims: readonly Victim[]): void {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
-  sql.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", rows);
   sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?))", rows);
 }
 

@@ -1,6 +1,5 @@
-import { LEASE_TABLES_SQL } from "../lease/store.ts";
 import { Recent } from "../recent.ts";
-import type { Migration } from "../storage/schema.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
 import { type NewTokenIds, routedIdText } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 
@@ -11,12 +10,11 @@ export const REVOKED = 1;
 /** Revoked alone: what hangs directly below it are orphans. */
 export const REVOKED_ALONE = 2;
 
-/** The schema of a token tree. */
-export const TREE_MIGRATIONS: readonly Migration[] = [
+/** The table of tokens. */
+export const TOKEN_TABLE: readonly Migration[] = [
   {
     version: 1,
-    description: "tokens with their parent links, and their cubbyholes",
-    // The partial indexes hold only rows that need them: a live orphan that never expires costs no index entry.
+    description: "tokens with their parent links",
     sql: `
       CREATE TABLE tokens (
         row INTEGER PRIMARY KEY,
@@ -30,18 +28,22 @@ export const TREE_MIGRATIONS: readonly Migration[] = [
         renewed_at INTEGER,
         record TEXT NOT NULL
       );
+    `,
+  },
+];
+
+/** Its indexes, of no use to a tree of one token: most trees are a login, and never have another. */
+const TOKEN_INDEXES: readonly Migration[] = [
+  {
+    version: 1,
+    description: "children of a token, tokens by expiry, dead tokens",
+    // Partial: they hold only rows that need them.
+    sql: `
       CREATE INDEX tokens_by_parent ON tokens (parent) WHERE parent IS NOT NULL;
       CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
       CREATE INDEX tokens_dead ON tokens (state) WHERE state <> 0;
-      CREATE TABLE cubbyhole (
-        row INTEGER NOT NULL,
-        path TEXT NOT NULL,
-        value BLOB NOT NULL,
-        PRIMARY KEY (row, path)
-      ) WITHOUT ROWID;
     `,
   },
-  { version: 2, description: "leases of secrets that the tokens hold", sql: LEASE_TABLES_SQL },
 ];
 
 /** The columns of a token that change. Times in ms. */
@@ -81,6 +83,8 @@ const MAX_FIXED_CHARACTERS = 2 ** 17;
 export class TreeStore {
   readonly #sql: SqlStorage;
   readonly #treeId: string;
+  readonly #table: Schema;
+  readonly #indexes: Schema;
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new Recent<number, FixedPart>(MAX_FIXED_CHARACTERS);
   /** True while a revoked row may exist. */
@@ -91,6 +95,19 @@ export class TreeStore {
   constructor(sql: SqlStorage, treeId: string) {
     this.#sql = sql;
     this.#treeId = treeId;
+    this.#table = new Schema(sql, TOKEN_TABLE);
+    this.#indexes = new Schema(sql, TOKEN_INDEXES, "indexes");
+  }
+
+  /** False for a tree that was never planted, or that is freed. */
+  get isPlanted(): boolean {
+    return this.#table.exists;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#table.forget();
+    this.#indexes.forget();
   }
 
   /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
@@ -133,11 +150,9 @@ export class TreeStore {
     return parent === undefined || parent.state === REVOKED_ALONE;
   }
 
-  /** True when nothing is left of the tree: no token, no value, no lease whose revocation is still to be told. */
-  isEmpty(): boolean {
-    return ["tokens", "cubbyhole", "leases"].every(
-      (table) => this.#sql.exec(`SELECT 1 FROM ${table} LIMIT 1`).toArray().length === 0,
-    );
+  /** True when no token is left. */
+  get isEmpty(): boolean {
+    return this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }
 
   /** True when a row with this number exists, alive or not. */
@@ -148,6 +163,8 @@ export class TreeStore {
   /** Writes a new token. The row must be free. */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): void {
     const { record, expiresAt } = spec;
+    this.#table.create();
+    if (parent !== null) this.#indexes.create();
     this.#sql.exec(
       `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
        VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?)`,
@@ -167,7 +184,6 @@ export class TreeStore {
 
   /** Takes back a token that was just written and never handed out. */
   removeUnseen(row: number): void {
-    this.#sql.exec("DELETE FROM cubbyhole WHERE row = ?", row);
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
     this.#fixed.forget(row);
   }

@@ -11,7 +11,6 @@ import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, Wa
 import { TreeLeases } from "../lease/tree-leases.ts";
 import type { Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
-import { Schema } from "../storage/schema.ts";
 import { authorize } from "../sys/access.ts";
 import { loadInstallation } from "../sys/installation.ts";
 import { RESPONSE_PATH } from "../wrapping/answer.ts";
@@ -27,7 +26,7 @@ import { ownTerms, planRenew, refuseRenewal } from "./rules/renew.ts";
 import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
-import { REVOKED, REVOKED_ALONE, type TokenRow, TREE_MIGRATIONS, TreeStore } from "./tree-store.ts";
+import { REVOKED, REVOKED_ALONE, type TokenRow, TreeStore } from "./tree-store.ts";
 
 /** Rows that one step of the sweep works on: a few ms, so that requests to the tree wait no longer than that. */
 const SWEEP_ROWS = 250;
@@ -82,7 +81,6 @@ export class TokenTree extends DurableObject<Env> {
   readonly #tidy: TreeTidy;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
-  readonly #schema: Schema;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
 
@@ -106,8 +104,7 @@ export class TokenTree extends DurableObject<Env> {
       tokens: this.#store,
       endLeasesOf: (rows, limit) => this.#leases.endSomeOf(rows, limit),
     });
-    this.#schema = new Schema(this.#sql, TREE_MIGRATIONS);
-    if (this.#schema.exists) {
+    if (this.#store.isPlanted) {
       ctx.blockConcurrencyWhile(async () => {
         this.#store.refresh();
         this.#leases.refresh();
@@ -126,9 +123,8 @@ export class TokenTree extends DurableObject<Env> {
     ids: NewTokenIds,
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
-    if (this.#schema.exists) throw new Error("a tree is planted once");
+    if (this.#store.isPlanted) throw new Error("a tree is planted once");
     const listed = this.#list(spec, ids);
-    this.#schema.create();
     this.#store.insert(spec, ids, null);
     for (const { path, sealed } of cubbyhole) this.#cubbyhole.write(ids.row, path, sealed);
     this.#arm();
@@ -189,29 +185,29 @@ export class TokenTree extends DurableObject<Env> {
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
     const now = currentTime();
-    if (!this.#schema.exists || !this.#store.live(parent, now)) return NOT_FOUND;
+    if (!this.#store.isPlanted || !this.#store.live(parent, now)) return NOT_FOUND;
     return this.#insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive: what the life of a batch token hangs on. */
   isAlive(row: number): boolean {
-    return this.#schema.exists && this.#store.live(row, currentTime()) !== null;
+    return this.#store.isPlanted && this.#store.live(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
   fateOf(row: number): "alive" | "dead" | "absent" {
-    if (!this.#schema.exists || !this.#store.exists(row)) return "absent";
+    if (!this.#store.isPlanted || !this.#store.exists(row)) return "absent";
     return this.#store.live(row, currentTime()) ? "alive" : "dead";
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
-    return this.#schema.exists ? this.#leases.perform(action) : NOT_FOUND;
+    return this.#store.isPlanted ? this.#leases.perform(action) : NOT_FOUND;
   }
 
   /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
   async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
-    if (this.#schema.exists) return this.#leases.walk(found, mode);
+    if (this.#store.isPlanted) return this.#leases.walk(found, mode);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
   }
@@ -221,7 +217,7 @@ export class TokenTree extends DurableObject<Env> {
    * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
-    if (!this.#schema.exists) return nothingHere(step);
+    if (!this.#store.isPlanted) return nothingHere(step);
     this.#tidying++;
     try {
       const result = await this.#tidy.perform(step);
@@ -240,7 +236,7 @@ export class TokenTree extends DurableObject<Env> {
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
-    if (!this.#schema.exists) return;
+    if (!this.#store.isPlanted) return;
     try {
       await this.#sweep();
       await this.#leases.work();
@@ -249,11 +245,13 @@ export class TokenTree extends DurableObject<Env> {
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
       return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
     }
-    if (this.#store.isEmpty()) {
+    if (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty) {
       // Calls that wait for another object come back to the tables.
       if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
       // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
-      this.#schema.forget();
+      this.#store.forget();
+      this.#cubbyhole.forget();
+      this.#leases.forget();
       await this.ctx.storage.deleteAll();
       return;
     }
@@ -278,12 +276,13 @@ export class TokenTree extends DurableObject<Env> {
     if (!this.#leases.endOfTokens(victims.map(({ row }) => row))) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
     await this.#forgetElsewhere(victims);
+    this.#cubbyhole.deleteOf(victims.map(({ row }) => row));
     deleteVictims(this.#sql, victims);
     return { swept: victims.length, done: false };
   }
 
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
-    const found = this.#schema.exists ? this.#store.live(row, now) : null;
+    const found = this.#store.isPlanted ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#view(found, now);
     return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
@@ -378,6 +377,7 @@ export class TokenTree extends DurableObject<Env> {
   ): Promise<Result<TokenView, Failure>> {
     const listed = await listing;
     if (listed !== "listed") {
+      this.#cubbyhole.deleteOf([ids.row]);
       this.#store.removeUnseen(ids.row);
       return err(listed === "refused" ? DENIED : NOT_STORED);
     }
@@ -396,7 +396,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #onTarget(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
-    const row = this.#schema.exists ? this.#findTarget(action.target, callerRow, now) : null;
+    const row = this.#store.isPlanted ? this.#findTarget(action.target, callerRow, now) : null;
     if (!row) return NOT_FOUND;
     switch (action.kind) {
       case "lookup":

@@ -1,9 +1,10 @@
-import { runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { loadInstallation } from "../../src/sys/installation.ts";
 import { treeOf } from "../../src/token/find-tree.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import { TokenTree } from "../../src/token/tree.ts";
+import { TreeStore } from "../../src/token/tree-store.ts";
 import { bindings } from "./service.ts";
 
 /** Where a token lives. */
@@ -33,20 +34,18 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   freeFrom = start + count;
   for (let i = 0; i < count; i++) all.push(await newTokenIds(keys, treeId, start + i));
   await runInDurableObject(stub, (_, state) => {
+    const store = new TreeStore(state.storage.sql, treeId);
+    const like = store.find(row);
+    if (!like) throw new Error("the parent is not in its tree");
+    const { record } = like.fixed;
     let above = row;
     for (const ids of all) {
-      state.storage.sql.exec(
-        `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
-         SELECT ?, ?, ?, ?, 0, 0, granted_ttl, expires_at, record FROM tokens WHERE row = ?`,
-        ids.row,
-        above,
-        ids.verifier,
-        ids.accessorTail,
-        row,
-      );
+      store.insert({ type: "service", record, expiresAt: like.expires_at, orphan: false }, ids, above);
       if (shape === "chain") above = ids.row;
     }
   });
+  // The object did not see this happen.
+  await evictDurableObject(stub);
   return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
 }
 

@@ -102,6 +102,9 @@ export function dealWithOwnersGone(
   after: number,
   act: (owners: readonly number[]) => number,
 ): OwnersStep {
+  // Made with the first row of its kind.
+  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
+  if (!made) return { done: 0, next: null };
   const { owner, where } = OWNED[table];
   const owners = sql
     .exec<{ row: number; known: number }>(

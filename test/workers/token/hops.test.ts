@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/http/app.ts";
 import { System } from "../../../src/sys/system.ts";
@@ -165,7 +166,31 @@ describe("rows", () => {
     });
     const fresh = made.body.auth.client_token;
     const { stub } = await locate(fresh);
+    await call("POST", "auth/token/create", { token: fresh, body: { ttl: "1h" } });
     const cost = await costOf(stub, () => call(method, `auth/token/${path}`, { token: fresh, body }));
     expect(cost).toEqual(expected);
+  });
+
+  it("a tree of one token has no indexes, which come with the second", async () => {
+    const made = await call("POST", "auth/token/create-orphan", {
+      token: root,
+      body: { policies: ["maker"], ttl: "1h" },
+    });
+    const token = made.body.auth.client_token;
+    const { stub } = await locate(token);
+    const indexes = () =>
+      runInDurableObject(stub, (_, { storage: { sql } }) =>
+        sql
+          .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY name")
+          .toArray()
+          .map(({ name }) => name),
+      );
+    expect(await indexes()).toEqual([]);
+    expect(await costOf(stub, () => call("POST", "auth/token/renew-self", { token }))).toEqual({
+      rowsRead: 2,
+      rowsWritten: 1,
+    });
+    await call("POST", "auth/token/create", { token, body: { ttl: "1h" } });
+    expect(await indexes()).toEqual(["tokens_by_expiry", "tokens_by_parent", "tokens_dead"]);
   });
 });

@@ -12,6 +12,7 @@ import type { TreePosition } from "../../../src/token/tidy/step.ts";
 import { TIDY_INTERVAL_MS, TIDY_PAUSE_MS, tidyOf } from "../../../src/token/tidy/tidy.ts";
 import { TokenTree } from "../../../src/token/tree.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
+import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
 import { growTree, holdSweeps, isPlanted, locate, runAlarm } from "../../support/trees.ts";
@@ -236,6 +237,9 @@ describe("what tidy repairs", () => {
   it("T84: leases of tokens that are gone are ended, those of others are not", async () => {
     const tree = (await orphan()).client_token;
     const { row } = await locate(tree);
+    // The table comes with the first lease.
+    await leaseFor(root, tree);
+    await sqlOf(tree, "DELETE FROM leases");
     await sqlOf(
       tree,
       `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record)

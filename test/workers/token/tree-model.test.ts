@@ -1,10 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Schema } from "../../../src/storage/schema.ts";
 import type { TokenRecord } from "../../../src/token/record.ts";
 import { deleteVictims, nextVictims } from "../../../src/token/sweep.ts";
-import { REVOKED, REVOKED_ALONE, TREE_MIGRATIONS, TreeStore } from "../../../src/token/tree-store.ts";
+import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/token/tree-store.ts";
 import { bindings } from "../../support/service.ts";
 
 /** What a tree should be: every token knows whether it ended by itself, and liveness is looked up along the parents. */
@@ -60,7 +59,6 @@ describe("a token tree, against a model that walks every parent every time", () 
       fc.asyncProperty(fc.array(step, { maxLength: 80, size: "max" }), async (steps) => {
         const stub = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
         await runInDurableObject(stub, (_, { storage: { sql } }) => {
-          new Schema(sql, TREE_MIGRATIONS).create();
           play(sql, steps);
         });
       }),
