@@ -5,7 +5,8 @@ import { prepareAnswer, sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { clientAddress } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
-import type { Timeouts } from "./limits.ts";
+import { type BodyRoom, type HeldBody, holdBody } from "./held-body.ts";
+import { MAX_HELD_BODY_BYTES, type Timeouts } from "./limits.ts";
 import { type Refusal, renderRefusal } from "./refusal.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
 import { type Disconnected, type RequestHead, readRequestHead, valuesOf } from "./request-head.ts";
@@ -18,10 +19,14 @@ export interface ConnectionSettings {
   readonly upstream: Upstream;
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes: number;
+  /** Where bodies wait until they are complete. */
+  readonly bodyRoom: BodyRoom;
   readonly timeouts: Timeouts;
 }
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
+
+const LATE: Refusal = { status: 408, message: "the request did not arrive in time" };
 
 /** After a last answer, how long the client may go on sending: a reset before it has read the answer would erase it. */
 const LINGER_MS = 2_000;
@@ -95,16 +100,29 @@ export class ClientConnection {
     return received;
   }
 
-  /** Passes one request on and its answer back; true when the connection can serve another. */
+  /** Reads the body of a request and has it answered; true when the connection can serve another. */
   async #exchange(head: RequestHead): Promise<boolean> {
-    const { upstream, trustedProxies, maxBodyBytes, timeouts } = this.#settings;
+    const { maxBodyBytes, bodyRoom, timeouts } = this.#settings;
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
     const body = openBody(this.#reader, head.body, maxBodyBytes);
     if (!body.ok) return this.#refuse(body.error, head);
-    const peer = this.#socket.remoteAddress;
-    if (peer === undefined) return this.#cut();
     if (head.expectsContinue) this.#socket.write(CONTINUE);
 
+    this.#deadline.arm(timeouts.exchangeMs, () => (this.#current ? this.#current.abort() : this.#refuse(LATE)));
+    const held = await holdBody(body.value, MAX_HELD_BODY_BYTES, bodyRoom);
+    if (!held.ok) return this.#refuse(held.error === "disconnected" ? "gone" : held.error, head);
+    try {
+      return await this.#passOn(head, held.value);
+    } finally {
+      held.value.release();
+    }
+  }
+
+  /** Passes one request on and its answer back; true when the connection can serve another. */
+  async #passOn(head: RequestHead, body: HeldBody): Promise<boolean> {
+    const { upstream, trustedProxies, timeouts } = this.#settings;
+    const peer = this.#socket.remoteAddress;
+    if (peer === undefined) return this.#cut();
     const client = clientAddress(peer, valuesOf(head.headers, "x-forwarded-for"), trustedProxies);
     const list = head.method === "LIST";
     const request = upstream.open(
@@ -113,10 +131,9 @@ export class ClientConnection {
       upstreamHeaders(head, client, upstream.host),
     );
     this.#current = request;
-    this.#deadline.arm(timeouts.exchangeMs, () => request.abort());
 
     const upload = { complete: false };
-    const sent = this.#upload(body.value, request, upload);
+    const sent = this.#upload(body, request, upload);
     const failed = sent.then(async (result): Promise<Result<IncomingMessage, NoAnswer>> => {
       return result.ok ? request.response : result;
     });
@@ -199,9 +216,7 @@ function refusalFor(failure: NoAnswer, uploaded: boolean): Refusal | "gone" {
     case "unavailable":
       return { status: 502, message: "the service is not reachable" };
     case "aborted":
-      return uploaded
-        ? { status: 504, message: "the service did not answer in time" }
-        : { status: 408, message: "the request did not arrive in time" };
+      return uploaded ? { status: 504, message: "the service did not answer in time" } : LATE;
     default:
       return failure;
   }

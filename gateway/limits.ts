@@ -10,6 +10,15 @@ export const MAX_TRAILER_BYTES = 8 * 1024;
 /** Bytes of a request body, the limit that Vault's clients know. `--max-body` changes it. */
 export const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
+/**
+ * How much of a body the gateway waits for before it takes a connection to the service: more than the service reads of one
+ * unless MAX_BODY_BYTES is raised, so that it answers a longer one at once.
+ */
+export const MAX_HELD_BODY_BYTES = 1024 * 1024 + 64 * 1024;
+
+/** Memory for all bodies that wait. */
+export const BODY_ROOM_BYTES = 256 * 1024 * 1024;
+
 /** Client connections at a time; more are refused, so that a flood cannot use up memory. */
 export const MAX_CONNECTIONS = 4096;
 

@@ -1,7 +1,8 @@
 import { type BlockList, createServer, type Socket } from "node:net";
 import { err, ok, type Result } from "../src/result.ts";
 import { ClientConnection } from "./connection.ts";
-import { MAX_BODY_BYTES, MAX_CONNECTIONS, TIMEOUTS, type Timeouts } from "./limits.ts";
+import { BodyRoom } from "./held-body.ts";
+import { BODY_ROOM_BYTES, MAX_BODY_BYTES, MAX_CONNECTIONS, TIMEOUTS, type Timeouts } from "./limits.ts";
 import { Upstream, type UpstreamAddress } from "./upstream.ts";
 
 // Why this reads HTTP itself and does not use node:http towards the client: Node's parser refuses LIST, and the hook that
@@ -45,6 +46,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     upstream,
     trustedProxies: options.trustedProxies,
     maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+    bodyRoom: new BodyRoom(BODY_ROOM_BYTES),
     timeouts,
   };
   const connections = new Set<ClientConnection>();

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { MAX_UPSTREAM_CONNECTIONS } from "../../../gateway/limits.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 describe("the LIST method", () => {
@@ -149,8 +150,8 @@ describe("a request's body", () => {
       response.writeHead(403).end("no");
     });
     const client = await RawClient.connect((await startTestGateway(url)).port);
-    await client.send(request("POST /v1/a", "Content-Length: 1000"));
-    await client.send("x");
+    await client.send(request("POST /v1/a", "Content-Length: 2000000"));
+    await client.send(Buffer.alloc(1_500_000));
     const answer = await client.answer();
     expect([answer.status, answer.body, answer.headers.get("connection")]).toEqual([403, "no", "close"]);
     expect((await client.end()).rest).toBe("");
@@ -188,6 +189,37 @@ describe("a request's body", () => {
   });
 });
 
+describe("a body that does not come", () => {
+  it.each([
+    ["announced", request("POST /v1/a", "Content-Length: 1000"), "{"],
+    ["chunked", request("POST /v1/a", "Transfer-Encoding: chunked"), "5\r\nab"],
+    ["expected", request("POST /v1/a", "Content-Length: 1000", "Expect: 100-continue"), ""],
+  ])("keeps no connection to the service from others: %s", async (_, head, half) => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url);
+    for (let count = 0; count < MAX_UPSTREAM_CONNECTIONS; count++) {
+      const slow = await RawClient.connect(port);
+      await slow.send(head + half);
+    }
+    const client = await RawClient.connect(port);
+    await client.send(request("GET /v1/b"));
+    expect((await client.answer()).status).toBe(200);
+    expect(seen.map(({ target }) => target)).toEqual(["/v1/b"]);
+  });
+
+  it("is not told to the service when the client goes away", async () => {
+    let connections = 0;
+    const { server, url } = await startService((_, response) => response.end());
+    server.on("connection", () => connections++);
+    const { port } = await startTestGateway(url);
+    const gone = await RawClient.connect(port);
+    await gone.send(`${request("POST /v1/a", "Content-Length: 1000")}{`);
+    gone.socket.end();
+    await gone.end();
+    expect(connections).toBe(0);
+  });
+});
+
 describe("a client that goes away", () => {
   it("ends its request at the service too", async () => {
     const aborted = Promise.withResolvers<void>();
@@ -198,8 +230,8 @@ describe("a client that goes away", () => {
       started.resolve();
     });
     const client = await RawClient.connect((await startTestGateway(url)).port);
-    await client.send(request("POST /v1/a", "Content-Length: 100"));
-    await client.send("half");
+    await client.send(request("POST /v1/a", "Content-Length: 2"));
+    await client.send("{}");
     await started.promise;
     client.socket.destroy();
     await aborted.promise;
