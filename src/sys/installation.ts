@@ -28,6 +28,10 @@ const MAX_ACLS = 1024;
 /** Characters of tokens that an isolate remembers: those of some ten thousand service tokens, a few MB with what is known. */
 const MAX_RECENT_CHARACTERS = 2 ** 20;
 const DEFAULT_CACHE_SECONDS = 5;
+/** The share of a copy's time after which a request reads it anew while the others go on with it. */
+const RENEWAL_SHARE = 0.8;
+/** A request can end with its client before it has read the copy; after so long (ms) another one tries. */
+const RENEWAL_MS = 500;
 
 /** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
 export class Installation {
@@ -140,16 +144,30 @@ function builtinRules(text: string): readonly PathRule[] {
 /** The copy of this isolate and when it was last known to be true (ms). */
 let cached: { readonly installation: Installation; readonly checkedAt: number } | null = null;
 
+/** When a request last began to read the copy anew before its time was over (ms). */
+let renewalBegan = Number.NEGATIVE_INFINITY;
+
 /**
  * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS.
+ *
+ * Of many requests at once one reads it anew, shortly before the copy is too old, and the others use the copy meanwhile.
+ * They do not wait for that one's promise: the runtime drops it when its request is cancelled, and they would hang with it.
  *
  * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
  */
 export async function loadInstallation(env: Env): Promise<Result<Installation, Failure>> {
   const now = currentTime();
-  if (cached && now - cached.checkedAt < snapshotMaxAgeMs(env) && now >= cached.checkedAt)
+  const maxAge = snapshotMaxAgeMs(env);
+  if (!cached || !isWithin(cached.checkedAt, maxAge, now)) return refreshInstallation(env);
+  if (isWithin(cached.checkedAt, maxAge * RENEWAL_SHARE, now) || isWithin(renewalBegan, RENEWAL_MS, now))
     return ok(cached.installation);
+  renewalBegan = now;
   return refreshInstallation(env);
+}
+
+/** False also when the clock went back: then nobody knows how long ago it was. */
+function isWithin(since: number, ms: number, now: number): boolean {
+  return now >= since && now - since < ms;
 }
 
 /** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */

@@ -1,11 +1,18 @@
-import { beforeAll, expect, it } from "vitest";
+import { afterEach, beforeAll, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import { loadInstallation, refreshInstallation } from "../../../src/sys/installation.ts";
-import { systemOf } from "../../../src/sys/system.ts";
-import { bindings, initialized } from "../../support/service.ts";
+import { System, systemOf } from "../../../src/sys/system.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+let root: string;
 
 beforeAll(async () => {
-  await initialized();
+  root = await initialized();
 });
 
 it("a refresh that was asked before a change and answered after it does not bring the old state back", async () => {
@@ -23,4 +30,33 @@ it("a refresh that was asked before a change and answered after it does not brin
   await refreshInstallation({ ...bindings, SYSTEM: { getByName: () => slow } as unknown as Env["SYSTEM"] });
   const loaded = await loadInstallation(bindings);
   expect(loaded.ok && loaded.value.hasPolicy("late", Date.now())).toBe(true);
+});
+
+it("of many requests at once one reads the copy anew before it is too old, and nobody uses one that is", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  const asked = vi.spyOn(System.prototype, "snapshot");
+  const askedBy = async (requests: number) => {
+    asked.mockClear();
+    await Promise.all(Array.from({ length: requests }, () => call("GET", "auth/token/lookup-self", { token: root })));
+    return asked.mock.calls.length;
+  };
+  const later = (ms: number) => vi.setSystemTime(Date.now() + ms);
+  await refreshInstallation(bindings);
+  expect(await askedBy(30)).toBe(0);
+  later(3_900);
+  expect(await askedBy(30)).toBe(0);
+  later(200);
+  expect(await askedBy(30)).toBe(1);
+  expect(await askedBy(30)).toBe(0);
+
+  // The one that asks is lost: the others go on, and another one asks a moment later.
+  later(4_100);
+  asked.mockRejectedValueOnce(new Error("gone"));
+  await expect(loadInstallation(bindings)).rejects.toThrow("gone");
+  expect(await askedBy(30)).toBe(0);
+  later(501);
+  expect(await askedBy(30)).toBe(1);
+
+  later(5_000);
+  expect(await askedBy(1)).toBe(1);
 });
