@@ -62,13 +62,13 @@ export async function measure(
   );
 }
 
-/** The same for one kind of request. */
+/** The same for one kind of request, one or several. */
 export async function measureOne(
   bench: Pick<Bench, "load" | "seconds">,
   server: Measurable,
-  request: LoadRequest,
+  requests: LoadRequest | readonly LoadRequest[],
 ): Promise<Sample> {
-  const sample = (await measure(bench, server, request))[request.label];
+  const [sample] = Object.values(await measure(bench, server, requests));
   if (!sample) throw new Error("a request is counted under its label");
   return sample;
 }

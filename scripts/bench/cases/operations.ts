@@ -1,6 +1,7 @@
 import type { LoadRequest } from "../load/request.ts";
 import { startBare } from "../servers/bare.ts";
 import { type Access, makeToken } from "../servers/call.ts";
+import { startCloud } from "../servers/cloud.ts";
 import { startGatewayProcess } from "../servers/gateway.ts";
 import { GroveServer } from "../servers/grove.ts";
 import { type Bench, type Measurable, measureOne, type Sample, TOKEN_PATH } from "./bench.ts";
@@ -27,16 +28,22 @@ export const OPERATIONS = [
   { name: "create-child", title: "create a child", reference: "two writes in parallel", target: 0.6 },
   { name: "renew", title: "renew self", reference: "one RPC write", target: 0.6 },
   { name: "create-orphan", title: "create an orphan", reference: "a new object, one write", target: 0.8 },
+  { name: "login", title: "login by a vm document", reference: "two writes in parallel", target: 0.3 },
+  { name: "login-batch", title: "the same, batch token", reference: "two writes in parallel", target: 0.3 },
   { name: "gateway", title: "look-up self through the gateway", reference: "without the gateway", target: 0.5 },
 ] as const;
 
 type OperationName = (typeof OPERATIONS)[number]["name"];
+/** Those that are one request with a token, on any server with the same API. */
+type TokenOperation = Exclude<OperationName, "gateway" | "login" | "login-batch">;
+
+type Load = readonly [Measurable, LoadRequest | readonly LoadRequest[]];
 
 /** What is measured on which server, for both sides of a comparison. */
 interface Sides {
-  readonly sample: readonly [Measurable, LoadRequest];
-  readonly reference: readonly [Measurable, LoadRequest];
-  readonly other: readonly [Measurable, LoadRequest] | null;
+  readonly sample: Load;
+  readonly reference: Load;
+  readonly other: Load | null;
 }
 
 /** Measures the operations of Grove and what each is compared with, in turns. */
@@ -48,12 +55,14 @@ export async function compareOperations(
   const bare = await startBare(`${bench.directory}/bare`, bench.build.model.compatibilityDate);
   const grove = await GroveServer.start(bench.build, `${bench.directory}/operations`);
   const gateway = await startGatewayProcess(grove.socket);
+  const cloud = await startCloud(grove);
   try {
     const requests = await requestsFor(grove);
     const otherRequests = other && (await requestsFor(other));
-    const against = (name: Exclude<OperationName, "gateway">, path: string): Sides => ({
+    const onBare = (path: string): Load => [bare, { label: "bare", method: "GET", path }];
+    const against = (name: TokenOperation, path: string): Sides => ({
       sample: [grove, requests[name]],
-      reference: [bare, { label: "bare", method: "GET", path }],
+      reference: onBare(path),
       other: other && otherRequests && [{ place: other.place }, otherRequests[name]],
     });
     const sides: Record<OperationName, Sides> = {
@@ -62,6 +71,8 @@ export async function compareOperations(
       "create-child": against("create-child", "/two-writes"),
       renew: against("renew", "/write"),
       "create-orphan": against("create-orphan", "/new-object"),
+      login: { sample: [grove, cloud.service], reference: onBare("/two-writes"), other: null },
+      "login-batch": { sample: [grove, cloud.batch], reference: onBare("/two-writes"), other: null },
       gateway: { sample: [gateway, requests.lookup], reference: [grove, requests.lookup], other: null },
     };
     const chosen = OPERATIONS.filter(({ name }) => names.includes(name));
@@ -91,6 +102,7 @@ export async function compareOperations(
     }
     return comparisons;
   } finally {
+    await cloud.stop();
     await gateway.stop();
     await grove.stop();
     await bare.stop();
@@ -98,7 +110,7 @@ export async function compareOperations(
 }
 
 /** The request of every operation, with a token made for it. */
-async function requestsFor(access: Access): Promise<Record<Exclude<OperationName, "gateway">, LoadRequest>> {
+async function requestsFor(access: Access): Promise<Record<TokenOperation, LoadRequest>> {
   const plain = { ttl: "24h", policies: ["default"] };
   const service = await makeToken(access, "create-orphan", plain);
   const batch = await makeToken(access, "create-orphan", { ...plain, type: "batch" });

@@ -30,6 +30,7 @@ export async function buildGrove(directory: string): Promise<GroveBuild> {
   const settings = {
     ...settingsFromEnvironment(definition, process.env),
     CLIENT_ADDRESS_HEADER,
+    ALLOW_PRIVATE_ENDPOINTS: "true",
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
   };
   const modules = must(await buildWorker(definition, join(directory, "worker"), join(directory, "wrangler")));

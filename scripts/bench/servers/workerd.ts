@@ -33,7 +33,8 @@ export class WorkerdServer {
     const socket = join(directory, "worker.sock");
     rmSync(socket, { force: true });
     const config = join(directory, "config.capnp");
-    writeFileSync(config, workerdConfig({ ...setup, socket, privateNetwork: false, metadataServices: false }), {
+    // The cloud that machines log in from is on this machine, too.
+    writeFileSync(config, workerdConfig({ ...setup, socket, privateNetwork: true, metadataServices: false }), {
       mode: 0o600,
     });
     const workerd = must(findWorkerd());
