@@ -4,9 +4,10 @@ import { listenFailure } from "../gateway/arguments.ts";
 import { startGateway } from "../gateway/server.ts";
 import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
 import { err, ok, type Result } from "../src/result.ts";
-import { waitUntilAnswers } from "./local/answers.ts";
+import { refusalOfAll, waitUntilAnswers } from "./local/answers.ts";
 import { Child } from "./local/child.ts";
 import { DataDirectory } from "./local/data-directory.ts";
+import { noteServing, restoreWarning } from "./local/last-served.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
 import { readWorkerDefinition, settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
@@ -100,10 +101,15 @@ async function start(command: RunCommand, asked: Promise<void>): Promise<Result<
     log: (line) => console.error(`gateway: ${line}`),
   });
   if (!gateway.ok) return fail(listenFailure(command.listen, gateway.error, PORT_ADVICE));
+  for (const warning of [await refusalOfAll(socket), restoreWarning(data.value, Date.now())]) {
+    if (warning !== undefined) say(warning);
+  }
+  const stopNoting = noteServing(data.value);
   return ok({
     gateway: gateway.value,
     child: worker.value,
     close: () => {
+      stopNoting();
       data.value.remove(["worker.sock"]);
       data.value.close();
     },

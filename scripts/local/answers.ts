@@ -32,3 +32,33 @@ function answers(place: Pick<RequestOptions, "host" | "port" | "socketPath">): P
     attempt.end();
   });
 }
+
+/** Why a server answers every request with 503, in its own words; undefined when it does not. */
+export function refusalOfAll(socketPath: string): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const asked = request(
+      { socketPath, path: "/v1/auth/token/lookup-self", agent: false, timeout: 5_000 },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (piece: string) => {
+          text += piece;
+        });
+        response.on("end", () => {
+          if (response.statusCode !== 503) return resolve(undefined);
+          resolve(firstError(text));
+        });
+      },
+    );
+    asked.on("timeout", () => asked.destroy());
+    asked.on("error", () => resolve(undefined));
+    asked.end();
+  });
+}
+
+function firstError(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { readonly errors?: readonly string[] }).errors?.[0];
+  } catch {
+    return undefined;
+  }
+}

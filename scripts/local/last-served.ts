@@ -1,0 +1,63 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import type { DataDirectory } from "./data-directory.ts";
+
+const FILE = "last-served";
+/** A file that is made once: its inode number tells the original from a copy. */
+const ORIGINAL = "installation-id";
+
+const NOTE_EVERY_MS = 60_000;
+/** A server that was down for less was stopped, not restored. */
+const LONG_MS = 3_600_000;
+
+/** When a server last worked with the data, and which directory that was. */
+interface LastServed {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly inode: number;
+}
+
+/**
+ * Why the data may be older than what clients were told, as a text for the operator; undefined when nothing speaks for it.
+ * What was revoked since a backup was made is good again when it is restored, and nothing in the data can say so.
+ *
+ * @param now ms.
+ */
+export function restoreWarning(data: DataDirectory, now: number): string | undefined {
+  const last = read(data);
+  if (last === undefined) return undefined;
+  const copied = last.inode !== inodeOf(data);
+  if (!copied && now - Date.parse(last.at) < LONG_MS) return undefined;
+  const what = copied ? "these data are a copy" : "these data were not in use for a while";
+  return `${what}: last served at ${last.at}. If that is a backup, what was revoked since is good again (docs/operations.md, Restore)`;
+}
+
+/** Notes that the data are being served, now and from time to time. Returns what ends it. */
+export function noteServing(data: DataDirectory): () => void {
+  const note = (): void => {
+    const last: LastServed = { at: new Date().toISOString(), inode: inodeOf(data) };
+    try {
+      data.write(FILE, `${JSON.stringify(last)}\n`);
+    } catch {
+      // A full disk is told to those who need something written; this can wait.
+    }
+  };
+  note();
+  const timer = setInterval(note, NOTE_EVERY_MS).unref();
+  return () => {
+    clearInterval(timer);
+    note();
+  };
+}
+
+function read(data: DataDirectory): LastServed | undefined {
+  try {
+    return JSON.parse(readFileSync(data.file(FILE), "utf8")) as LastServed;
+  } catch {
+    // Missing before the first start, and half a line when the disk was full.
+    return undefined;
+  }
+}
+
+function inodeOf(data: DataDirectory): number {
+  return existsSync(data.file(ORIGINAL)) ? statSync(data.file(ORIGINAL)).ino : 0;
+}

@@ -1,0 +1,159 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { cpSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { call, type RunningServer, runScript, startServe } from "./support/server.ts";
+
+const SECRETS = {
+  GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
+  GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
+};
+const FLAGS = ["--listen=127.0.0.1:0", "--data"];
+
+const asRoot = (server: RunningServer, method: string, path: string, body?: unknown) =>
+  call(server, method, `/v1/${path}`, { token: server.rootToken, ...(body !== undefined && { body }) });
+
+async function newToken(server: RunningServer, endpoint = "create-orphan"): Promise<string> {
+  const { status, body } = await asRoot(server, "POST", `auth/token/${endpoint}`, { ttl: "1h", policies: ["default"] });
+  expect(status).toBe(200);
+  return (body.auth as { client_token: string }).client_token;
+}
+
+async function statusOf(server: RunningServer, token: string): Promise<number> {
+  return (await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status;
+}
+
+describe("a copy of the data directory", () => {
+  const above = mkdtempSync(join(tmpdir(), "grove-copy-"));
+  const copy = join(above, "copy");
+  let kept: string;
+  let revoked: string;
+  let later: string;
+  let restored: RunningServer;
+
+  beforeAll(async () => {
+    const original = join(above, "original");
+    const server = await startServe({ data: original, env: SECRETS });
+    kept = await newToken(server);
+    revoked = await newToken(server);
+    await server.stop();
+    cpSync(original, copy, { recursive: true });
+    const again = await startServe({ data: original, env: SECRETS });
+    later = await newToken(again);
+    await asRoot(again, "POST", "auth/token/revoke", { token: revoked });
+    expect(await statusOf(again, revoked)).toBe(403);
+    await again.stop();
+    restored = await startServe({ data: copy, env: SECRETS });
+  });
+
+  afterAll(async () => {
+    await restored.stop();
+    rmSync(above, { recursive: true, force: true });
+  });
+
+  it("is a server with the tokens of its moment, and says so", async () => {
+    expect([await statusOf(restored, kept), await statusOf(restored, later)]).toEqual([200, 403]);
+    expect(restored.output()).toMatch(/these data are a copy.*what was revoked since is good again/);
+  });
+
+  it("brings back what was revoked since, until everything that was issued is revoked", async () => {
+    expect(await statusOf(restored, revoked)).toBe(200);
+    expect((await asRoot(restored, "PUT", "sys/leases/revoke-prefix/auth")).status).toBe(204);
+    expect([await statusOf(restored, revoked), await statusOf(restored, kept)]).toEqual([403, 403]);
+    expect(await statusOf(restored, await newToken(restored))).toBe(200);
+  });
+
+  it("needs the seal key that it was made with, and says so at the start and in every answer", async () => {
+    await restored.stop();
+    const wrong = await startServe({
+      data: copy,
+      env: { ...SECRETS, GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}` },
+    });
+    const message = "GROVE_SEAL_KEY is not the key that wrapped the key ring (version 1)";
+    expect(wrong.output()).toContain(message);
+    const answer = await asRoot(wrong, "GET", "auth/token/lookup-self");
+    expect([answer.status, (answer.body.errors as string[])[0]]).toEqual([503, expect.stringContaining(message)]);
+    await wrong.stop();
+    restored = await startServe({ data: copy, env: SECRETS });
+    expect(await statusOf(restored, restored.rootToken)).toBe(200);
+  });
+});
+
+/** A file system of its own for a test; null where this user may not mount one. */
+function smallDisk(megabytes: number): string | null {
+  const path = mkdtempSync(join(tmpdir(), "grove-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path], { stdio: "ignore" });
+    return path;
+  } catch {
+    rmSync(path, { recursive: true });
+    return null;
+  }
+}
+
+function removeDisk(path: string): void {
+  execFileSync("umount", [path]);
+  rmSync(path, { recursive: true });
+}
+
+const probe = smallDisk(1);
+if (probe !== null) removeDisk(probe);
+
+describe.skipIf(probe === null)("a disk of its own (needs the right to mount one)", () => {
+  function disk(megabytes: number): string {
+    const path = smallDisk(megabytes);
+    if (path === null) throw new Error("there was the right to mount one a moment ago");
+    onTestFinished(() => removeDisk(path));
+    return path;
+  }
+
+  function fill(path: string): void {
+    const { bavail, bsize } = statfsSync(path);
+    writeFileSync(join(path, "filler"), Buffer.alloc(bavail * bsize));
+  }
+
+  it("that is read-only is named at the start", async () => {
+    const path = disk(40);
+    mkdirSync(join(path, "data"));
+    execFileSync("mount", ["-o", "remount,ro", path]);
+    const program = runScript("serve", [...FLAGS, join(path, "data")], SECRETS);
+    expect(await program.exited).toBe(1);
+    expect(program.output()).toContain("the file system is read-only");
+  });
+
+  it("that is full is named at the start", async () => {
+    const path = disk(40);
+    fill(path);
+    const program = runScript("serve", [...FLAGS, join(path, "data")], SECRETS);
+    expect(await program.exited).toBe(1);
+    expect(program.output()).toMatch(/no space is left|disk of .* is full/);
+  });
+
+  it("that fills up refuses writes and loses nothing; with space again all goes on", async () => {
+    const path = disk(60);
+    const data = join(path, "data");
+    const server = await startServe({ data, env: SECRETS });
+    const kept = [await newToken(server), await newToken(server, "create")];
+    fill(path);
+    const refused = [
+      await asRoot(server, "POST", "auth/token/create-orphan", { ttl: "1h" }),
+      await asRoot(server, "POST", "auth/token/create", { ttl: "1h" }),
+      await asRoot(server, "PUT", "sys/policies/acl/p", { policy: 'path "a" { capabilities = ["read"] }' }),
+      await asRoot(server, "POST", "auth/token/revoke", { token: kept[0] }),
+    ];
+    for (const { status } of refused) expect(status).toBeGreaterThanOrEqual(500);
+    for (const token of kept) expect(await statusOf(server, token)).toBe(200);
+    expect((await asRoot(server, "GET", "sys/policies/acl/p")).status).toBe(404);
+    rmSync(join(path, "filler"));
+    const made = [await newToken(server), await newToken(server, "create")];
+    expect((await asRoot(server, "POST", "auth/token/revoke", { token: kept[0] })).status).toBe(204);
+    await server.stop();
+    const again = await startServe({ data, env: SECRETS });
+    onTestFinished(() => again.stop().then(() => {}));
+    const statuses = await Promise.all([...kept, ...made].map((token) => statusOf(again, token)));
+    expect(statuses).toEqual([403, 200, 200, 200]);
+    await again.stop();
+  });
+});

@@ -1,0 +1,64 @@
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, it, onTestFinished, vi } from "vitest";
+import { DataDirectory } from "../../../scripts/local/data-directory.ts";
+import { noteServing, restoreWarning } from "../../../scripts/local/last-served.ts";
+
+const HOUR_MS = 3_600_000;
+const STOPPED = Date.UTC(2026, 10, 1);
+let path: string;
+
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), "grove-unit-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  await writeFile(join(path, "installation-id"), "x");
+});
+
+/** What a start on `directory` would say at `now`. */
+function warningOn(directory: string, now: number): string | undefined {
+  const data = DataDirectory.open(directory);
+  if (!data.ok) throw new Error(data.error);
+  onTestFinished(() => data.value.close());
+  return restoreWarning(data.value, now);
+}
+
+/** A server that served until STOPPED. */
+function serve(): void {
+  const data = DataDirectory.open(path);
+  if (!data.ok) throw new Error(data.error);
+  vi.useFakeTimers({ now: STOPPED });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  noteServing(data.value)();
+  data.value.close();
+}
+
+it("data that were never served are new", () => {
+  expect(warningOn(path, STOPPED)).toBeUndefined();
+});
+
+it("a server that starts again soon says nothing", () => {
+  serve();
+  expect(warningOn(path, STOPPED + HOUR_MS - 1)).toBeUndefined();
+});
+
+it("data that were not in use for long may be an old state of the disk", () => {
+  serve();
+  expect(warningOn(path, STOPPED + HOUR_MS)).toMatch(/not in use.*2026-11-01T00:00:00.000Z.*Restore/);
+});
+
+it("a copy is known, however young", async () => {
+  serve();
+  const copy = await mkdtemp(join(tmpdir(), "grove-unit-"));
+  onTestFinished(() => rm(copy, { recursive: true, force: true }));
+  await cp(path, copy, { recursive: true });
+  expect(warningOn(copy, STOPPED)).toMatch(/are a copy/);
+});
+
+it("says nothing of a note that was cut off", async () => {
+  serve();
+  await writeFile(join(path, "last-served"), '{"at":"20');
+  expect(warningOn(path, STOPPED + 9 * HOUR_MS)).toBeUndefined();
+});
