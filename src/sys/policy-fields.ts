@@ -68,9 +68,15 @@ export function readPatch(fields: z.infer<typeof PATCH_FIELDS>, now: number): Re
   });
 }
 
+/** Bytes of a policy's text and rules together: what fits into a row of an object's database, with room for the rest. */
+const MAX_POLICY_BYTES = 1_900_000;
+
 function readText(policyText: string, now: number): Result<PolicyText, Failure> {
   const parsed = parsePolicy(policyText, now);
-  return parsed.ok
-    ? ok({ text: policyText, rulesJson: JSON.stringify(parsed.value) })
-    : err(invalid(policyErrorText(parsed.error)));
+  if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
+  const rulesJson = JSON.stringify(parsed.value);
+  // Rules can be ten times as long as the text that they were read from.
+  const bytes = new TextEncoder().encode(policyText + rulesJson).length;
+  if (bytes > MAX_POLICY_BYTES) return err(invalid("the policy has too many rules; divide it into several"));
+  return ok({ text: policyText, rulesJson });
 }

@@ -38,7 +38,7 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
 /** Policies, at the places where clients look for them. */
 export const POLICY_ROUTES: readonly Route[] = judgedAs(spellPolicyPath, [
   simpleRoute(["read", "list"], "sys/policy", NAMES, async ({ env, fields }) => {
-    const keys = pageOf(await listNames(env, ""), fields);
+    const keys = await listNames(env, "", fields);
     return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
   }),
   simpleRoute("list", "sys/policy/:prefix{.+}", NAMES, listBelow),
@@ -52,7 +52,7 @@ export const POLICY_ROUTES: readonly Route[] = judgedAs(spellPolicyPath, [
   simpleRoute("delete", "sys/policy/:name{.+}", NO_FIELDS, remove),
 
   simpleRoute("list", "sys/policies/acl", NAMES, async ({ env, fields }) =>
-    ok({ kind: "data", data: { keys: pageOf(await listNames(env, ""), fields) } }),
+    ok({ kind: "data", data: { keys: await listNames(env, "", fields) } }),
   ),
   simpleRoute("list", "sys/policies/acl/:prefix{.+}", NAMES, listBelow),
   simpleRoute("read", "sys/policies/acl/:name{.+}", NO_FIELDS, (context) => read(context, "policy")),
@@ -72,20 +72,27 @@ function spellPolicyPath(path: string): string {
 type NamedCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
 type ListCall = Pick<CallContext<Page, unknown>, "env" | "params" | "fields">;
 
-async function listNames(env: Env, prefix: string): Promise<string[]> {
+/** A page of the names that begin with `prefix`, sorted. Where all are listed `root` stands at the end, whatever the others are. */
+async function listNames(env: Env, prefix: string, page: Page): Promise<string[]> {
+  const all = prefix === "";
+  if (all && page.after === ROOT_POLICY) return [];
   const stored = await systemOf(env).listPolicies(currentTime());
-  const names = stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix));
-  return prefix === "" ? [...names, ROOT_POLICY] : names;
+  const names = pageOf(
+    stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix)),
+    page,
+  );
+  const isLast = page.limit <= 0 || names.length < page.limit;
+  return all && isLast ? [...names, ROOT_POLICY] : names;
 }
 
 async function listBelow({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
-  const names = await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`);
-  return ok({ kind: "data", data: { keys: pageOf(names, fields) } });
+  const keys = await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields);
+  return ok({ kind: "data", data: { keys } });
 }
 
 async function listDetailed({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
   const prefix = params.prefix === undefined ? "" : `${normalizePolicyName(params.prefix)}/`;
-  const keys = pageOf(await listNames(env, prefix), fields);
+  const keys = await listNames(env, prefix, fields);
   const now = currentTime();
   const info: [string, Record<string, unknown>][] = [];
   for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {

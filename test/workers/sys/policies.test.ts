@@ -145,6 +145,36 @@ describe("a rule holds for every spelling of what it names", () => {
   });
 });
 
+it("a policy with more rules than can be kept is refused, whatever it is written in", async () => {
+  const answer = await write("dense", { policy: `path{${"a{}".repeat(85_000)}}` });
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { errors: ["the policy has too many rules; divide it into several"] },
+  });
+  const wide = await write("wide", { policy: `path{${"語{}".repeat(50_000)}}` });
+  expect(wide.status).toBe(400);
+  expect((await read("dense")).status).toBe(404);
+});
+
+it("a list read page by page holds every name once, root among them", async () => {
+  for (const name of ["a-page", "zz-page"]) await write(name, { policy: TEXT });
+  for (const path of ["sys/policy", "sys/policies/acl", "sys/policies/detailed/acl"]) {
+    const all: string[] = [...(await list(path))];
+    for (const limit of [1, 2, all.length - 1, all.length]) {
+      const paged: string[] = [];
+      for (;;) {
+        const answer = await call("GET", `${path}?list=true&limit=${limit}&after=${paged.at(-1) ?? ""}`, {
+          token: root,
+        });
+        if (answer.status === 404) break;
+        expect(answer.body.data.keys.length).toBeLessThanOrEqual(limit);
+        paged.push(...answer.body.data.keys);
+      }
+      expect(paged).toEqual(all);
+    }
+  }
+});
+
 it("policies together stay small enough to be sent to every isolate", async () => {
   const policy = 'path "a"{policy="sudo"}'.repeat(11_000);
   let last = { status: 204 };
