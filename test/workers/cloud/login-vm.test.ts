@@ -1,9 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { documents } from "../../data/cloud/signed-documents.json";
 import { DocumentSigner, documentOf } from "../../support/cloud-login.ts";
-import { type CloudMount, HOME, mountCloud, refusalOf } from "../../support/cloud-mount.ts";
+import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
+import { xml } from "../../support/fake-cloud/request.ts";
 import { type Instance, type Role, roleArn } from "../../support/fake-cloud/world.ts";
 import { call, initialized } from "../../support/service.ts";
 
@@ -22,6 +23,14 @@ beforeAll(async () => {
   mount = await mountCloud(root, "cloud", cloud, signer);
   await mount.write("role/web", { auth_type: "vm", bound_account_id: HOME, token_policies: "web", token_ttl: "10m" });
 });
+
+/** What EC2 says about the instance, with a profile of this ARN. */
+const describedWithProfile = (
+  arn: string,
+) => `<DescribeInstancesResponse><reservationSet><item><ownerId>${HOME}</ownerId>
+  <instancesSet><item><instanceId>${instance.id}</instanceId><instanceState><name>running</name></instanceState>
+  <iamInstanceProfile><arn>${arn}</arn></iamInstanceProfile></item></instancesSet></item></reservationSet>
+  </DescribeInstancesResponse>`;
 
 beforeEach(() => {
   instance = cloud.world.addInstance(HOME, "eu-west-1", { profile: "Web" });
@@ -232,6 +241,19 @@ describe("the instance of a login", () => {
       await mount.write(`role/${field}`, { auth_type: "vm", [field]: value });
       expect(refusalOf(await mount.loginInstance(bare, { role: field }))[1]).toMatch(/description is nil$/);
     }
+  });
+
+  it("has no role by the profile of another account", async () => {
+    await mount.write("role/by-role", { auth_type: "vm", bound_iam_role_arn: roleArn(instanceRole) });
+    expect((await mount.loginInstance(instance, { role: "by-role", nonce: "n" })).status).toBe(200);
+    cloud.fail("ec2", {
+      kind: "reply",
+      reply: xml(200, describedWithProfile(`arn:aws:iam::${OTHER}:instance-profile/Web`)),
+    });
+    expect(refusalOf(await mount.loginInstance(instance, { role: "by-role", nonce: "n" }))[1]).toMatch(
+      /profile ARN in the instance description is not one of the account$/,
+    );
+    cloud.heal();
   });
 });
 
