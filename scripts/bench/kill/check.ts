@@ -20,7 +20,8 @@ export async function findBroken(
     const expected = expectedOf(entry);
     if (expected === "unknown") return;
     const found = await isThere(root, entry);
-    if (found !== (expected === "alive")) broken.push(`a ${entry.kind} that must be ${expected} is not`);
+    if (found === undefined) broken.push(`whether a ${entry.kind} is there gets no clear answer`);
+    else if (found !== (expected === "alive")) broken.push(`a ${entry.kind} that must be ${expected} is not`);
   });
   await inParallel([...ledger.numbers], async ([name, number]) => {
     const found = await readNumber(root, name, kept);
