@@ -54,6 +54,23 @@ describe("revocation of a tree", () => {
     expect(await countRows(stub)).toBe(0);
   });
 
+  it("costs those far below nothing before it, and a row for each ancestor while dead rows wait", async () => {
+    const DEPTH = 500;
+    const top = await orphan();
+    const [first, , lowest] = await growTree(top.token, DEPTH, "chain");
+    const [other] = await growTree(top.token, 1, "wide");
+    const { stub } = await locate(top.token);
+    const lookUp = (token = "") => costOf(stub, async () => expect(await status(token)).toBe(200));
+    const create = (token = "") => costOf(stub, () => child(token));
+    for (const operation of [lookUp, create]) expect(await operation(lowest)).toEqual(await operation(first));
+    await call("POST", "auth/token/revoke", { token: root, body: { token: other } });
+    const { rowsRead } = await lookUp(lowest);
+    expect(rowsRead).toBeGreaterThan(DEPTH);
+    expect(rowsRead).toBeLessThan(4 * DEPTH);
+    await sweep(stub);
+    expect(await lookUp(lowest)).toEqual(await lookUp(first));
+  });
+
   it("costs a leaf no more than the top of a tree", async () => {
     const top = await orphan();
     const [leaf] = await growTree(top.token, 1, "wide");
