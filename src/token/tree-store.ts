@@ -1,7 +1,7 @@
 import { Recent } from "../recent.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { type NewTokenIds, routedIdText } from "./ids.ts";
-import type { TokenRecord, TokenSpec } from "./record.ts";
+import type { TokenRecord, TokenSpec, TokenView } from "./record.ts";
 
 /** Live. */
 export const LIVE = 0;
@@ -138,6 +138,21 @@ export class TreeStore {
     if (found.expires_at !== null && found.expires_at <= now) return null;
     if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
     return found;
+  }
+
+  /** A stored token as it is shown, at `now` (ms). */
+  view(row: TokenRow, now: number): TokenView {
+    return {
+      ...row.fixed.record,
+      treeId: this.#treeId,
+      row: row.row,
+      accessor: row.fixed.accessor,
+      orphan: this.isOrphan(row, now),
+      usesLeft: row.uses_left,
+      grantedTtl: row.granted_ttl,
+      expiresAt: row.expires_at,
+      renewedAt: row.renewed_at,
+    };
   }
 
   /** True when the token has no parent, or a parent that was revoked without its children. */

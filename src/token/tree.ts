@@ -1,10 +1,10 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import { cubbyholeProblem } from "../cubbyhole/limits.ts";
+import { performCubbyhole } from "../cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "../cubbyhole/store.ts";
 import type { Env } from "../env.ts";
-import { DENIED, type Failure, UNAUTHENTICATED } from "../errors.ts";
+import { type Failure, UNAUTHENTICATED } from "../errors.ts";
 import type { EntityView } from "../identity/model.ts";
 import { standingOf } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "../lease/actions.ts";
@@ -13,30 +13,17 @@ import type { Verdict } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { authorize } from "../sys/access.ts";
 import { loadInstallation } from "../sys/installation.ts";
-import { RESPONSE_PATH } from "../wrapping/answer.ts";
-import { isWrappingToken } from "../wrapping/token.ts";
-import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
-import type { CallerAction, Outcome, Target, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
-import { customIdsOf } from "./custom-ids.ts";
-import { type NewTokenIds, routedIdText } from "./ids.ts";
-import { indexPath, type TokenSpec, type TokenView } from "./record.ts";
+import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "./actions.ts";
+import type { NewTokenIds } from "./ids.ts";
+import type { TokenSpec, TokenView } from "./record.ts";
 import { addressAllowed } from "./rules/address.ts";
 import { planCreate } from "./rules/create.ts";
-import { ownTerms, planRenew, refuseRenewal } from "./rules/renew.ts";
-import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
-import { REVOKED, REVOKED_ALONE, type TokenRow, TreeStore } from "./tree-store.ts";
-
-/** Rows that one step of the sweep works on: a few ms, so that requests to the tree wait no longer than that. */
-const SWEEP_ROWS = 250;
-/**
- * Pause between two steps. Without one the runtime prefers the sweep to requests that came meanwhile: they would wait until
- * all is swept.
- */
-const SWEEP_PAUSE_MS = 5;
-/** Steps of one alarm. What is left is the next alarm's, so that a crash never repeats much. */
-const SWEEP_STEPS = 64;
+import { TreeBirths } from "./tree-births.ts";
+import { type TokenRow, TreeStore } from "./tree-store.ts";
+import { TreeSweep } from "./tree-sweep.ts";
+import { TreeTargets } from "./tree-targets.ts";
 
 /** An alarm that should have come this long ago will not come any more. */
 const LOST_ALARM_MS = 600_000;
@@ -47,24 +34,9 @@ const SWEEP_RETRY_MS = 30_000;
 /** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
-/** What one step of the sweep did. */
-interface SweepStep {
-  readonly swept: number;
-  readonly done: boolean;
-}
-
-/** What the list of accessors said to a new token; it refuses those of a mount that is being disabled. */
-type Listing = "listed" | "refused" | "failed";
-
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(UNAUTHENTICATED);
 const NOT_FOUND = err({ code: "not_found" } as const);
-const NOT_STORED: Failure = {
-  code: "unavailable",
-  message: "the token could not be stored; try again",
-  retryAfterSeconds: 1,
-};
-
 /**
  * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are
  * each one transaction here.
@@ -73,11 +45,12 @@ const NOT_STORED: Failure = {
  * transaction; what they wait for (the installation) comes before.
  */
 export class TokenTree extends DurableObject<Env> {
-  readonly #treeId: string;
-  readonly #sql: SqlStorage;
   readonly #store: TreeStore;
   readonly #cubbyhole: CubbyholeStore;
+  readonly #births: TreeBirths;
+  readonly #targets: TreeTargets;
   readonly #leases: TreeLeases;
+  readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
@@ -86,24 +59,20 @@ export class TokenTree extends DurableObject<Env> {
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#treeId = ctx.id.toString();
-    this.#sql = ctx.storage.sql;
-    this.#store = new TreeStore(this.#sql, this.#treeId);
-    this.#cubbyhole = new CubbyholeStore(this.#sql);
-    this.#leases = new TreeLeases({
-      env,
-      sql: this.#sql,
-      treeId: this.#treeId,
-      tokens: this.#store,
-      arm: () => this.#arm(),
-    });
-    this.#tidy = new TreeTidy({
-      env,
-      sql: this.#sql,
-      treeId: this.#treeId,
-      tokens: this.#store,
-      endLeasesOf: (rows, limit) => this.#leases.endSomeOf(rows, limit),
-    });
+    const { sql } = ctx.storage;
+    const treeId = ctx.id.toString();
+    const arm = () => this.#arm();
+    const tokens = new TreeStore(sql, treeId);
+    const cubbyhole = new CubbyholeStore(sql);
+    const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
+    this.#store = tokens;
+    this.#cubbyhole = cubbyhole;
+    this.#leases = leases;
+    this.#births = new TreeBirths({ env, treeId, tokens, cubbyhole, arm });
+    this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
+    this.#sweep = new TreeSweep({ env, sql, treeId, cubbyhole, endLeasesOf: (rows) => leases.endOfTokens(rows) });
+    const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
+    this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
     if (this.#store.isPlanted) {
       ctx.blockConcurrencyWhile(async () => {
         this.#store.refresh();
@@ -124,11 +93,7 @@ export class TokenTree extends DurableObject<Env> {
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
     if (this.#store.isPlanted) throw new Error("a tree is planted once");
-    const listed = this.#list(spec, ids);
-    this.#store.insert(spec, ids, null);
-    for (const { path, sealed } of cubbyhole) this.#cubbyhole.write(ids.row, path, sealed);
-    this.#arm();
-    return this.#confirm(listed, spec, ids, true);
+    return this.#births.write(spec, ids, null, cubbyhole);
   }
 
   /**
@@ -175,7 +140,7 @@ export class TokenTree extends DurableObject<Env> {
    * @returns "not_found" when the target is not alive.
    */
   async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
-    return this.#onTarget(action, null, currentTime());
+    return this.#targets.perform(action, null, currentTime());
   }
 
   /**
@@ -221,7 +186,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#tidying++;
     try {
       const result = await this.#tidy.perform(step);
-      const { swept } = await this.#sweepStep();
+      const { swept } = await this.#sweep.step();
       // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
       this.#store.refresh();
       this.#leases.refresh();
@@ -238,7 +203,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#alarmAt = null;
     if (!this.#store.isPlanted) return;
     try {
-      await this.#sweep();
+      await this.#sweep.run();
       await this.#leases.work();
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
@@ -260,31 +225,10 @@ export class TokenTree extends DurableObject<Env> {
     this.#arm();
   }
 
-  async #sweep(): Promise<void> {
-    for (let step = 0; step < SWEEP_STEPS; step++) {
-      if ((await this.#sweepStep()).done) return;
-      await new Promise((resolve) => setTimeout(resolve, SWEEP_PAUSE_MS));
-    }
-  }
-
-  /** Returns how many tokens it deleted, and whether nothing dead was left before it. */
-  async #sweepStep(): Promise<SweepStep> {
-    const victims = nextVictims(this.#sql, currentTime(), SWEEP_ROWS);
-    if (victims === null) return { swept: 0, done: true };
-    if (victims.length === 0) return { swept: 0, done: false };
-    // A token that holds more leases than one step takes goes with a later one.
-    if (!this.#leases.endOfTokens(victims.map(({ row }) => row))) return { swept: 0, done: false };
-    // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-    await this.#forgetElsewhere(victims);
-    this.#cubbyhole.deleteOf(victims.map(({ row }) => row));
-    deleteVictims(this.#sql, victims);
-    return { swept: victims.length, done: false };
-  }
-
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
     const found = this.#store.isPlanted ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
-    const caller = this.#view(found, now);
+    const caller = this.#store.view(found, now);
     return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
   }
 
@@ -298,28 +242,13 @@ export class TokenTree extends DurableObject<Env> {
     switch (action.kind) {
       case "create":
         return this.#create(action, caller, verdict, now);
-      case "cubbyhole_read": {
-        const sealed = this.#cubbyhole.read(caller.row, action.path);
-        return sealed ? ok({ kind: "value", sealed }) : NOT_FOUND;
-      }
-      case "cubbyhole_list": {
-        const limit = Math.min(verdict.limit || action.limit, action.limit);
-        return ok({ kind: "keys", keys: this.#cubbyhole.list(caller.row, action.prefix, action.after, limit) });
-      }
-      case "cubbyhole_write": {
-        const exists = this.#cubbyhole.read(caller.row, action.path) !== null;
-        if (exists ? !verdict.update : !verdict.create) return err(DENIED);
-        const bytes = action.path.length + action.sealed.length;
-        const problem = cubbyholeProblem(this.#cubbyhole.others(caller.row, action.path), bytes);
-        if (problem) return err(problem);
-        this.#cubbyhole.write(caller.row, action.path, action.sealed);
-        return ok({ kind: "done" });
-      }
+      case "cubbyhole_read":
+      case "cubbyhole_list":
+      case "cubbyhole_write":
       case "cubbyhole_delete":
-        this.#cubbyhole.delete(caller.row, action.path);
-        return ok({ kind: "done" });
+        return performCubbyhole(this.#cubbyhole, action, caller.row, verdict);
       default:
-        return this.#onTarget(action, callerRow, now);
+        return this.#targets.perform(action, callerRow, now);
     }
   }
 
@@ -351,118 +280,8 @@ export class TokenTree extends DurableObject<Env> {
     warnings: readonly string[],
   ): Promise<Result<Outcome, Failure>> {
     if (this.#store.exists(ids.row)) return ok({ kind: "row_taken" });
-    const listed = this.#list(spec, ids);
-    this.#store.insert(spec, ids, parent);
-    this.#arm();
-    const confirmed = await this.#confirm(listed, spec, ids, false);
-    return confirmed.ok ? ok({ kind: "created", token: confirmed.value, warnings }) : confirmed;
-  }
-
-  /** Starts the write to the list of accessors. Called before the own write, so that the two commit side by side. */
-  #list({ record }: TokenSpec, ids: NewTokenIds): Promise<Listing> {
-    return accessorShard(this.env, accessorShardNumber(ids.accessor))
-      .add(ids.accessor, indexPath(record), record.login?.mount ?? null)
-      .then(
-        (added) => (added ? "listed" : "refused"),
-        () => "failed",
-      );
-  }
-
-  /** Waits for the list. A token that could not be listed is taken back: it was never handed out. */
-  async #confirm(
-    listing: Promise<Listing>,
-    spec: TokenSpec,
-    ids: NewTokenIds,
-    orphan: boolean,
-  ): Promise<Result<TokenView, Failure>> {
-    const listed = await listing;
-    if (listed !== "listed") {
-      this.#cubbyhole.deleteOf([ids.row]);
-      this.#store.removeUnseen(ids.row);
-      return err(listed === "refused" ? DENIED : NOT_STORED);
-    }
-    const { record, expiresAt } = spec;
-    return ok({
-      ...record,
-      treeId: this.#treeId,
-      row: ids.row,
-      accessor: ids.accessor,
-      orphan,
-      usesLeft: record.numUses,
-      grantedTtl: record.creationTtl,
-      expiresAt,
-      renewedAt: null,
-    });
-  }
-
-  #onTarget(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
-    const row = this.#store.isPlanted ? this.#findTarget(action.target, callerRow, now) : null;
-    if (!row) return NOT_FOUND;
-    switch (action.kind) {
-      case "lookup":
-        return ok({ kind: "token", token: this.#view(row, now) });
-      case "revoke":
-        this.#store.revoke(row.row, REVOKED);
-        this.#arm();
-        return ok({ kind: "done" });
-      case "revoke_orphan":
-        this.#store.revoke(row.row, REVOKED_ALONE);
-        this.#arm();
-        return ok({ kind: "done" });
-      case "renew":
-        return this.#renew(action, this.#view(row, now), now);
-      case "unwrap":
-        return this.#unwrap(row, action.take, now);
-    }
-  }
-
-  /** Reading and marking are one step: of any number of calls at once one gets the answer. */
-  #unwrap(row: TokenRow, take: boolean, now: number): Result<Outcome, Failure> {
-    const token = this.#view(row, now);
-    const sealed = isWrappingToken(token) ? this.#cubbyhole.read(row.row, RESPONSE_PATH) : null;
-    if (!sealed) return NOT_FOUND;
-    if (take) {
-      this.#store.revoke(row.row, REVOKED);
-      this.#arm();
-    }
-    return ok({ kind: "wrapped", token, sealed });
-  }
-
-  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {
-    const refusal = refuseRenewal(token);
-    if (refusal) return err(refusal);
-    if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });
-    const plan = planRenew(token, action.terms ?? ownTerms(token), action.increment, action.mount, now);
-    if (!plan.ok) return plan;
-    const { ttl, expiresAt, warnings } = plan.value;
-    this.#store.renew(token.row, ttl, expiresAt, now);
-    this.#arm();
-    return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
-  }
-
-  #findTarget(target: Target, callerRow: TokenRow | null, now: number): TokenRow | null {
-    if (target.by === "self") return callerRow;
-    const row = this.#store.live(target.row, now);
-    if (!row) return null;
-    const matches =
-      target.by === "token"
-        ? equalBytes(row.fixed.verifier, target.verifier)
-        : equalBytes(row.fixed.accessorTail, target.tail);
-    return matches ? row : null;
-  }
-
-  #view(row: TokenRow, now: number): TokenView {
-    return {
-      ...row.fixed.record,
-      treeId: this.#treeId,
-      row: row.row,
-      accessor: row.fixed.accessor,
-      orphan: this.#store.isOrphan(row, now),
-      usesLeft: row.uses_left,
-      grantedTtl: row.granted_ttl,
-      expiresAt: row.expires_at,
-      renewedAt: row.renewed_at,
-    };
+    const written = await this.#births.write(spec, ids, parent);
+    return written.ok ? ok({ kind: "created", token: written.value, warnings }) : written;
   }
 
   /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
@@ -477,23 +296,6 @@ export class TokenTree extends DurableObject<Env> {
   #setAlarm(at: number): Promise<void> {
     this.#alarmAt = at;
     return this.ctx.storage.setAlarm(at);
-  }
-
-  async #forgetElsewhere(victims: readonly Victim[]): Promise<void> {
-    const treeId = this.#treeId;
-    const byShard = new Map<number, string[]>();
-    for (const victim of victims) {
-      const accessor = routedIdText(treeId, victim.row, new Uint8Array(victim.accessorTail));
-      const shard = accessorShardNumber(accessor);
-      byShard.set(shard, [...(byShard.get(shard) ?? []), accessor]);
-    }
-    const calls: Promise<void>[] = [...byShard].map(([shard, accessors]) =>
-      accessorShard(this.env, shard).remove(accessors),
-    );
-    for (const { row, customIdKey } of victims) {
-      if (customIdKey !== null) calls.push(customIdsOf(this.env, customIdKey).release(customIdKey, { treeId, row }));
-    }
-    await Promise.all(calls);
   }
 }
 

@@ -1,0 +1,85 @@
+import { currentTime } from "../clock.ts";
+import type { CubbyholeStore } from "../cubbyhole/store.ts";
+import type { Env } from "../env.ts";
+import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
+import { customIdsOf } from "./custom-ids.ts";
+import { routedIdText } from "./ids.ts";
+import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
+
+/** Rows that one step works on: a few ms, so that requests to the tree wait no longer than that. */
+const SWEEP_ROWS = 250;
+/**
+ * Pause between two steps. Without one the runtime prefers the sweep to requests that came meanwhile: they would wait until
+ * all is swept.
+ */
+const SWEEP_PAUSE_MS = 5;
+/** Steps of one alarm. What is left is the next alarm's, so that a crash never repeats much. */
+const SWEEP_STEPS = 64;
+
+/** What one step did. */
+interface SweepStep {
+  /** Tokens that it deleted. */
+  readonly swept: number;
+  /** True when nothing dead was left before it. */
+  readonly done: boolean;
+}
+
+/** What the sweep needs of the tree around it. */
+interface SweepSurroundings {
+  readonly env: Env;
+  readonly sql: SqlStorage;
+  readonly treeId: string;
+  readonly cubbyhole: CubbyholeStore;
+  /** Ends leases of tokens that go. False when there are more of them: the tokens stay for now. */
+  readonly endLeasesOf: (rows: readonly number[]) => boolean;
+}
+
+/** Takes what is dead out of a tree, with its traces elsewhere. */
+export class TreeSweep {
+  readonly #tree: SweepSurroundings;
+
+  constructor(tree: SweepSurroundings) {
+    this.#tree = tree;
+  }
+
+  /** As many steps as one alarm takes, with requests served in between. */
+  async run(): Promise<void> {
+    for (let step = 0; step < SWEEP_STEPS; step++) {
+      if ((await this.step()).done) return;
+      await new Promise((resolve) => setTimeout(resolve, SWEEP_PAUSE_MS));
+    }
+  }
+
+  /** One step. Safe to repeat after a crash anywhere in it. */
+  async step(): Promise<SweepStep> {
+    const { sql, cubbyhole, endLeasesOf } = this.#tree;
+    const victims = nextVictims(sql, currentTime(), SWEEP_ROWS);
+    if (victims === null) return { swept: 0, done: true };
+    if (victims.length === 0) return { swept: 0, done: false };
+    const rows = victims.map(({ row }) => row);
+    // A token that holds more leases than one step takes goes with a later one.
+    if (!endLeasesOf(rows)) return { swept: 0, done: false };
+    // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
+    await this.#forgetElsewhere(victims);
+    cubbyhole.deleteOf(rows);
+    deleteVictims(sql, victims);
+    return { swept: victims.length, done: false };
+  }
+
+  async #forgetElsewhere(victims: readonly Victim[]): Promise<void> {
+    const { env, treeId } = this.#tree;
+    const byShard = new Map<number, string[]>();
+    for (const victim of victims) {
+      const accessor = routedIdText(treeId, victim.row, new Uint8Array(victim.accessorTail));
+      const shard = accessorShardNumber(accessor);
+      byShard.set(shard, [...(byShard.get(shard) ?? []), accessor]);
+    }
+    const calls: Promise<void>[] = [...byShard].map(([shard, accessors]) =>
+      accessorShard(env, shard).remove(accessors),
+    );
+    for (const { row, customIdKey } of victims) {
+      if (customIdKey !== null) calls.push(customIdsOf(env, customIdKey).release(customIdKey, { treeId, row }));
+    }
+    await Promise.all(calls);
+  }
+}
