@@ -1,7 +1,7 @@
 import { fromBase64Url, fromHex, toBase64Url, toHex } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { type AccessorCredential, newRoutedId, newRow, readAccessor, readRoutedId } from "../token/ids.ts";
-import type { IndexedLease } from "./index-store.ts";
+import { type IndexedLease, orderOfIndexed } from "./index-store.ts";
 import type { NewLeaseIds } from "./record.ts";
 
 /**
@@ -38,6 +38,12 @@ export function tokenLeaseTail(accessor: string): string {
 /** The id of a lease that the index holds. */
 export function leaseIdOfIndexed({ kind, path, id }: IndexedLease): string {
   return `${path}/${kind === "token" ? tokenLeaseTail(id) : id}`;
+}
+
+/** The place of a name among those of its level, which that of a token's lease has by its accessor. */
+export function orderOfName(name: string): string {
+  const bytes = fromHex(TOKEN_TAIL.exec(name)?.[1] ?? "");
+  return bytes && bytes.length > 0 ? orderOfIndexed({ kind: "token", id: toBase64Url(bytes) }) : name;
 }
 
 /** Reads a lease id. Null for anything that this installation did not make. */

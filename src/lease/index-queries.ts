@@ -1,21 +1,27 @@
 import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "../token/accessor-shard.ts";
-import { leaseIdOfIndexed } from "./ids.ts";
-import type { IrrevocableLease } from "./index-store.ts";
+import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
+import { type IrrevocableLease, orderOfIndexed } from "./index-store.ts";
 
 /** Calls in flight at once: the platform's limit of open connections. */
 const PARALLEL = 6;
 
-/** At most `limit` names of one level below `prefix`, sorted: leases, and folders with a slash at the end. */
-export async function listLeases(env: Env, prefix: string, limit: number): Promise<string[]> {
-  const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, limit));
-  const names = new Set(
-    levels.flatMap(({ leases, folders }) => [
-      ...leases.map((lease) => leaseIdOfIndexed(lease).slice(prefix.length)),
-      ...folders,
-    ]),
-  );
-  return [...names].sort().slice(0, limit);
+/**
+ * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
+ * with a slash at the end. At most `limit`, in the order that pages go by.
+ */
+export async function listLeases(env: Env, prefix: string, after: string, limit: number): Promise<string[]> {
+  const start = orderOfName(after);
+  const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, start, limit));
+  const names = new Map<string, string>();
+  for (const { leases, folders } of levels) {
+    for (const lease of leases) names.set(orderOfIndexed(lease), leaseIdOfIndexed(lease).slice(prefix.length));
+    for (const folder of folders) names.set(folder, folder);
+  }
+  return [...names]
+    .sort(([a], [b]) => compare(a, b))
+    .slice(0, limit)
+    .map(([, name]) => name);
 }
 
 /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */

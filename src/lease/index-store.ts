@@ -1,3 +1,5 @@
+import { MAX_PATH_LENGTH } from "../http/limits.ts";
+
 /** The index of secrets' leases in a shard; `accessors` beside it is the one of tokens' leases. */
 export const LEASE_INDEX_SQL = `
   CREATE TABLE leases (tail TEXT PRIMARY KEY, path TEXT NOT NULL, expires_at INTEGER, error TEXT) WITHOUT ROWID;
@@ -30,6 +32,12 @@ export interface IndexPage {
   readonly next: PagePosition | null;
 }
 
+/** Leases and folders, with a slash at the end, of one level of the tree of paths. */
+export interface LeaseLevel {
+  readonly leases: readonly IndexedLease[];
+  readonly folders: readonly string[];
+}
+
 /** A lease whose revocation was given up. */
 export interface IrrevocableLease {
   readonly path: string;
@@ -52,6 +60,9 @@ const KINDS = ["token", "secret"] as const;
 
 const OWN = "own";
 const BELOW = "below";
+
+/** Before the accessor of a token in the order of names, as before its tail in the lease id. */
+const TOKEN_ORDER = "h";
 
 /** After every path: the highest character there is. */
 const END = "\u{10ffff}";
@@ -98,15 +109,18 @@ export class LeaseIndex {
   }
 
   /**
-   * At most `limit` leases whose path is exactly that of `prefix` without its slash, and the names of at most `limit` folders
-   * below it.
+   * One level of the tree of paths: leases whose path is exactly that of `prefix` without its slash, and the folders below it.
+   *
+   * @param after what the names must come after, as `orderOfIndexed` tells their order; "" for the first.
+   * @param limit of the leases of each kind, and of the folders.
    */
-  level(prefix: string, limit: number): { readonly leases: IndexedLease[]; readonly folders: string[] } {
+  level(prefix: string, after: string, limit: number): LeaseLevel {
     const leases: IndexedLease[] = [];
     const folders = new Set<string>();
     for (const kind of KINDS) {
-      if (prefix !== "") leases.push(...this.#at(kind, ownPath(prefix), "", limit));
-      this.#folders(SOURCES[kind].table, prefix, limit, folders);
+      const start = startAfter(kind, after);
+      if (prefix !== "" && start !== null) leases.push(...this.#at(kind, ownPath(prefix), start, limit));
+      for (const folder of this.#folders(SOURCES[kind].table, prefix, after, limit)) folders.add(folder);
     }
     return { leases, folders: [...folders] };
   }
@@ -163,27 +177,73 @@ export class LeaseIndex {
     return rows.map(({ path, id }) => ({ kind, path, id }));
   }
 
-  /** Jumps from folder to folder, so that what is in them costs nothing. */
-  #folders(table: string, prefix: string, limit: number, folders: Set<string>): void {
-    let from = prefix;
+  /**
+   * The first folders after `after`, in order, each with its slash. Jumps from folder to folder, so that what is in them costs
+   * nothing.
+   */
+  #folders(table: string, prefix: string, after: string, limit: number): string[] {
+    const folders: string[] = [];
+    // A lease at `a` makes the folder `a/`, which comes after `a-b/` although `a` comes before `a-b`: it waits for its turn.
+    const waiting = namesWithFolderAfter(after).filter((name) => this.#isPath(table, `${prefix}${name}`));
+    const turnOf = (next: string) => {
+      for (let name = waiting.at(-1); name !== undefined && `${name}/` <= next; name = waiting.at(-1)) {
+        waiting.pop();
+        if (`${name}/` !== next) folders.push(`${name}/`);
+      }
+    };
+    let from = `${prefix}${after}`;
     // The path "" is no lease's.
-    let inclusive = prefix !== "";
-    while (folders.size < limit) {
-      const next: { path: string } | undefined = this.#sql
-        .exec<{ path: string }>(
-          `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`,
-          from,
-          endOf(prefix),
-        )
-        .toArray()[0];
-      if (!next) return;
-      const folder: string = prefix + (next.path.slice(prefix.length).split("/")[0] ?? "");
-      folders.add(`${folder.slice(prefix.length)}/`);
-      // `a-b` stands between `a` and `a/c`, so after `a` itself what is below it may still come.
-      inclusive = next.path !== folder;
-      from = inclusive ? endOf(`${folder}/`) : folder;
+    let inclusive = from !== "";
+    while (folders.length < limit) {
+      const next = this.#nextPath(table, from, inclusive, prefix);
+      if (next === null) break;
+      const [name = ""] = next.slice(prefix.length).split("/", 1);
+      const isLease = next === prefix + name;
+      turnOf(isLease ? name : `${name}/`);
+      if (isLease) waiting.push(name);
+      else if (`${name}/` > after) folders.push(`${name}/`);
+      inclusive = !isLease;
+      from = isLease ? next : endOf(`${prefix}${name}/`);
     }
+    turnOf(END);
+    return folders.slice(0, limit);
   }
+
+  /** The first path below `prefix` from or after `from`. */
+  #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
+    const found = this.#sql.exec<{ path: string }>(
+      `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`,
+      from,
+      endOf(prefix),
+    );
+    return found.toArray()[0]?.path ?? null;
+  }
+
+  #isPath(table: string, path: string): boolean {
+    return this.#sql.exec(`SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).toArray().length > 0;
+  }
+}
+
+/**
+ * The place of a lease among the names of its level. A token's is that of its accessor: the index is in that order, and not in
+ * that of the tail in the lease id.
+ */
+export function orderOfIndexed({ kind, id }: Pick<IndexedLease, "kind" | "id">): string {
+  return kind === "token" ? TOKEN_ORDER + id : id;
+}
+
+/** The id that the leases of a kind must come after; null when none of them comes after `after`. */
+function startAfter(kind: LeaseKind, after: string): string | null {
+  if (kind === "secret") return after;
+  if (after.startsWith(TOKEN_ORDER)) return after.slice(TOKEN_ORDER.length);
+  return after < TOKEN_ORDER ? "" : null;
+}
+
+/** What a name before `after` can be whose folder comes after it: as `a` for `a-b`. */
+function namesWithFolderAfter(after: string): string[] {
+  const [segment = ""] = after.slice(0, MAX_PATH_LENGTH).split("/", 1);
+  const ends = Array.from(segment, (_, end) => end).filter((end) => end > 0 && (segment[end] ?? "") < "/");
+  return ends.map((end) => segment.slice(0, end));
 }
 
 function pageOf(leases: IndexedLease[], part: PagePosition["part"]): IndexPage {

@@ -4,7 +4,7 @@ import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import { duration, flag, text } from "../http/fields.ts";
-import { PAGE, type Page, pageOf } from "../http/page.ts";
+import { PAGE, type Page } from "../http/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../http/reply.ts";
 import { type Route, simpleRoute } from "../http/route.ts";
 import { TIDY_STARTED } from "../http/texts.ts";
@@ -153,11 +153,11 @@ async function revokeOne(
   return ok(how.wait ? EMPTY : ACCEPTED);
 }
 
-async function listNames(env: Env, prefix: string, page: Page): Promise<Result<Reply, Failure>> {
-  const first = page.after === "" && page.limit > 0 ? page.limit : MAX_LIST + 1;
-  const names = await listLeases(env, prefix, Math.min(first, MAX_LIST + 1));
-  const keys = pageOf(names.slice(0, MAX_LIST), page);
-  const isCut = names.length > MAX_LIST && (page.limit <= 0 || keys.length < page.limit);
+async function listNames(env: Env, prefix: string, { after, limit }: Page): Promise<Result<Reply, Failure>> {
+  const most = limit > 0 ? Math.min(limit, MAX_LIST) : MAX_LIST;
+  const names = await listLeases(env, prefix, after, most + 1);
+  const keys = names.slice(0, most);
+  const isCut = names.length > most && most !== limit;
   return ok(isCut ? dataReply({ keys }, [`the list was cut after ${MAX_LIST} names`]) : keysReply(keys));
 }
 

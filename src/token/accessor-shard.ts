@@ -1,12 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Env } from "../env.ts";
 import {
-  type IndexedLease,
   type IndexPage,
   type IrrevocableLease,
   LEASE_INDEX_SQL,
   LeaseIndex,
   type LeaseKind,
+  type LeaseLevel,
   type PagePosition,
 } from "../lease/index-store.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
@@ -125,9 +125,9 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? this.#leases.page(kind, prefix, start, limit) : { leases: [], next: null };
   }
 
-  /** At most `limit` leases at `prefix` and folders below it. */
-  leaseLevel(prefix: string, limit: number): { readonly leases: IndexedLease[]; readonly folders: string[] } {
-    return this.#schema.exists ? this.#leases.level(prefix, limit) : { leases: [], folders: [] };
+  /** The first leases of each kind at `prefix` and folders below it that come after `after`, at most `limit` of each. */
+  leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
+    return this.#schema.exists ? this.#leases.level(prefix, after, limit) : { leases: [], folders: [] };
   }
 
   /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */

@@ -1,7 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { IndexedLease, PagePosition } from "../../../src/lease/index-store.ts";
+import {
+  type IndexedLease,
+  type LeaseLevel,
+  orderOfIndexed,
+  type PagePosition,
+} from "../../../src/lease/index-store.ts";
 import type { AccessorShard } from "../../../src/token/accessor-shard.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings } from "../../support/service.ts";
@@ -29,6 +34,11 @@ async function walkPages(shard: DurableObjectStub<AccessorShard>, prefix: string
   return met.map(({ path, id }) => `${path}/${id}`);
 }
 
+/** The names of a level in the order of pages. */
+function namesOf({ leases, folders }: LeaseLevel): string[] {
+  return [...leases.map(orderOfIndexed), ...folders].sort();
+}
+
 const SEGMENT = fc.constantFrom("a", "a-b", "a.b", "a0", "aa", "b", "\u{1f600}", "ä");
 const PATH = fc.array(SEGMENT, { minLength: 1, maxLength: 3 }).map((segments) => segments.join("/"));
 
@@ -53,7 +63,7 @@ describe("the index of leases by path", () => {
             .sort();
           expect((await walkPages(shard, `${prefix}/`, limit)).sort()).toEqual(below);
           expect(await walkPages(shard, "", limit)).toHaveLength(all.length);
-          const { leases, folders } = await shard.leaseLevel(`${prefix}/`, 100);
+          const { leases, folders } = await shard.leaseLevel(`${prefix}/`, "", 100);
           const names = below.map((leaseId) => leaseId.slice(prefix.length + 1));
           expect(leases.map(({ id }) => id).sort()).toEqual(names.filter((name) => !name.includes("/")).sort());
           const expected = new Set(names.filter((name) => name.includes("/")).map((name) => `${name.split("/")[0]}/`));
@@ -61,6 +71,36 @@ describe("the index of leases by path", () => {
         },
       ),
       { seed: 20270301, numRuns: 40 },
+    );
+  }, 60_000);
+
+  it("gives one level page by page, each lease and folder once and in order (X21)", async () => {
+    const name = fc.stringMatching(/^[a!.0-]{1,3}$/);
+    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((segments) => segments.join("/"));
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(path, { maxLength: 12 }),
+        path,
+        fc.integer({ min: 1, max: 4 }),
+        async (paths, at, size) => {
+          const shard = shardNamed(`levels-${run++}`);
+          for (const [i, one] of [...paths, at, at, at].entries()) {
+            await (i % 2 === 0 ? shard.add(`id${i}`, one, null) : shard.addLease(`id${i}`, one));
+          }
+          for (const prefix of ["", `${at}/`]) {
+            const whole = namesOf(await shard.leaseLevel(prefix, "", 100));
+            const paged: string[] = [];
+            for (;;) {
+              const page = namesOf(await shard.leaseLevel(prefix, paged.at(-1) ?? "", size)).slice(0, size);
+              if (page.length === 0) break;
+              paged.push(...page);
+            }
+            expect(paged).toEqual(whole);
+          }
+        },
+      ),
+      { seed: 20270302, numRuns: 60 },
     );
   }, 60_000);
 
@@ -95,9 +135,13 @@ describe("the index of leases by path", () => {
       Promise.resolve(shard.leasesBelow("token", "auth/token/create/", across, 100)),
     );
     expect(past.rowsRead).toBeLessThan(110);
-    const level = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/", 100)));
+    const level = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/", "", 100)));
     expect(level.rowsRead).toBeLessThan(20);
-    expect((await shard.leaseLevel("auth/token/", 100)).folders.sort()).toEqual(["create-orphan/", "create/"]);
+    expect((await shard.leaseLevel("auth/token/", "", 100)).folders).toEqual(["create-orphan/", "create/"]);
+    const next = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/", "create-orphan/", 100)));
+    expect(next.rowsRead).toBeLessThan(20);
+    const own = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/create/", "hacc3", 10)));
+    expect(own.rowsRead).toBeLessThan(40);
   });
 
   it("refuses what a closed mount issues, and nothing else", async () => {

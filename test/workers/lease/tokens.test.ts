@@ -159,6 +159,17 @@ describe("the list of leases", () => {
     expect(await list("sys/leases/lookup/auth/token/create/team.a/suffix")).toEqual([
       suffixed.leaseId.split("/").at(-1),
     ]);
+    const all: string[] = [...keys];
+    for (let i = 0; i < 24; i++) all.push((await create({}, "create")).leaseId.slice("auth/token/create/".length));
+    const paged: string[] = [];
+    for (;;) {
+      const query = `list=true&limit=3&after=${paged.at(-1) ?? ""}`;
+      const page = await call("GET", `sys/leases/lookup/auth/token/create?${query}`, { token: root });
+      if (page.status === 404) break;
+      expect(page.body.data.keys.length).toBeLessThanOrEqual(3);
+      paged.push(...page.body.data.keys);
+    }
+    expect(paged.toSorted()).toEqual(all.toSorted());
     expect(await call("GET", "sys/leases/lookup/none?list=true", { token: root })).toMatchObject({
       status: 404,
       body: { errors: [] },
