@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Failure, invalid } from "../errors.ts";
 import { MAX_TOKEN_LENGTH } from "../http/limits.ts";
 import { isListing, pathProblem } from "../http/request.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DENIED, type Failure, invalid } from "../errors.ts";
 import { ANY_FIELDS } from "../http/fields.ts";
 import { PAGE } from "../http/page.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Failure, invalid } from "../errors.ts";
 import { text } from "../http/fields.ts";
 import { dataReply, EMPTY } from "../http/reply.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { currentTime } from "../clock.ts";
 import { toBase64 } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { invalid } from "../errors.ts";
 import { auditHash } from "../http/audit.ts";
 import { ANY_FIELDS, text } from "../http/fields.ts";

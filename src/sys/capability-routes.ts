@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { currentTime } from "../clock.ts";
 import { DENIED, type Failure, invalid } from "../errors.ts";
 import { commaList, text } from "../http/fields.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { parseDuration } from "../duration.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { currentTime } from "../clock.ts";
 import { DENIED, type Failure } from "../errors.ts";
 import { dataReply, type Reply } from "../http/reply.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PAGE } from "../http/page.ts";
 import { keysReply } from "../http/reply.ts";
 import { type Route, simpleRoute } from "../http/route.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Env } from "../../env.ts";
 import { parseRfc3339 } from "../../rfc3339.ts";
 import type { TemporaryCredentials } from "./credentials.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Failure, invalid } from "../../errors.ts";
 import { flag, integer, text } from "../../http/fields.ts";
 import { err, ok, type Result } from "../../result.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { dataReply, EMPTY } from "../../http/reply.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../http/route.ts";
 import { err, ok } from "../../result.ts";

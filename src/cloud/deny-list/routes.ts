@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { currentTime } from "../../clock.ts";
 import { invalid } from "../../errors.ts";
 import { dataReply, EMPTY } from "../../http/reply.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * What a token keeps of its login for the renewals, out of reach of everybody: metadata would be lost where a mount is

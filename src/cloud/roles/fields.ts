@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { flag, integer, text } from "../../http/fields.ts";
 import { list, sent, sentDuration } from "../fields.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Failure, invalid } from "../../errors.ts";
 import { dataReply, EMPTY, type Reply } from "../../http/reply.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../http/route.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { currentTime } from "../../clock.ts";
 import { type Route, tokenRoute } from "../../http/route.ts";
 import { TIDY_STARTED } from "../../http/texts.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { currentTime } from "../../clock.ts";
 import type { Failure } from "../../errors.ts";
 import { ANY_FIELDS } from "../../http/fields.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { TeamSettings } from "../record.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { invalid } from "../../errors.ts";
 import { PAGE } from "../../http/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../http/reply.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Env } from "../../env.ts";
 import { type Failure, invalid } from "../../errors.ts";
 import { duration, text } from "../../http/fields.ts";

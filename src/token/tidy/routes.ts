@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { type Route, simpleRoute } from "../../http/route.ts";
 import { TIDY_STARTED } from "../../http/texts.ts";
 import { ok } from "../../result.ts";
