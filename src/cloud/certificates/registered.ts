@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../../errors.ts";
+import { Recent } from "../../recent.ts";
 import { err, ok, type Result } from "../../result.ts";
 import { fromUtf8, fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
@@ -12,6 +13,9 @@ export type RegisteredCertificate = { readonly type: CertificateType; readonly p
 
 /** A certificate of the cloud is some 1.2 kB of text, and 1.7 kB when that is encoded again. */
 const MAX_TEXT_LENGTH = 16 * 1024;
+
+/** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature. */
+const certificates = new Recent<string, Certificate>(16 * MAX_TEXT_LENGTH);
 
 /** Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back. */
 export function parseCertificateType(text: string): Result<CertificateType, Failure> {
@@ -39,11 +43,19 @@ export function registeredCertificates(
   type: CertificateType,
 ): readonly Certificate[] {
   return registered.flatMap((entry) => {
-    if (entry.type !== type) return [];
-    const der = decodePem(entry.pem);
-    const certificate = der && readCertificate(der);
-    return certificate?.ok ? [certificate.value] : [];
+    const certificate = entry.type === type ? certificateOf(entry.pem) : null;
+    return certificate ? [certificate] : [];
   });
+}
+
+function certificateOf(pem: string): Certificate | null {
+  const known = certificates.get(pem);
+  if (known) return known;
+  const der = decodePem(pem);
+  const certificate = der && readCertificate(der);
+  if (!certificate?.ok) return null;
+  certificates.set(pem, certificate.value, pem.length);
+  return certificate.value;
 }
 
 function decodeEncoded(text: string): Uint8Array<ArrayBuffer> | null {
