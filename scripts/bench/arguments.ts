@@ -14,7 +14,7 @@ Measures Grove under workerd against a bare Worker under the same workerd, in tu
                        or single operations: ${OPERATIONS.map(({ name }) => name).join(", ")}
   --rounds N           turns of each measurement (default 5)
   --seconds S          length of one measurement (default 1.5)
-  --load-seconds S     length of the mixed load (default 150)
+  --load-seconds S     length of the mixed load (default 60)
   --quick              2 rounds of half a second, small trees, a short load: to see that it works
   --against URL TOKEN  runs the operations on another server with the same API too (TOKEN: a root token of it)
   --dir DIR            where the servers keep their data (default the system's temporary directory)
@@ -47,7 +47,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   const quick = values.quick ?? false;
   const rounds = number(values.rounds, quick ? 2 : 5);
   const seconds = number(values.seconds, quick ? 0.5 : 1.5);
-  const loadSeconds = number(values["load-seconds"], quick ? 10 : 150);
+  const loadSeconds = number(values["load-seconds"], quick ? 10 : 60);
   if (!(Number.isInteger(rounds) && rounds >= 1 && rounds <= 100)) return err("--rounds takes a number from 1 to 100");
   if (!(seconds >= 0.1 && seconds <= 600)) return err("--seconds takes a number from 0.1 to 600");
   if (!(loadSeconds >= 1 && loadSeconds <= 3600)) return err("--load-seconds takes a number from 1 to 3600");

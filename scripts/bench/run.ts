@@ -7,7 +7,7 @@ import type { BenchCommand } from "./arguments.ts";
 import type { Bench } from "./cases/bench.ts";
 import { runCascade } from "./cases/cascade.ts";
 import { countCosts } from "./cases/cost.ts";
-import { growForest, growTree } from "./cases/growth.ts";
+import { growForest, growTeams, growTree } from "./cases/growth.ts";
 import { runMixed } from "./cases/mixed.ts";
 import { compareOperations } from "./cases/operations.ts";
 import { pageThrough, tidyForest, tidyTree } from "./cases/tidy.ts";
@@ -25,6 +25,7 @@ const CASCADES = [
 ];
 const TREE_SIZES = [1_000, 100_000, 1_000_000];
 const FOREST_SIZES = [1, 1_000, 10_000];
+const TEAM_SIZES = [1_000, 100_000];
 const TIDY_SIZE = 100_000;
 /** With `--quick` everything that is larger is left out. */
 const QUICK_SIZE = 10_000;
@@ -61,6 +62,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
               bench,
               FOREST_SIZES.filter((size) => !command.quick || size <= QUICK_FOREST),
             ),
+            teams: await growTeams(bench, TEAM_SIZES.filter(small)),
           },
         }
       : {};

@@ -1,7 +1,8 @@
 import type { LoadRequest } from "../load/request.ts";
 import { KEPT_TOKEN } from "../load/request.ts";
+import { seedTeams } from "../seed/teams.ts";
 import { seedTrees } from "../seed/trees.ts";
-import { makeToken } from "../servers/call.ts";
+import { call, makeToken } from "../servers/call.ts";
 import { GroveServer } from "../servers/grove.ts";
 import { pairedRatio, type Spread, spread } from "../statistics.ts";
 import { type Bench, measure, TOKEN_PATH } from "./bench.ts";
@@ -61,6 +62,46 @@ export async function growForest(bench: Bench, sizes: readonly number[]): Promis
     grown.push({ size, directory, server, loads: operationsOn(others.slice(0, 1), top) });
   }
   return measureGrown(bench, grown);
+}
+
+const ORGANIZATION = "bench";
+const TEAMS_PAGE = 100;
+
+/** Teams in one organization, listed by pages from the middle. */
+export async function growTeams(bench: Bench, sizes: readonly number[]): Promise<Growth[]> {
+  const grown: Grown[] = [];
+  for (const size of sizes) {
+    bench.say(`growth: ${size} teams`);
+    const directory = `${bench.directory}/teams-${size}`;
+    const first = await GroveServer.start(bench.build, directory);
+    await makeTeam(first);
+    await first.stop();
+    seedTeams(bench.build, directory, ORGANIZATION, size - 1);
+    const server = await GroveServer.start(bench.build, directory);
+    const page = `page[size]=${TEAMS_PAGE}&page[number]=${Math.ceil(size / 2 / TEAMS_PAGE)}`;
+    const list = (label: string, path: string): LoadRequest[] => {
+      return [{ label, method: "GET", path: `/v1/organizations/${ORGANIZATION}/${path}`, token: server.token }];
+    };
+    const loads = [
+      list("list 100 teams", `teams?${page}`),
+      list("list 100 tokens by last use", `team-tokens?sort=-last-used-at&${page}`),
+      list("find a team by a part of its name", "teams?q=-000007"),
+    ];
+    grown.push({ size, directory, server, loads });
+  }
+  return measureGrown(bench, grown);
+}
+
+async function makeTeam(server: GroveServer): Promise<void> {
+  const make = async (path: string, type: string, attributes: unknown): Promise<string> => {
+    const { status, body } = await call(server, "POST", path, { data: { type, attributes } });
+    const id = body?.data?.id;
+    if (status >= 300 || typeof id !== "string") throw new Error(`${path} answered ${status}`);
+    return id;
+  };
+  await make("organizations", "organizations", { name: ORGANIZATION, email: "bench@example.com" });
+  const team = await make(`organizations/${ORGANIZATION}/teams`, "teams", { name: "team" });
+  await make(`teams/${team}/authentication-token`, "authentication-token", {});
 }
 
 function operationsOn(tokens: readonly string[], creator: string): LoadRequest[][] {

@@ -21,6 +21,7 @@ export function charts(report: Report): Chart[] {
       ? [
           growth("growth-tree", "Time of an operation by tokens in the tree", "tokens in the tree", report.growth.tree),
           growth("growth-forest", "Time of an operation by trees", "trees", report.growth.forest),
+          growth("growth-teams", "Time of a list by teams in the organization", "teams", report.growth.teams),
         ]
       : []),
     ...(report.load ? [memory(report.load)] : []),

@@ -20,7 +20,11 @@ export interface Report {
   readonly against: string;
   readonly operations?: readonly Comparison[];
   readonly cascade?: readonly Cascade[];
-  readonly growth?: { readonly tree: readonly Growth[]; readonly forest: readonly Growth[] };
+  readonly growth?: {
+    readonly tree: readonly Growth[];
+    readonly forest: readonly Growth[];
+    readonly teams: readonly Growth[];
+  };
   readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
   readonly cost?: readonly OperationCost[];
   readonly tidy?: { readonly runs: readonly TidyRun[]; readonly listing: Paging };

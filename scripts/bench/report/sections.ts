@@ -15,6 +15,7 @@ export interface Section {
     | "cascade"
     | "growth-tree"
     | "growth-forest"
+    | "growth-teams"
     | "load"
     | "cost"
     | "tidy"
@@ -38,6 +39,7 @@ export function sections(report: Report): Section[] {
       ? [
           growth("growth-tree", "Growth: tokens in one tree", report.growth.tree),
           growth("growth-forest", "Growth: trees in one installation", report.growth.forest),
+          growth("growth-teams", "Growth: teams in one organization", report.growth.teams),
         ]
       : []),
     ...(report.load ? [load(report)] : []),
@@ -127,7 +129,11 @@ function cascade({ cascade: all = [] }: Report): Section {
   };
 }
 
-function growth(name: "growth-tree" | "growth-forest", title: string, all: readonly Growth[]): Section {
+function growth(
+  name: "growth-tree" | "growth-forest" | "growth-teams",
+  title: string,
+  all: readonly Growth[],
+): Section {
   const sizes = all[0]?.points.map(({ size }) => amount(size)) ?? [];
   return {
     name,

@@ -5,6 +5,7 @@ import type { MixedLoad, Overload } from "../cases/mixed.ts";
 import type { Comparison } from "../cases/operations.ts";
 import { median, pairedRatio, type Spread } from "../statistics.ts";
 import { amount } from "./numbers.ts";
+import type { Obstacle } from "./obstacles.ts";
 import type { Report } from "./report.ts";
 
 /** One target, and whether a run met it. */
@@ -13,6 +14,8 @@ export interface Verdict {
   readonly target: string;
   readonly got: string;
   readonly met: boolean;
+  /** What is known to stand in the way, if it is missed. */
+  readonly obstacle?: Obstacle;
 }
 
 /** How much slower an operation may be at the largest size than at the smallest. */
@@ -34,6 +37,7 @@ export function verdicts(report: Report): Verdict[] {
     ...(report.cascade ?? []).flatMap(cascadeVerdicts),
     ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
     ...(report.growth?.forest ?? []).flatMap((growth) => growthVerdicts(growth, "trees")),
+    ...(report.growth?.teams ?? []).flatMap((growth) => growthVerdicts(growth, "teams")),
     ...(report.load ? loadVerdicts(report.load.mixed, report.load.overload) : []),
   ];
 }
@@ -48,10 +52,21 @@ export function rates(samples: readonly Sample[]): number[] {
   return samples.map(({ perSecond }) => perSecond);
 }
 
+const OBSTACLES: Readonly<Record<string, Obstacle>> = {
+  lookup: "look-up",
+  "lookup-batch": "batch look-up",
+  renew: "renewal",
+  "create-child": "creation of a child",
+  "create-orphan": "creation of an orphan",
+  login: "login",
+  "login-batch": "login",
+};
+
 function ratioVerdict(comparison: Comparison): Verdict {
   const ratio = rateRatio(comparison).median;
-  const { title, reference, target } = comparison;
-  return atLeast(`${title}: rate as a ratio to ${reference}`, ratio, target);
+  const { name, title, reference, target } = comparison;
+  const obstacle = OBSTACLES[name];
+  return { ...atLeast(`${title}: rate as a ratio to ${reference}`, ratio, target), ...(obstacle && { obstacle }) };
 }
 
 function cascadeVerdicts(cascade: Cascade): Verdict[] {
@@ -83,7 +98,7 @@ function cascadeVerdicts(cascade: Cascade): Verdict[] {
 }
 
 function besideVerdict(what: string, { before, during }: Beside, most: number): Verdict {
-  return atMost(what, during / before, most);
+  return { ...atMost(what, during / before, most), obstacle: "sweep" };
 }
 
 function growthVerdicts({ operation, points }: Growth, of: string): Verdict[] {
@@ -95,7 +110,13 @@ function growthVerdicts({ operation, points }: Growth, of: string): Verdict[] {
   const flat = rowsOf(largest) <= FLAT * rowsOf(smallest);
   return [
     atMost(`${sizes}: time`, largest.ratio.median, FLAT),
-    { what: `${sizes}: rows`, target: rows(smallest), got: rows(largest), met: flat },
+    {
+      what: `${sizes}: rows`,
+      target: rows(smallest),
+      got: rows(largest),
+      met: flat,
+      ...(of === "teams" && { obstacle: "pages" as const }),
+    },
   ];
 }
 

@@ -39,7 +39,11 @@ export function call(access: Access, method: string, path: string, body?: unknow
         path: `/v1/${path}`,
         agent: false,
         rejectUnauthorized: false,
-        headers: { Host: hostOf(place), ...(token !== "" && { "X-Vault-Token": token }) },
+        headers: {
+          Host: hostOf(place),
+          ...(token !== "" && { "X-Vault-Token": token }),
+          ...(body !== undefined && { "Content-Type": mediaTypeOf(path) }),
+        },
       },
       (response) => {
         const pieces: Buffer[] = [];
@@ -54,6 +58,11 @@ export function call(access: Access, method: string, path: string, body?: unknow
     request.on("error", reject);
     request.end(body === undefined ? undefined : JSON.stringify(body));
   });
+}
+
+/** Teams and organizations speak JSON:API. */
+function mediaTypeOf(path: string): string {
+  return /^(?:organizations|teams)\b/.test(path) ? "application/vnd.api+json" : "application/json";
 }
 
 /** Makes a token at `path` (below `auth/token/`) and returns its text and accessor. Throws when the server refuses. */

@@ -1,12 +1,14 @@
 // Counts what Durable Objects do, for the table of costs: never for measuring time.
 
-let cursors = [];
+let rowsRead = 0;
+let rowsWritten = 0;
 let calls = [];
 let alarms = 0;
 
-/** Counts what an object does to its storage. */
+/** Counts what an object does to its storage. Returns a function that adds up the statements since its last call. */
 function countStorage({ storage }) {
   const { sql } = storage;
+  let cursors = [];
   const { exec } = sql;
   sql.exec = (...args) => {
     const cursor = exec.apply(sql, args);
@@ -18,28 +20,42 @@ function countStorage({ storage }) {
     alarms++;
     return setAlarm.apply(storage, args);
   };
+  // Called in the object: a cursor that was not read to its end belongs to it.
+  return () => {
+    for (const cursor of cursors) {
+      rowsRead += cursor.rowsRead;
+      rowsWritten += cursor.rowsWritten;
+    }
+    cursors = [];
+  };
 }
 
 /** The class with its statements counted, and the calls of its methods: each is one request on the vendor's bill. */
 export function counted(Base) {
   const Counted = class extends Base {
     #id;
+    #addUp;
 
     constructor(ctx, env) {
-      countStorage(ctx);
+      const addUp = countStorage(ctx);
       super(ctx, env);
+      this.#addUp = addUp;
       this.#id = `${Base.name} ${ctx.id}`;
     }
 
-    static count(object, method) {
+    static async count(object, method, work) {
       calls.push({ object: object.#id, method: `${Base.name}.${method}` });
+      try {
+        return await work();
+      } finally {
+        object.#addUp();
+      }
     }
   };
   for (const name of Object.getOwnPropertyNames(Base.prototype)) {
     if (name === "constructor" || typeof Base.prototype[name] !== "function") continue;
     Counted.prototype[name] = function (...args) {
-      Counted.count(this, name);
-      return Base.prototype[name].apply(this, args);
+      return Counted.count(this, name, () => Base.prototype[name].apply(this, args));
     };
   }
   return Counted;
@@ -47,15 +63,15 @@ export function counted(Base) {
 
 /** The counts since the last call. */
 export function takeCounts() {
-  const sum = (key) => cursors.reduce((total, cursor) => total + cursor[key], 0);
   const counts = {
-    rowsRead: sum("rowsRead"),
-    rowsWritten: sum("rowsWritten"),
+    rowsRead,
+    rowsWritten,
     alarms,
     calls: calls.map(({ method }) => method),
     objects: new Set(calls.map(({ object }) => object)).size,
   };
-  cursors = [];
+  rowsRead = 0;
+  rowsWritten = 0;
   calls = [];
   alarms = 0;
   return counts;

@@ -80,7 +80,7 @@ const report: Report = {
   against: "http://127.0.0.1:1",
   operations: [comparison],
   cascade: [cascade],
-  growth: { tree: [growth(1.1, 3)], forest: [growth(1, 3)] },
+  growth: { tree: [growth(1.1, 3)], forest: [growth(1, 3)], teams: [growth(1, 3)] },
   load: {
     mixed: { seconds: 60, labels: { "look-up": label }, memory: [50, 90, 100, 100, 101, 102], failures: 0, lost: 0 },
     overload: { connections: 2000, answered: 100, refused: 50, failures: 0, lost: 0, p99: 10 },
@@ -117,8 +117,8 @@ describe("targets", () => {
     ["a slow sweep", { cascade: [{ ...cascade, sweptAfterSeconds: 61 }] }, "rows and accessors gone"],
     ["a sweep that did not end", { cascade: [{ ...cascade, sweptAfterSeconds: null }] }, "rows and accessors gone"],
     ["memory of a sweep", { cascade: [{ ...cascade, memoryMost: 140 }] }, "memory during the sweep"],
-    ["time that grows", { growth: { tree: [growth(1.31, 3)], forest: [] } }, "time"],
-    ["rows that grow", { growth: { tree: [growth(1, 8)], forest: [] } }, "rows"],
+    ["time that grows", { growth: { tree: [growth(1.31, 3)], forest: [], teams: [] } }, "time"],
+    ["rows that grow", { growth: { tree: [growth(1, 8)], forest: [], teams: [] } }, "rows"],
   ] satisfies [string, Partial<Report>, string][])("are missed by %s", (_, change, named) => {
     expect(missed(change)).toEqual([expect.stringContaining(named)]);
   });
@@ -187,12 +187,22 @@ describe("pictures", () => {
 });
 
 describe("the document", () => {
+  it("says of every missed target what stands in the way, and nothing of the others", () => {
+    expect(renderDocument(report)).not.toContain("Targets that are missed");
+    const slow = { ...comparison, name: "create-orphan", samples: [sample(1), sample(1)] };
+    const text = renderDocument({ ...report, operations: [slow] });
+    expect(text).toMatch(
+      /### Targets that are missed\n\n- look-up: rate as a ratio to .*: 0\.\d\d, .* wanted\. What stands/,
+    );
+    expect(text.match(/What stands in the way/g)).toHaveLength(1);
+  });
+
   const text = renderDocument(report);
 
   it("shows every picture that is written", () => {
     const shown = [...text.matchAll(/\(performance\/([a-z-]+)\.svg\)/g)].map(([, name]) => name);
     expect(shown).toEqual(charts(report).map(({ name }) => name));
-    expect(shown.length).toBe(5);
+    expect(shown.length).toBe(6);
     for (const { svg } of charts(report)) expect(XMLValidator.validate(svg)).toBe(true);
   });
 
