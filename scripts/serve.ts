@@ -101,7 +101,9 @@ async function start(command: RunCommand, asked: Promise<void>): Promise<Result<
     log: (line) => console.error(`gateway: ${line}`),
   });
   if (!gateway.ok) return fail(listenFailure(command.listen, gateway.error, PORT_ADVICE));
-  for (const warning of [await refusalOfAll(socket), restoreWarning(data.value, Date.now())]) {
+  // Without a seal key it was said before the slow part of the start.
+  const refusal = process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll(socket);
+  for (const warning of [refusal, restoreWarning(data.value, Date.now())]) {
     if (warning !== undefined) say(warning);
   }
   const stopNoting = noteServing(data.value);

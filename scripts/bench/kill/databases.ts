@@ -2,13 +2,13 @@ import { DatabaseSync } from "node:sqlite";
 import type { GroveBuild } from "../servers/grove.ts";
 import { databasesOf } from "./installation.ts";
 
-/** What must not be in the database of a tree: things of a token that is not there. */
+/** What must not be in the database of a tree, by table: things of a token that is not there. A tree makes its tables as it needs them. */
 const ORPHANS = {
-  "a lease":
+  leases:
     "SELECT count(*) AS n FROM leases l WHERE state = 0 AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = l.token)",
-  "a cubbyhole entry":
-    "SELECT count(*) AS n FROM cubbyhole c WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.row)",
-  "a child": `SELECT count(*) AS n FROM tokens c WHERE parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.parent)`,
+  cubbyhole: "SELECT count(*) AS n FROM cubbyhole c WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.row)",
+  tokens: `SELECT count(*) AS n FROM tokens c
+           WHERE parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.parent)`,
 } as const;
 
 /** What is wrong in the databases of a stopped server: damaged files, and things without their token. */
@@ -19,11 +19,9 @@ export function findDamage(build: GroveBuild, data: string): string[] {
       const database = new DatabaseSync(file);
       const check = String(database.prepare("PRAGMA integrity_check").get()?.integrity_check);
       if (check !== "ok") broken.push(`a database of ${className} is damaged: ${check}`);
-      if (className === "TokenTree" && isPlanted(database)) {
-        for (const [what, query] of Object.entries(ORPHANS)) {
-          const count = Number(database.prepare(query).get()?.n);
-          if (count > 0) broken.push(`${what} has no token (${count} in one tree)`);
-        }
+      for (const [table, query] of className === "TokenTree" ? Object.entries(ORPHANS) : []) {
+        const count = hasTable(database, table) ? Number(database.prepare(query).get()?.n) : 0;
+        if (count > 0) broken.push(`${count} rows of the table of ${table} in one tree belong to no token`);
       }
       database.close();
     }
@@ -31,6 +29,6 @@ export function findDamage(build: GroveBuild, data: string): string[] {
   return broken;
 }
 
-function isPlanted(database: DatabaseSync): boolean {
-  return database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").get() !== undefined;
+function hasTable(database: DatabaseSync, name: string): boolean {
+  return database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(name) !== undefined;
 }
