@@ -6,7 +6,7 @@ import { ByteReader } from "./byte-reader.ts";
 import { clientAddress } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
 import { type BodyRoom, type HeldBody, holdBody } from "./held-body.ts";
-import { MAX_HELD_BODY_BYTES, type Timeouts } from "./limits.ts";
+import { MAX_HELD_BODY_BYTES, RETRY_AFTER_SECONDS, type Timeouts } from "./limits.ts";
 import { type Refusal, renderRefusal } from "./refusal.ts";
 import { openBody, type RequestBody } from "./request-body.ts";
 import { type Disconnected, type RequestHead, readRequestHead, valuesOf } from "./request-head.ts";
@@ -23,6 +23,12 @@ export interface ConnectionSettings {
   readonly bodyRoom: BodyRoom;
   readonly timeouts: Timeouts;
 }
+
+const BUSY: Refusal = {
+  status: 503,
+  message: "the service is busy; try again",
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+};
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -121,6 +127,7 @@ export class ClientConnection {
   /** Passes one request on and its answer back; true when the connection can serve another. */
   async #passOn(head: RequestHead, body: HeldBody): Promise<boolean> {
     const { upstream, trustedProxies, timeouts } = this.#settings;
+    if (upstream.isBusy) return this.#refuse(BUSY, head);
     const peer = this.#socket.remoteAddress;
     if (peer === undefined) return this.#cut();
     const client = clientAddress(peer, valuesOf(head.headers, "x-forwarded-for"), trustedProxies);

@@ -22,8 +22,17 @@ export const BODY_ROOM_BYTES = 256 * 1024 * 1024;
 /** Client connections at a time; more are refused, so that a flood cannot use up memory. */
 export const MAX_CONNECTIONS = 4096;
 
-/** Connections to the service at a time; further requests wait for one. */
+/** Connections to the service at a time; some further requests wait for one. */
 export const MAX_UPSTREAM_CONNECTIONS = 256;
+
+/**
+ * Requests with the service and waiting for it. More are refused at once: a client that is told to come again in a second
+ * is served sooner than one in a queue that only grows, and the service does no work for clients that have given up.
+ */
+export const MAX_REQUESTS = 768;
+
+/** Seconds after which a client that was refused comes again. */
+export const RETRY_AFTER_SECONDS = 1;
 
 /**
  * Milliseconds that an unused connection to the service is kept. workerd closes one after 5 seconds, and a request sent

@@ -5,6 +5,8 @@ export interface Refusal {
   readonly status: number;
   /** Text of the one error; without it the list is empty. */
   readonly message?: string;
+  /** When the client should come again. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** The request breaks the rules of HTTP. Its end cannot be known, so the connection closes after the answer. */
@@ -20,6 +22,7 @@ export function renderRefusal(refusal: Refusal, withBody = true): Buffer {
     "Content-Type: application/json",
     "Cache-Control: no-store",
     `Content-Length: ${Buffer.byteLength(body)}`,
+    ...(refusal.retryAfterSeconds === undefined ? [] : [`Retry-After: ${refusal.retryAfterSeconds}`]),
     "Connection: close",
   ];
   return Buffer.from(`${head.join("\r\n")}\r\n\r\n${withBody ? body : ""}`);

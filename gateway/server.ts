@@ -2,7 +2,7 @@ import { type BlockList, createServer, type Socket } from "node:net";
 import { err, ok, type Result } from "../src/result.ts";
 import { ClientConnection } from "./connection.ts";
 import { BodyRoom } from "./held-body.ts";
-import { BODY_ROOM_BYTES, MAX_BODY_BYTES, MAX_CONNECTIONS, TIMEOUTS, type Timeouts } from "./limits.ts";
+import { BODY_ROOM_BYTES, MAX_BODY_BYTES, MAX_CONNECTIONS, MAX_REQUESTS, TIMEOUTS, type Timeouts } from "./limits.ts";
 import { Upstream, type UpstreamAddress } from "./upstream.ts";
 
 // Why this reads HTTP itself and does not use node:http towards the client: Node's parser refuses LIST, and the hook that
@@ -25,6 +25,8 @@ export interface GatewayOptions {
   /** Proxies whose X-Forwarded-For is believed; none unless given. */
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes?: number;
+  /** With the service and waiting for it. */
+  readonly maxRequests?: number;
   readonly timeouts?: Timeouts;
   /** Gets one line for the operator at a time; nothing secret is in it. */
   readonly log: (line: string) => void;
@@ -41,7 +43,7 @@ export interface Gateway {
 /** Starts a gateway; the error is a system error code such as EADDRINUSE. */
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, string>> {
   const timeouts = options.timeouts ?? TIMEOUTS;
-  const upstream = new Upstream(options.upstream, options.log);
+  const upstream = new Upstream(options.upstream, options.maxRequests ?? MAX_REQUESTS, options.log);
   const settings = {
     upstream,
     trustedProxies: options.trustedProxies,

@@ -19,15 +19,19 @@ export class Upstream {
   readonly #place: http.RequestOptions;
   readonly #agent: http.Agent;
   readonly #log: (line: string) => void;
+  readonly #maxRequests: number;
+  #requests = 0;
   #failing = false;
 
-  constructor(address: UpstreamAddress, log: (line: string) => void) {
+  /** @param maxRequests with the service and waiting for it, before it is busy. */
+  constructor(address: UpstreamAddress, maxRequests: number, log: (line: string) => void) {
     const pool = {
       keepAlive: true,
       maxSockets: MAX_UPSTREAM_CONNECTIONS,
       timeout: UPSTREAM_IDLE_MS,
       scheduling: "lifo",
     } as const;
+    this.#maxRequests = maxRequests;
     this.#log = log;
     if (address.kind === "socket") {
       this.host = "localhost";
@@ -45,6 +49,11 @@ export class Upstream {
     this.#agent = secure ? new https.Agent({ ...pool, rejectUnauthorized: true }) : new http.Agent(pool);
   }
 
+  /** True while no more requests should be opened. */
+  get isBusy(): boolean {
+    return this.#requests >= this.#maxRequests;
+  }
+
   /**
    * Starts a request. A failed one is never sent again: a use of the token may have been counted.
    *
@@ -59,6 +68,8 @@ export class Upstream {
       agent: this.#agent,
       setDefaultHeaders: false,
     });
+    this.#requests++;
+    request.once("close", () => this.#requests--);
     return new UpstreamRequest(request, (error) => this.#report(error));
   }
 

@@ -33,6 +33,54 @@ describe("limits of the head", () => {
   });
 });
 
+describe("the limit of requests under way", () => {
+  it("refuses more at once, says when to come again, and serves again as soon as one is answered", async () => {
+    const waiting: (() => void)[] = [];
+    const { url } = await startService((_, response) => waiting.push(() => response.end("done")));
+    const { port } = await startTestGateway(url, { maxRequests: 2 });
+    const first = await RawClient.connect(port);
+    const second = await RawClient.connect(port);
+    await first.send(request("GET /v1/a"));
+    await second.send(request("GET /v1/b"));
+    await expect.poll(() => waiting.length).toBe(2);
+
+    const third = await RawClient.connect(port);
+    await third.send(request("GET /v1/c"));
+    const refused = await third.answer();
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(JSON.parse(refused.body)).toEqual({ errors: ["the service is busy; try again"] });
+    expect(waiting).toHaveLength(2);
+
+    for (const answer of waiting) answer();
+    expect((await first.answer()).status).toBe(200);
+    expect((await second.answer()).status).toBe(200);
+    await first.send(request("GET /v1/d"));
+    await expect.poll(() => waiting.length).toBe(3);
+    waiting[2]?.();
+    expect((await first.answer()).status).toBe(200);
+  });
+
+  it("forgets requests whose clients are gone", async () => {
+    const asked: string[] = [];
+    const { url } = await startService(({ url: path = "" }) => asked.push(path));
+    const { port } = await startTestGateway(url, { maxRequests: 1 });
+    const ask = async (path: string) => {
+      const client = await RawClient.connect(port);
+      await client.send(request(`GET ${path}`));
+      return client;
+    };
+    const first = await ask("/v1/a");
+    await expect.poll(() => asked).toEqual(["/v1/a"]);
+    first.socket.resetAndDestroy();
+    await expect
+      .poll(async () => {
+        await ask("/v1/b");
+        return asked.length;
+      })
+      .toBe(2);
+  });
+});
+
 describe("the limit of the body", () => {
   it.each([
     ["announced", "Content-Length: 11", "abcdefghijk"],

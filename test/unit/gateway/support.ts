@@ -52,6 +52,7 @@ export async function startRecorder(): Promise<{ url: string; seen: SeenRequest[
 export interface TestGateway {
   readonly trustProxy?: string;
   readonly maxBodyBytes?: number;
+  readonly maxRequests?: number;
   readonly timeouts?: Partial<Timeouts>;
   readonly log?: (line: string) => void;
 }
@@ -67,6 +68,7 @@ export async function startTestGateway(to: string | UpstreamAddress, options: Te
     log: options.log ?? (() => {}),
     timeouts: { ...TIMEOUTS, stopMs: 0, ...options.timeouts },
     ...(options.maxBodyBytes === undefined ? {} : { maxBodyBytes: options.maxBodyBytes }),
+    ...(options.maxRequests === undefined ? {} : { maxRequests: options.maxRequests }),
   });
   if (!gateway.ok) throw new Error(gateway.error);
   onTestFinished(() => gateway.value.stop());
