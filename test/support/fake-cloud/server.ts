@@ -11,7 +11,10 @@ export interface CloudServer {
 }
 
 export async function serveCloud(cloud: FakeCloud): Promise<CloudServer> {
-  const server = createServer((request, response) => void answer(cloud, request, response));
+  const server = createServer((request, response) => {
+    // A caller that goes away in the middle of its request needs no answer.
+    answer(cloud, request, response).catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
