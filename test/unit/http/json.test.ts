@@ -40,6 +40,37 @@ describe("parseJsonObject", () => {
     expect(parseJsonObject(text)).toEqual({ ok: true, value: JSON.parse(text) });
   });
 
+  it.each([
+    "9007199254740993",
+    "12345678901234567890",
+    "-12345678901234567890",
+    "1e999",
+    "-1E400",
+    "9".repeat(400),
+    "9".repeat(500_000),
+  ])("a number that would become another one is refused: %.30s", (number) => {
+    for (const text of [`{"a":${number}}`, `{"a":[{"b":0},${number},1]}`]) {
+      expect(parseJsonObject(text)).toEqual({
+        ok: false,
+        error: "failed to decode JSON input: a number is too large to be kept as it is; send it as a string",
+      });
+    }
+  });
+
+  it.each([
+    "9007199254740992",
+    "36893488147419103000",
+    "-100000000000000000000000",
+    "-9007199254740993e0",
+    "1e21",
+    "1E300",
+    "0.12345678901234567890",
+    "1234567890123456",
+  ])("other long numbers are read, and text is no number: %s", (number) => {
+    expect(parseJsonObject(`{"a":${number}}`)).toEqual({ ok: true, value: { a: Number(number) } });
+    expect(parseJsonObject(`{"a":"12345678901234567890 1e999","b":"${number}"}`).ok).toBe(true);
+  });
+
   it("agrees with JSON.parse on every object within the limits", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 20 }), (object) => {
