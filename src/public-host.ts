@@ -7,6 +7,8 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
   "home.arpa",
 ]);
 
+const GIVEN_OUT = ipaddr.parseCIDR("2000::/3");
+
 /** True when requests may go without TLS and into private networks: for development. */
 export function allowsPrivateHosts(env: Pick<Env, "ALLOW_PRIVATE_ENDPOINTS">): boolean {
   return env.ALLOW_PRIVATE_ENDPOINTS === "true";
@@ -22,11 +24,18 @@ export function allowsPrivateHosts(env: Pick<Env, "ALLOW_PRIVATE_ENDPOINTS">): b
 export function isPublicHost(host: string): boolean {
   const name = host.replace(/\.$/, "").toLowerCase();
   const address = name.startsWith("[") ? name.slice(1, -1) : name;
-  if (ipaddr.isValid(address)) return ipaddr.process(address).range() === "unicast";
+  if (ipaddr.isValid(address)) return isPublicAddress(ipaddr.process(address));
   const labels = name.split(".");
   return (
     labels.length > 1 &&
+    // Some resolvers drop the empty ends of `localhost..`.
+    !labels.includes("") &&
     !PRIVATE_NAMES.has(labels.slice(-1).join(".")) &&
     !PRIVATE_NAMES.has(labels.slice(-2).join("."))
   );
+}
+
+/** Of IPv6 only what is given out: outside of it lies for example `::127.0.0.1`, which some systems take for the IPv4 address. */
+function isPublicAddress(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address.range() === "unicast" && (address.kind() === "ipv4" || address.match(GIVEN_OUT));
 }
