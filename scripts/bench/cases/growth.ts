@@ -85,7 +85,6 @@ export async function growTeams(bench: Bench, sizes: readonly number[]): Promise
     const loads = [
       list("list 100 teams", `teams?${page}`),
       list("list 100 tokens by last use", `team-tokens?sort=-last-used-at&${page}`),
-      list("find a team by a part of its name", "teams?q=-000007"),
     ];
     grown.push({ size, directory, server, loads });
   }

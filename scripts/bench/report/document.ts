@@ -23,7 +23,7 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   },
   "growth-teams": {
     chart: "growth-teams",
-    text: "Pages from the middle of the lists. The team that is searched for is the same one at each size.",
+    text: "Pages from the middle of the lists.",
   },
   "growth-forest": {
     chart: "growth-forest",

@@ -11,25 +11,28 @@ export type Obstacle =
   | "creation of an orphan"
   | "login"
   | "sweep"
-  | "pages";
+  | "pages"
+  | "shards";
 
 /** Why a target of this kind is missed, as far as it was measured. */
 export function reasonOf(obstacle: Obstacle, report: Report): string {
   switch (obstacle) {
     case "look-up":
-      return "the bare read answers a call with one short text. Here a request and its policies travel to the tree and twenty fields come back; they are judged, rendered and written to the audit log. In a profile of the Worker no part of that stands out: the call takes what the bare one does, reading the request and rendering the answer a tenth each.";
+      return "the bare read answers a call with one short text. Here a request and its policies travel to the tree and twenty fields come back; they are judged, rendered and written to the audit log. In a profile the runtime and the call are a third, reading the row and writing the audit line a seventh each, and nothing else is more than a fifteenth.";
     case "batch look-up":
       return "the static answer is one comparison of a path. Reading the request, rendering twenty fields and the audit line are the rest, in about equal parts.";
     case "renewal":
-      return "as for a look-up; the row that is written also has an entry in the index of expiry.";
+      return "as for a look-up; in a tree of several tokens the row that is written also has an entry in the index of expiry.";
     case "creation of a child":
       return "each of the two writes has an index to keep, and drawing the token's two ids takes two keyed hashes and their random bytes.";
     case "creation of an orphan":
       return "the new object itself costs what the bare one does (traced: seven waits for the disk and 13 kB). The creator's tree is asked before, and the accessor is listed in another object meanwhile, which waits for the disk once more.";
     case "login":
-      return `${newObjectShare(report)}Besides, the client's document is parsed and its signature verified (2 ms of the Worker's time), and the cloud that is asked runs on the same cores.`;
+      return `${newObjectShare(report)}Besides, the client's document is parsed and its signature verified (1.5 to 2 ms of the Worker's time in a profile), and the cloud that is asked runs on the same cores.`;
     case "sweep":
       return "the sweep shares one thread and one disk with the look-ups; it pauses between steps of 500 rows, so that a look-up waits for one step and its commit at most.";
+    case "shards":
+      return "a page is put together from the 16 shards, each of which is asked for as many as the whole page may hold. With a thousand accessors a shard does not have that many; from a few thousand on it is flat.";
     case "pages":
       return "a page is found by counting blocks of at most 512 entries and then entries of one block: a list of a few blocks reads fewer. What grows is one row for each block before the page.";
   }

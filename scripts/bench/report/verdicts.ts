@@ -116,6 +116,7 @@ function growthVerdicts({ operation, points }: Growth, of: string): Verdict[] {
       got: rows(largest),
       met: flat,
       ...(of === "teams" && { obstacle: "pages" as const }),
+      ...(operation.startsWith("list 100 accessors") && { obstacle: "shards" as const }),
     },
   ];
 }
