@@ -26,14 +26,16 @@ async function statusOf(server: RunningServer, token: string): Promise<number> {
 }
 
 describe("a copy of the data directory", () => {
-  const above = mkdtempSync(join(tmpdir(), "grove-copy-"));
-  const copy = join(above, "copy");
+  let above: string;
+  let copy: string;
   let kept: string;
   let revoked: string;
   let later: string;
   let restored: RunningServer;
 
   beforeAll(async () => {
+    above = mkdtempSync(join(tmpdir(), "grove-copy-"));
+    copy = join(above, "copy");
     const original = join(above, "original");
     const server = await startServe({ data: original, env: SECRETS });
     kept = await newToken(server);

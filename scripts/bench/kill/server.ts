@@ -40,6 +40,10 @@ export class ServeProcess {
       told += text;
     });
     const server = new ServeProcess(child, port);
+    // Also when the run ends by a fault of its own.
+    const kill = (): void => void child.kill("SIGTERM");
+    process.once("exit", kill);
+    void server.#ended.then(() => process.off("exit", kill));
     if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, server.#ended, 90_000))) {
       child.kill("SIGKILL");
       throw new Error(`the server does not start:\n${told}`);
