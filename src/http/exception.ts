@@ -1,13 +1,18 @@
 import type { Failure } from "../errors.ts";
+import { isStorageFailure } from "../storage/failure.ts";
 
 /**
  * What a caller is told of a thrown error, which also goes to the error log: a bug, or the platform saying that an object
- * is overloaded or gone for a moment. The first is a 500 without details, the second a 503 that clients repeat.
+ * is overloaded or gone for a moment, or that its disk is full. The first is a 500 without details, the others are a 503
+ * that clients repeat.
  *
  * @param requestId "" when no request was read.
  */
 export function failureOfException(error: unknown, requestId: string): Failure {
   logException(requestId, error);
+  if (isStorageFailure(error)) {
+    return { code: "unavailable", message: "the storage does not work now; try again", retryAfterSeconds: 5 };
+  }
   const flags = error as { overloaded?: boolean; retryable?: boolean; durableObjectReset?: boolean } | null;
   if (flags?.overloaded || flags?.retryable || flags?.durableObjectReset) {
     return { code: "unavailable", message: "the service is busy; try again", retryAfterSeconds: 1 };
