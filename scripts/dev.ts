@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import { listenFailure } from "../gateway/arguments.ts";
 import { startGateway } from "../gateway/server.ts";
 import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
+import { maxBodyBytes } from "../src/http/limits.ts";
 import { err, ok, type Result } from "../src/result.ts";
 import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
@@ -90,6 +91,8 @@ async function start(
     listen,
     upstream: { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) },
     trustedProxies: new BlockList(),
+    // Wrangler ends when a client hangs up in a body that is passed on to it; up to this size the gateway has all of it first.
+    maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
     log: (line) => console.error(`gateway: ${line}`),
   });
   if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));

@@ -1,5 +1,5 @@
 /** Largest body in bytes unless MAX_BODY_BYTES says otherwise. */
-export const DEFAULT_MAX_BODY_BYTES = 1_048_576;
+const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 /** Strings in one JSON body, keys included: what the reference server takes. */
 export const MAX_JSON_STRINGS = 1000;
 /** Fields of one query or form body. */
@@ -14,3 +14,9 @@ export const MAX_PATH_LENGTH = 2048;
 export const MAX_TOKEN_LENGTH = 8192;
 /** Characters of all metadata of one token together. */
 export const MAX_META_LENGTH = 65_536;
+
+/** Largest body in bytes by the setting MAX_BODY_BYTES; one that is not a number of bytes must not mean that there is no limit. */
+export function maxBodyBytes(setting: string | undefined): number {
+  const bytes = Number(setting ?? DEFAULT_MAX_BODY_BYTES);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : DEFAULT_MAX_BODY_BYTES;
+}

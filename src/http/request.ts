@@ -4,7 +4,7 @@ import { type Failure, invalid } from "../errors.ts";
 import type { Operation } from "../policy/acl.ts";
 import { err, ok, type Result } from "../result.ts";
 import { parseJsonObject } from "./json.ts";
-import { DEFAULT_MAX_BODY_BYTES, MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH } from "./limits.ts";
+import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "./limits.ts";
 
 /** A request in the terms of the service. */
 export interface GroveRequest {
@@ -170,7 +170,7 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
 
 /** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
 export async function readBodyText(request: Request, env: Env): Promise<Result<string, Failure>> {
-  const limit = maxBodyBytes(env);
+  const limit = maxBodyBytes(env.MAX_BODY_BYTES);
   if (Number(request.headers.get("Content-Length") ?? 0) > limit) return err({ code: "body_too_large" });
   if (!request.body) return ok("");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
@@ -188,12 +188,6 @@ export async function readBodyText(request: Request, env: Env): Promise<Result<s
   } catch {
     return err(invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8"));
   }
-}
-
-/** The setting; one that is not a number of bytes must not mean that there is no limit. */
-function maxBodyBytes(env: Env): number {
-  const bytes = Number(env.MAX_BODY_BYTES ?? DEFAULT_MAX_BODY_BYTES);
-  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : DEFAULT_MAX_BODY_BYTES;
 }
 
 function readForm(form: URLSearchParams): Result<Record<string, unknown>, Failure> {

@@ -23,8 +23,8 @@ import type { Mount } from "./mount.ts";
 import type { PolicyRules } from "./policy-store.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
 
-/** Compiled sets of policies that an isolate keeps. */
-const MAX_ACLS = 1024;
+/** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
+const MAX_COMPILED_RULES = 2 ** 16;
 /** Characters of tokens that an isolate remembers: those of some ten thousand service tokens, a few MB with what is known. */
 const MAX_RECENT_CHARACTERS = 2 ** 20;
 const DEFAULT_CACHE_SECONDS = 5;
@@ -46,7 +46,7 @@ export class Installation {
   readonly tokenHashes = new Recent<string, string>(MAX_RECENT_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
-  readonly #acls = new Map<string, Acl>();
+  readonly #acls = new Recent<string, Acl>(MAX_COMPILED_RULES);
 
   constructor(snapshot: SystemSnapshot, keys: Keys) {
     this.version = snapshot.version;
@@ -100,8 +100,8 @@ export class Installation {
     const context = personal ? { now, entity: entity.entity, groups: entity.groups } : { now };
     const acl = compileAcl(policies, context);
     if (!policies.some(({ timed }) => timed)) {
-      if (this.#acls.size >= MAX_ACLS) this.#acls.clear();
-      this.#acls.set(key, acl);
+      const size = policies.reduce((rules, policy) => rules + policy.rules.length, 1);
+      this.#acls.set(key, acl, size);
     }
     return acl;
   }
