@@ -151,7 +151,8 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
 
 describe("a walk that is disturbed", { timeout: 30_000 }, () => {
   it("by the end of its object goes on where it stood, and meets each lease once", async () => {
-    const tokens = await tokensOf("evicted", 12);
+    // An alarm takes six steps, and a step at most one lease of each of six shards: however they are spread, some are left.
+    const tokens = await tokensOf("evicted", 40);
     const held = holdWalks();
     const { job, stub } = walk("auth/token/create/evicted/");
     await stub.start(job, 0);
@@ -168,10 +169,10 @@ describe("a walk that is disturbed", { timeout: 30_000 }, () => {
     await stepsOf(stub);
     const before = told.mock.calls.length;
     await evictDurableObject(stub);
-    for (let i = 0; i < 5; i++) await stepsOf(stub);
+    for (let i = 0; i < 10; i++) await stepsOf(stub);
     expect(before).toBeGreaterThan(0);
-    expect(before).toBeLessThan(12);
-    expect(told).toHaveBeenCalledTimes(12);
+    expect(before).toBeLessThan(40);
+    expect(told).toHaveBeenCalledTimes(40);
     held.mockRestore();
     expect(await alive(tokens)).toEqual(tokens.map(() => false));
   });
