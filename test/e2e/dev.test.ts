@@ -101,7 +101,7 @@ describe("npm run dev, stopped and started again", () => {
     expect(started.length).toBeGreaterThan(1);
     server.child.kill("SIGINT");
     expect(await server.exited).toBe(0);
-    expect(await stillRunning(started)).toEqual([]);
+    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
 
     server = await startDev({ data });
     expect(server.rootToken).toBe("dev-chosen-by-test");
@@ -134,7 +134,7 @@ describe("npm run dev, stopped and started again", () => {
     process.kill(wrangler ?? 0, "SIGKILL");
     expect(await dying.exited).toBe(1);
     expect(dying.output()).toContain("ended by itself");
-    expect(await stillRunning(started)).toEqual([]);
+    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
     await dying.stop();
   });
 });

@@ -103,7 +103,7 @@ describe("npm run serve, started again", () => {
     const { client_token: token } = await createToken({ ttl: "1h" });
     const started = await descendants(server.child.pid ?? 0);
     expect(await server.stop()).toBe(0);
-    expect(await stillRunning(started)).toEqual([]);
+    await expect.poll(() => stillRunning(started), { timeout: 10_000 }).toEqual([]);
     server = await startServe({ data, env: SECRETS });
     expect(await lookUp(token)).toBe(200);
   });

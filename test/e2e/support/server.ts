@@ -118,7 +118,10 @@ export async function descendants(pid: number): Promise<number[]> {
   return found.slice(1);
 }
 
-/** Those of the processes that still run; one that has ended and only waits to be collected does not. */
+/**
+ * Those of the processes that still run; one that has ended and only waits to be collected does not. Poll it: one that was
+ * killed takes a moment to go.
+ */
 export async function stillRunning(pids: readonly number[]): Promise<number[]> {
   const running = (await processTable()).filter((one) => !one.state.startsWith("Z"));
   return pids.filter((pid) => running.some((one) => one.pid === pid));
