@@ -76,21 +76,23 @@ export class CustomIds extends DurableObject<Env> {
     return null;
   }
 
-  /** Forgets `key` if it still leads to `address`. Safe to repeat. */
-  release(key: string, address: TokenAddress): void {
+  /** Forgets those keys that still lead where the entries say. Safe to repeat. */
+  release(entries: readonly CustomIdEntry[]): void {
     if (!this.#schema.exists) return;
-    this.#sql.exec(
-      "DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?",
-      key,
-      address.treeId,
-      address.row,
-    );
+    for (const { key, treeId, row } of entries) {
+      this.#sql.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
+    }
   }
 }
 
 /** The object that holds `key`. */
 export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
   return env.CUSTOM_IDS.getByName(`custom-ids-${key.slice(0, 1)}`);
+}
+
+/** The number of the object that holds `key`. */
+export function customIdsShardNumber(key: string): number {
+  return Number.parseInt(key.slice(0, 1), 16);
 }
 
 /** The object with this number, from 0 to 15. */

@@ -111,7 +111,7 @@ async function issueWithCustomId(
     }
     const added = parent ? await insert(env, keyed, ids, parent) : err(PARENT_GONE);
     if (added !== "row_taken" && added.ok) return added;
-    await customIdsOf(env, directoryKey).release(directoryKey, address);
+    await customIdsOf(env, directoryKey).release([{ key: directoryKey, ...address }]);
     if (added !== "row_taken") return added;
   }
   return err(NO_ROW);

@@ -30,7 +30,7 @@ export function reasonOf(obstacle: Obstacle, report: Report): string {
     case "login":
       return `${newObjectShare(report)}Besides, the client's document is parsed and its signature verified (1.5 to 2 ms of the Worker's time in a profile), and the cloud that is asked runs on the same cores.`;
     case "sweep":
-      return "the sweep shares one thread and one disk with the look-ups; it pauses between steps of 500 rows, so that a look-up waits for one step and its commit at most.";
+      return "the sweep shares one thread and one disk with the look-ups; it pauses between its steps, so that a look-up waits for one step and its commit at most.";
     case "shards":
       return "a page is put together from the 16 shards, each of which is asked for as many as the whole page may hold. With a thousand accessors a shard does not have that many; from a few thousand on it is flat.";
     case "pages":

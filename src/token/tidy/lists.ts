@@ -63,7 +63,7 @@ export async function removeGone(
     goneCustomIds.map(({ key, row }) => ({ key, treeId, row })),
   );
   // An entry is released only while it leads where it led when it was judged: a new token may have taken the id since.
-  for (const { key, ...address } of entries) await customIdsShard(env, position.shard).release(key, address);
+  await customIdsShard(env, position.shard).release(entries);
   return { customIdsRemoved: entries.length };
 }
 
