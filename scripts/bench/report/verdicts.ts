@@ -93,7 +93,10 @@ function cascadeVerdicts(cascade: Cascade): Verdict[] {
           },
         ]
       : []),
-    steadyVerdict(`${name}: memory during the sweep`, cascade.memoryBefore, cascade.memoryMost),
+    {
+      ...steadyVerdict(`${name}: memory during the sweep`, cascade.memoryBefore, cascade.memoryMost),
+      obstacle: "memory of a sweep",
+    },
   ];
 }
 
@@ -130,7 +133,10 @@ function loadVerdicts(mixed: MixedLoad, overload: Overload): Verdict[] {
   return [
     none("mixed load: 5xx other than 503 with Retry-After", mixed.failures),
     none("mixed load: connections lost", mixed.lost),
-    steadyVerdict("mixed load: memory at the end against after the first third", early, late),
+    {
+      ...steadyVerdict("mixed load: memory at the end against after the first third", early, late),
+      obstacle: "memory under load",
+    },
     none("overload: 5xx other than 503 with Retry-After", overload.failures),
     {
       what: `overload: ${overload.connections} connections`,
