@@ -74,7 +74,7 @@ function cascadeVerdicts(cascade: Cascade): Verdict[] {
   const name = `${amount(descendants)} descendants`;
   const swept = sweptAfterSeconds === null ? `not after ${amount(watchedSeconds)} s` : `${amount(sweptAfterSeconds)} s`;
   return [
-    atMost(`${name}: revoking, as a ratio to a leaf`, revokeMs / leafMs, CONSTANT),
+    { ...atMost(`${name}: revoking, as a ratio to a leaf`, revokeMs / leafMs, CONSTANT), obstacle: "revocation" },
     {
       what: `${name}: accepted below after the answer`,
       target: "none",
