@@ -85,17 +85,17 @@ export class CustomIds extends DurableObject<Env> {
   }
 }
 
-/** The object that holds `key`. */
-export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
-  return env.CUSTOM_IDS.getByName(`custom-ids-${key.slice(0, 1)}`);
-}
-
-/** The number of the object that holds `key`. */
+/** The number of the object that holds `key`, which is hex: 0 to 15. */
 export function customIdsShardNumber(key: string): number {
   return Number.parseInt(key.slice(0, 1), 16);
 }
 
-/** The object with this number, from 0 to 15. */
+/** The object with this number. */
 export function customIdsShard(env: Env, number: number): DurableObjectStub<CustomIds> {
-  return customIdsOf(env, number.toString(16));
+  return env.CUSTOM_IDS.getByName(`custom-ids-${number.toString(16)}`);
+}
+
+/** The object that holds `key`. */
+export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
+  return customIdsShard(env, customIdsShardNumber(key));
 }
