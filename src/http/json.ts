@@ -13,7 +13,8 @@ const WHOLE_NUMBER = /^-?\d+$/;
  * Parses a JSON object from a body. The cost is judged on the text before anything is built from it, so a small body
  * can't turn into a deep or wide structure (the JSON denial of service of the reference servers).
  *
- * @returns the object, `{}` for an empty body, or a message that does not repeat the body.
+ * @returns the object, `{}` for an empty body and for `null` (Go clients send that for no data), or a message that does
+ * not repeat the body.
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});
@@ -31,7 +32,8 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   if (!isExact) {
     return err("failed to decode JSON input: a number is too large to be kept as it is; send it as a string");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (value === null) return ok({});
+  if (typeof value !== "object" || Array.isArray(value)) {
     return err("failed to decode JSON input: the body must be a JSON object");
   }
   return ok(value as Record<string, unknown>);

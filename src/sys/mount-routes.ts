@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../result.ts";
 import { refreshInstallation } from "./installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "./mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "./mount-rules.ts";
-import { fixedMounts, mountObject, tuneObject } from "./mount-view.ts";
+import { fixedMounts, fixedTuneObject, mountObject, tuneObject } from "./mount-view.ts";
 import { systemOf } from "./system.ts";
 
 /** Sent by clients with every mount; nothing here differs by them. */
@@ -63,6 +63,11 @@ export const MOUNT_ROUTES: readonly Route[] = judgedAs(spellMountPath, [
   // Before the mounts themselves, whose paths can have several segments.
   ...tuneRoutes("sys/auth/:path{.+/tune}"),
   ...tuneRoutes("sys/mounts/auth/:path{.+/tune}"),
+  simpleRoute("read", "sys/mounts/:path{.+/tune}", NO_FIELDS, async ({ installation, params }) => {
+    const path = tunedPath(params);
+    const mount = (await fixedMounts(installation.clusterId))[path];
+    return mount ? injected(fixedTuneObject(mount)) : err(noEngine(path));
+  }),
   simpleRoute("read", "sys/auth/:path{.+}", NO_FIELDS, async ({ installation, params }) => {
     const path = normalizeMountPath(params.path ?? "");
     const mount = installation.mountAt(path);
@@ -74,10 +79,16 @@ export const MOUNT_ROUTES: readonly Route[] = judgedAs(spellMountPath, [
   simpleRoute("read", "sys/mounts", NO_FIELDS, async ({ installation }) =>
     injected(await fixedMounts(installation.clusterId)),
   ),
+  // Clients that manage mounts of every kind read an auth mount here too.
+  simpleRoute("read", "sys/mounts/auth/:path{.+}", NO_FIELDS, async ({ installation, params }) => {
+    const path = normalizeMountPath(params.path ?? "");
+    const mount = installation.mountAt(path);
+    return mount ? injected(mountObject(mount)) : err(noEngine(`auth/${path}`));
+  }),
   simpleRoute("read", "sys/mounts/:path{.+}", NO_FIELDS, async ({ installation, params }) => {
     const path = normalizeMountPath(params.path ?? "");
     const mount = (await fixedMounts(installation.clusterId))[path];
-    return mount ? injected(mount) : err(invalid(`No secret engine mount at ${path}`));
+    return mount ? injected(mount) : err(noEngine(path));
   }),
 ]);
 
@@ -171,6 +182,11 @@ function tunedPath(params: Readonly<Record<string, string>>): string {
 
 function noMount(path: string): Failure {
   return invalid(`No auth engine at ${path}`);
+}
+
+/** What `sys/mounts` says of a place without a mount; of an auth mount `path` begins with "auth/". */
+function noEngine(path: string): Failure {
+  return invalid(`No secret engine mount at ${path}`);
 }
 
 function injected(data: Record<string, unknown>): Result<Reply, never> {

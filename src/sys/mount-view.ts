@@ -29,11 +29,22 @@ export function tuneObject(mount: Mount): Record<string, unknown> {
   };
 }
 
+/** What reading shows of the tuning of a mount of `fixedMounts`, which nobody can tune. */
+export function fixedTuneObject({ description, config }: FixedMount): Record<string, unknown> {
+  const ttl = mountTtl(undefined);
+  return { description, ...config, default_lease_ttl: ttl.defaultSeconds, max_lease_ttl: ttl.maxSeconds };
+}
+
+interface FixedMount extends Record<string, unknown> {
+  readonly description: string;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
 /**
  * The mounts that every installation has beside its auth methods, by path. Their ids come from the id of the
  * installation, so they stay what they are without being stored.
  */
-export async function fixedMounts(clusterId: string): Promise<Record<string, Record<string, unknown>>> {
+export async function fixedMounts(clusterId: string): Promise<Record<string, FixedMount>> {
   const [cubbyhole, identity, system] = await Promise.all([
     fixedMount(clusterId, "cubbyhole", "per-token private secret storage"),
     fixedMount(clusterId, "identity", "identity store"),
@@ -53,7 +64,7 @@ export async function fixedMounts(clusterId: string): Promise<Record<string, Rec
   };
 }
 
-async function fixedMount(clusterId: string, type: string, description: string) {
+async function fixedMount(clusterId: string, type: string, description: string): Promise<FixedMount> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(`${clusterId}/${type}`));
   const hex = toHex(new Uint8Array(digest));
   // The version and variant digits of a UUID made from a hash (RFC 9562, version 8).

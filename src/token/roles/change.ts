@@ -107,7 +107,7 @@ function problemOf(role: TokenRole, sent: RoleFields): string | null {
   }
   if (role.tokenNumUses < 0) return "error parsing role fields: 'token_num_uses' cannot be negative";
   if (!ROLE_TOKEN_TYPES.includes(role.tokenType)) return "invalid 'token_type' value";
-  return checkRoleType(role, sent.token_type !== undefined) ?? checkSuffix(role.pathSuffix) ?? checkNames(role);
+  return checkRoleType(role) ?? checkSuffix(role.pathSuffix) ?? checkNames(role);
 }
 
 function checkSuffix(suffix: string): string | null {

@@ -11,11 +11,18 @@ describe("parseJsonObject", () => {
     expect(parseJsonObject("  ")).toEqual({ ok: true, value: {} });
   });
 
-  it.each(["[1,2]", "1", '"x"', "null", "{", '{"policies":[', '{"a":1}}', "{a:1}"])("%j is refused", (text) => {
-    const parsed = parseJsonObject(text);
-    expect(parsed.ok).toBe(false);
-    if (!parsed.ok) expect(parsed.error).toMatch(/^failed to decode JSON input: /);
+  it.each(["null", " null\n"])("%j means no data, as Go clients say it", (text) => {
+    expect(parseJsonObject(text)).toEqual({ ok: true, value: {} });
   });
+
+  it.each(["[1,2]", "1", "true", '"x"', "nul", "null null", "{", '{"policies":[', '{"a":1}}', "{a:1}"])(
+    "%j is refused",
+    (text) => {
+      const parsed = parseJsonObject(text);
+      expect(parsed.ok).toBe(false);
+      if (!parsed.ok) expect(parsed.error).toMatch(/^failed to decode JSON input: /);
+    },
+  );
 
   it("H20: the exact number of strings passes, one more does not", () => {
     const list = (strings: number) => `{"a":[${Array.from({ length: strings - 1 }, () => '"x"').join(",")}]}`;

@@ -223,4 +223,34 @@ describe("sys/mounts", () => {
     expect((await get("sys/mounts/sys")).body.data).toEqual(data["sys/"]);
     expect((await get("sys/mounts/secret")).body.errors).toEqual(["No secret engine mount at secret/"]);
   });
+
+  it("shows auth mounts too, as clients that manage every kind of mount read them back", async () => {
+    await post("sys/auth/managed/a", { type: "aws", description: "managed" });
+    const read = (await get("sys/auth/managed/a")).body.data;
+    for (const path of ["sys/mounts/auth/managed/a", "sys/mounts/auth/managed/a/"]) {
+      const answer = await get(path);
+      expect(answer).toMatchObject({ status: 200, body: { data: read, type: "aws" } });
+    }
+    expect((await get("sys/mounts/auth/token")).body.data.accessor).toMatch(/^auth_token_/);
+    await remove("sys/auth/managed/a");
+    expect(await get("sys/mounts/auth/managed/a")).toMatchObject({
+      status: 400,
+      body: { errors: ["No secret engine mount at auth/managed/a/"] },
+    });
+  });
+
+  it("shows the lifetimes of what every installation has", async () => {
+    expect((await get("sys/mounts/cubbyhole/tune")).body.data).toEqual({
+      description: "per-token private secret storage",
+      default_lease_ttl: 2_764_800,
+      max_lease_ttl: 2_764_800,
+      force_no_cache: false,
+    });
+    expect((await get("sys/mounts/identity/tune")).body.data).toMatchObject({
+      passthrough_request_headers: ["Authorization"],
+    });
+    expect((await get("sys/mounts/secret/tune")).status).toBe(400);
+    expect((await get("sys/mounts/auth/tune")).status).toBe(400);
+    expect((await post("sys/mounts/cubbyhole/tune", { default_lease_ttl: "1h" })).status).toBe(405);
+  });
 });

@@ -159,6 +159,12 @@ describe("never wrapped", () => {
 });
 
 describe("H11: unwrap", () => {
+  it("works with the body null, by which Go clients say that they send no data", async () => {
+    const info = await wrapped();
+    const answer = await call("POST", "sys/wrapping/unwrap", { token: info.token, raw: "null" });
+    expect(answer).toMatchObject({ status: 200, body: { data: { secret: HIDDEN } } });
+  });
+
   it("gives the answer once, to the wrapping token itself or to another caller", async () => {
     for (const caller of [undefined, root]) {
       const info = await wrapped();

@@ -170,8 +170,6 @@ describe("T41: fields with a deprecated name", () => {
 
 describe("refusals", () => {
   const SUFFIX = "given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w";
-  const MAYBE_BATCH =
-    "error parsing role fields: 'token_type' cannot be 'batch' or 'default_batch' when set to generate";
   const BATCH = "'token_type' cannot be 'batch' when role is set to generate";
   const batch = { token_type: "batch", orphan: true, renewable: false };
 
@@ -219,19 +217,27 @@ describe("refusals", () => {
     [{ ...batch, token_period: 5 }, `${BATCH} periodic tokens`],
     [{ ...batch, renewable: true }, `${BATCH} renewable tokens`],
     [{ ...batch, explicit_max_ttl: 5 }, `${BATCH} tokens with an explicit max TTL`],
-    [{ ...batch, token_num_uses: 5 }, `${MAYBE_BATCH} tokens with limited use count`],
-    [{ token_type: "default-batch", token_period: 5 }, `${MAYBE_BATCH} periodic tokens`],
-    [{ token_type: "default-batch", token_num_uses: 5 }, `${MAYBE_BATCH} tokens with limited use count`],
+    [{ ...batch, token_num_uses: 5 }, `${BATCH} tokens with limited use count`],
   ])("%j", (body, message) => {
     expect(tryWrite(body)).toBe(message);
   });
 
   it("a batch role does not become what a batch role can't be by a later write", () => {
     const stored = write(batch).role;
-    expect(tryWrite({ token_period: 5 }, stored)).toBe(`${MAYBE_BATCH} periodic tokens`);
-    expect(tryWrite({ token_num_uses: 5 }, stored)).toBe(`${MAYBE_BATCH} tokens with limited use count`);
+    expect(tryWrite({ token_period: 5 }, stored)).toBe(`${BATCH} periodic tokens`);
+    expect(tryWrite({ token_num_uses: 5 }, stored)).toBe(`${BATCH} tokens with limited use count`);
     expect(tryWrite({ orphan: false }, stored)).toBe(`${BATCH} non-orphan tokens`);
     expect(tryWrite({ renewable: true }, stored)).toBe(`${BATCH} renewable tokens`);
+  });
+
+  it.each([
+    { token_period: 5 },
+    { token_num_uses: 5 },
+    { token_explicit_max_ttl: 5 },
+    { renewable: true, orphan: false },
+  ])("none for a role that gives batch tokens only when the client asks for no other type: %j", (limits) => {
+    expect(read({ token_type: "default-batch", ...limits })).toMatchObject(limits);
+    expect(read({ token_type: "default-batch", token_period: 9 }, limits)).toMatchObject(limits);
   });
 
   it("a name that is too long", () => {
