@@ -36,6 +36,8 @@ export interface Env {
   readonly GROVE_INIT_TOKEN?: string;
   /** Development only: initialises the service with this root token. */
   readonly GROVE_DEV_ROOT_TOKEN?: string;
+  /** The commit that the Worker was built from, for `sys/health`; set by `npm run dev`, `serve` and `deploy`. */
+  readonly GROVE_COMMIT?: string;
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
   readonly POLICY_CACHE_SECONDS?: string;
   /** Largest request body in bytes. */

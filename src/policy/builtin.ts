@@ -64,19 +64,6 @@ path "sys/wrapping/lookup" {
 path "sys/wrapping/unwrap" {
   capabilities = ["update"]
 }
-
-# Hash data
-path "sys/tools/hash" {
-  capabilities = ["update"]
-}
-path "sys/tools/hash/*" {
-  capabilities = ["update"]
-}
-
-# Log in to an application through its entity
-path "identity/oidc/provider/+/authorize" {
-  capabilities = ["read", "update"]
-}
 `;
 
 /** The text of `response-wrapping`, which never changes. */

@@ -1,3 +1,4 @@
+import { groveVersion } from "../base/version.ts";
 import { currentTime } from "../clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
@@ -79,6 +80,7 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
       replication_dr_mode: mode,
       server_time_utc: Math.floor(currentTime() / 1000),
       version: API_VERSION,
+      grove_version: groveVersion(env),
       ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
     },
   });

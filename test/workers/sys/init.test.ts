@@ -1,5 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
+import { version } from "../../../package.json";
 import { app } from "../../../src/http/app.ts";
 import { systemOf } from "../../../src/sys/system.ts";
 import { TokenTree } from "../../../src/token/tree.ts";
@@ -97,7 +98,9 @@ describe("a new installation", () => {
     expect((await call("GET", "sys/leader")).body).toEqual({ ha_enabled: false });
     const health = await call("GET", "sys/health");
     expect(health.status).toBe(200);
-    expect(health.body).toMatchObject({ initialized: true, sealed: false, standby: false });
+    expect(health.body).toMatchObject({ initialized: true, sealed: false, standby: false, grove_version: version });
+    const built = await callWith({ GROVE_COMMIT: "fcd9c58a" }, "GET", "sys/health");
+    expect(built.body.grove_version).toBe(`${version}+fcd9c58a`);
     expect((await call("GET", "sys/health?activecode=204")).status).toBe(204);
     expect((await call("GET", "sys/health?activecode=99")).status).toBe(400);
     expect((await call("HEAD", "sys/health")).status).toBe(200);

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/http/app.ts";
+import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
 import { forgetInstallation } from "../../../src/sys/installation.ts";
 import { systemOf } from "../../../src/sys/system.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -124,6 +125,17 @@ describe("policies over HTTP", () => {
     expect((await call("POST", "auth/token/lookup-self", { token, body: {} })).status).toBe(403);
     expect((await call("POST", "auth/token/create", { token, body: {} })).status).toBe(403);
     expect((await call("POST", "auth/token/revoke-self", { token })).status).toBe(204);
+  });
+
+  it.each(
+    [...DEFAULT_POLICY_TEXT.matchAll(/path "(.*)" \{\n {2}capabilities = \["(?:create", ")?(read|update)"/g)].map(
+      ([, path = "", capability = ""]) => [path, capability === "read" ? "GET" : "POST"] as const,
+    ),
+  )("default grants %s, which is served", async (path, method) => {
+    const { client_token: token } = await createToken(root, {});
+    const asked = path.replace(/\{\{.*?\}\}|\*/g, "x");
+    const answer = await call(method, asked, { token: asked.endsWith("revoke-self") ? token : root });
+    expect(JSON.stringify(answer.body)).not.toMatch(/unsupported|no handler/);
   });
 });
 
