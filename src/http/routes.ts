@@ -46,7 +46,7 @@ const FIXED = new RouteTable([
 /** Routes of the interface of teams, by full path. */
 const TEAMS = new RouteTable(TEAM_ROUTES);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
-const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/"];
+const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/", ".well-known/"];
 /** Routes of each type of auth mount, by the path below the mount. */
 const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
   token: new RouteTable(TOKEN_ROUTES),

@@ -1,10 +1,11 @@
+import * as z from "zod";
 import { groveVersion } from "../base/version.ts";
 import { currentTime } from "../clock.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { type Failure, invalid } from "../errors.ts";
 import type { Reply } from "../http/reply.ts";
-import { openRoute, type RequestContext, type Route } from "../http/route.ts";
+import { openRoute, type RequestContext, type Route, simpleRoute } from "../http/route.ts";
 import { err, ok, type Result } from "../result.ts";
 import { initialize } from "./initialize.ts";
 import { loadInstallation } from "./installation.ts";
@@ -42,7 +43,32 @@ export const STATUS_ROUTES: readonly Route[] = [
   openRoute("update", "sys/unseal", async ({ env }) => plain(await sealStatus(env))),
 
   openRoute("read", "sys/leader", async () => plain({ ha_enabled: false })),
+
+  simpleRoute("read", "sys/ha-status", z.object({}), async ({ request }) =>
+    ok({ kind: "data", data: { nodes: [nodeAt(request.baseUrl)] }, inject: true }),
+  ),
+
+  // How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each.
+  openRoute("read", ".well-known/terraform.json", async () =>
+    plain({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),
+  ),
 ];
+
+/** Base path of the interface of teams. */
+const TEAMS_BASE = "/api/v2/";
+
+/** The one node that clients of a cluster see: the name by which they called. */
+function nodeAt(baseUrl: string): Record<string, unknown> {
+  const { origin, hostname } = new URL(baseUrl);
+  return {
+    hostname,
+    api_address: origin,
+    cluster_address: "",
+    active_node: true,
+    last_echo: null,
+    version: API_VERSION,
+  };
+}
 
 /** A deployment is reachable before its operator gets to `sys/init`; without a secret whoever calls first gets root. */
 function mayInitialize(env: Env, token: string): boolean {
@@ -76,6 +102,7 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
       initialized,
       sealed,
       standby: sealed,
+      performance_standby: false,
       replication_performance_mode: mode,
       replication_dr_mode: mode,
       server_time_utc: Math.floor(currentTime() / 1000),

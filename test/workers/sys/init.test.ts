@@ -101,6 +101,7 @@ describe("a new installation", () => {
     expect(health.body).toMatchObject({ initialized: true, sealed: false, standby: false, grove_version: version });
     const built = await callWith({ GROVE_COMMIT: "fcd9c58a" }, "GET", "sys/health");
     expect(built.body.grove_version).toBe(`${version}+fcd9c58a`);
+    expect(health.body.performance_standby).toBe(false);
     expect((await call("GET", "sys/health?activecode=204")).status).toBe(204);
     expect((await call("GET", "sys/health?activecode=99")).status).toBe(400);
     expect((await call("HEAD", "sys/health")).status).toBe(200);
