@@ -1,20 +1,41 @@
-import { readFileSync } from "node:fs";
-import { stripTypeScriptTypes } from "node:module";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
+import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
+
+/** An example as one module, as Wrangler would bundle it for its author. */
+function bundled(example: string) {
+  const built = buildSync({
+    entryPoints: [`examples/${example}/index.ts`],
+    bundle: true,
+    format: "esm",
+    target: "es2022",
+    external: ["cloudflare:workers"],
+    write: false,
+  });
+  return [{ type: "ESModule" as const, path: "index.mjs", contents: built.outputFiles[0]?.text ?? "" }];
+}
 
 /** The example of a Worker that trusts Grove's tokens, beside the Worker under test and bound to it. */
 function secretEngine() {
-  const source = readFileSync("examples/secret-engine/index.ts", "utf8");
   return {
     name: "secret-engine",
     compatibilityDate: "2026-08-20",
-    modules: [{ type: "ESModule" as const, path: "index.mjs", contents: stripTypeScriptTypes(source) }],
+    modules: bundled("secret-engine"),
     serviceBindings: {
       GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" },
       GROVE_LEASES: { name: "vitest-pool-workers-runner-workers", entrypoint: "LeaseAuthority" },
     },
     kvNamespaces: { ACCOUNTS: "accounts" },
+  };
+}
+
+/** The example of an API that lets in the holders of Grove's tokens. */
+function protectedApi() {
+  return {
+    name: "protected-api",
+    compatibilityDate: "2026-08-20",
+    modules: bundled("protected-api"),
+    serviceBindings: { GROVE: { name: "vitest-pool-workers-runner-workers", entrypoint: "TokenAuthority" } },
   };
 }
 
@@ -41,9 +62,10 @@ export default defineConfig({
               serviceBindings: {
                 SECRET_ENGINE: { name: "secret-engine", entrypoint: "Revocations" },
                 SECRET_ENGINE_SITE: "secret-engine",
+                PROTECTED_API: "protected-api",
               },
               kvNamespaces: { ACCOUNTS: "accounts" },
-              workers: [secretEngine()],
+              workers: [secretEngine(), protectedApi()],
             },
           }),
         ],

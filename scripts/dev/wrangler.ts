@@ -32,8 +32,6 @@ export function startWrangler(data: DataDirectory): Child {
       WRANGLER_HIDE_BANNER: "true",
       WRANGLER_SEND_METRICS: "false",
       WRANGLER_WRITE_LOGS: "false",
-      // Apart from other projects that run on this machine.
-      WRANGLER_REGISTRY_PATH: data.file("registry"),
       // No request to the network at start, and no page that shows the stored data to whoever reaches the port.
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
       X_LOCAL_EXPLORER: "false",

@@ -1,0 +1,26 @@
+import { type Allowed, type AuthorizeOptions, authorize, type TokenAuthorityBinding } from "grove/client";
+import type { Context, MiddlewareHandler } from "hono";
+
+/** What the handlers behind `protect` find in their context: `c.get("grove").holder` is the caller. */
+export interface GroveVariables {
+  readonly grove: Allowed;
+}
+
+/**
+ * Lets a request pass when the policies of its token allow it, and answers 401, 403, 400 or 503 otherwise.
+ *
+ * @param binding gives the service binding to Grove's entrypoint `TokenAuthority`
+ * @param options how the request is read; a function when that depends on the request
+ */
+export function protect<B extends object = object>(
+  binding: (env: B) => TokenAuthorityBinding,
+  options: AuthorizeOptions | ((context: Context) => AuthorizeOptions) = {},
+): MiddlewareHandler<{ Bindings: B; Variables: GroveVariables }> {
+  return async (context, next) => {
+    const read = typeof options === "function" ? options(context) : options;
+    const decision = await authorize(binding(context.env), context.req.raw, read);
+    if (!decision.allowed) return decision.response;
+    context.set("grove", decision);
+    await next();
+  };
+}
