@@ -4,6 +4,8 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BASE = BigInt(ALPHABET.length);
 /** The largest multiple of 62 in a byte: bytes from here on are drawn again, or some characters would come up more often. */
 const FAIR_BYTES = 248;
+/** What base62 has and base58 has not. */
+const LOOKALIKES = /[0OIl]/g;
 
 /** `length` letters and digits that nobody can guess: 5.95 bits each. */
 export function randomBase62(length: number): string {
@@ -14,6 +16,18 @@ export function randomBase62(length: number): string {
     }
   }
   return text;
+}
+
+/** `length` characters of base58, letters and digits without those that look alike: 5.86 bits each. */
+export function randomBase58(length: number): string {
+  let text = "";
+  while (text.length < length) text += randomBase62(length - text.length).replace(LOOKALIKES, "");
+  return text;
+}
+
+/** True for a text of base58 characters only. */
+export function isBase58(text: string): boolean {
+  return text.search(LOOKALIKES) < 0;
 }
 
 /** The beginning of `bytes` as exactly `length` letters and digits; what does not fit is cut off at the top. */

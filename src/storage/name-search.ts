@@ -8,7 +8,7 @@ export const NAME_SEARCH_TABLES = `
 export const MAX_CANDIDATES = 5000;
 
 const GRAM = 3;
-/** Fills up the last grams of a name, so that a search for one or two characters finds them too. Never part of a name. */
+/** Fills up the last grams of a name, so that a search for one or two characters finds them too. No name ends in it. */
 const PAD = " ";
 /** Above every character of a name. */
 const LAST = "\uffff";

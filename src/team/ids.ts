@@ -1,4 +1,4 @@
-import { base62Digest, randomBase62 } from "../crypto/base62.ts";
+import { base62Digest, isBase58, randomBase58, randomBase62 } from "../crypto/base62.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 
@@ -10,7 +10,7 @@ import { type Keys, keyedHash } from "../crypto/key-ring.ts";
  *     token id   `at-`   route (8) random (4) tag (4)
  *     token      random (14) `.atlasv1.` route (8) random (48) tag (11)
  *
- * all in letters and digits. A tag is part of a keyed hash over everything before it; the other part of the hash of a
+ * all in letters and digits; new team ids in base58, which has no two characters that look alike. A tag is part of a keyed hash over everything before it; the other part of the hash of a
  * token is what its team stores. Texts are compared as they are: nothing is decoded, so there is one spelling only.
  */
 const ROUTE = 8;
@@ -46,8 +46,12 @@ export interface NewTeamToken extends TeamCredential {
 
 /** An id for a new team. Whether its object is free only the object knows: with 47 bits of route it practically is. */
 export async function newTeamId(keys: Keys): Promise<string> {
-  const body = `team-${randomBase62(ROUTE)}`;
-  return body + (await tag(keys, body, TEAM_TAG));
+  for (;;) {
+    const body = `team-${randomBase58(ROUTE)}`;
+    const ending = await tag(keys, body, TEAM_TAG);
+    // Clients import teams by ids in base58 only. Three of five tags are; the others are drawn again.
+    if (isBase58(ending)) return body + ending;
+  }
 }
 
 /** The route of a team id, or null for anything that this installation did not make. */

@@ -9,7 +9,16 @@ import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
 import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationStore } from "./organization-store.ts";
-import type { Applied, OrganizationRecord, Page, PageRequest, TeamRecord, TeamState, TeamWithToken } from "./record.ts";
+import type {
+  Applied,
+  OrganizationChange,
+  OrganizationRecord,
+  Page,
+  PageRequest,
+  TeamRecord,
+  TeamState,
+  TeamWithToken,
+} from "./record.ts";
 import type { TokenOrder } from "./rules/sort.ts";
 
 /** Pause before what failed is tried again. */
@@ -81,11 +90,11 @@ export class Organization extends DurableObject<Env> {
     return this.#record?.name === name ? this.#record : null;
   }
 
-  /** Changes the contact. Null when there is no such organization. */
-  async update(name: string, email: string): Promise<OrganizationRecord | null> {
+  /** Changes the contact and settings. Null when there is no such organization. */
+  async update(name: string, { email, settings }: OrganizationChange): Promise<OrganizationRecord | null> {
     const before = this.show(name);
     if (!before) return null;
-    this.#record = { ...before, email };
+    this.#record = { ...before, email: email ?? before.email, settings: { ...before.settings, ...settings } };
     this.#sql.exec("UPDATE organization SET record = ?, listed = 0", JSON.stringify(this.#record));
     this.#arm();
     await this.#tryToList();

@@ -28,6 +28,7 @@ export function teamPermissions(may: May, team: TeamRecord): Record<string, bool
 export function organizationPermissions(may: May, organization: OrganizationRecord): Record<string, boolean> {
   const path = `organizations/${organization.name}`;
   return {
+    "can-traverse": may("read", path),
     "can-update": may("patch", path),
     "can-destroy": may("delete", path),
     "can-create-team": may("update", `${path}/teams`),

@@ -1,3 +1,5 @@
+import type { OrganizationSettings } from "./rules/organization-settings.ts";
+
 /** Who made a token. */
 export interface Author {
   readonly type: "users" | "teams";
@@ -80,6 +82,14 @@ export interface OrganizationRecord {
   readonly organizationId: string;
   readonly email: string;
   readonly createdAt: number;
+  /** Those that were given a value. */
+  readonly settings?: OrganizationSettings;
+}
+
+/** What can be changed about an organization. */
+export interface OrganizationChange {
+  readonly email?: string | undefined;
+  readonly settings: OrganizationSettings;
 }
 
 /** Some organizations, and the row to go on after; null at the end. */

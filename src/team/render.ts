@@ -1,4 +1,6 @@
 import type { Author, OrganizationRecord, TeamRecord, TeamToken, TeamWithToken } from "./record.ts";
+import { ORGANIZATION_ACCESS } from "./rules/organization-access.ts";
+import { allSettings } from "./rules/organization-settings.ts";
 
 /** A resource of a JSON:API document. */
 export type ResourceObject = Record<string, unknown>;
@@ -43,8 +45,9 @@ export function teamResource(team: TeamRecord, permissions: Readonly<Record<stri
       visibility: team.visibility,
       "sso-team-id": team.ssoTeamId,
       "allow-member-token-management": team.allowMemberTokenManagement,
-      "organization-access": team.organizationAccess,
+      "organization-access": { ...ORGANIZATION_ACCESS, ...team.organizationAccess },
       "token-policies": team.tokenPolicies,
+      "is-unified": false,
       "users-count": 0,
       "created-at": time(team.createdAt),
       permissions,
@@ -52,6 +55,7 @@ export function teamResource(team: TeamRecord, permissions: Readonly<Record<stri
     relationships: {
       organization: { data: { id: team.organization, type: "organizations" } },
       users: { data: [] },
+      "organization-memberships": { data: [] },
       "authentication-token": { meta: {} },
     },
     links: { self: `/api/v2/teams/${team.teamId}` },
@@ -71,6 +75,12 @@ export function organizationResource(
       "external-id": organization.organizationId,
       email: organization.email,
       "created-at": time(organization.createdAt),
+      ...allSettings(organization.settings),
+      "is-unified": false,
+      "saml-enabled": false,
+      "two-factor-conformant": false,
+      "trial-expires-at": null,
+      "remaining-testable-count": 0,
       permissions,
     },
     links: { self: `/api/v2/organizations/${organization.name}` },

@@ -82,10 +82,12 @@ export class Team extends DurableObject<Env> {
     return this.#schema.exists ? this.#store.team() : null;
   }
 
-  /** Changes settings. A new name counts once the organization agrees; one that is taken falls back to the old. */
+  /** Changes settings, of `organizationAccess` the flags that are given. A new name counts once the organization agrees; one that is taken falls back to the old. */
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
-    if (!this.show()) return NOT_FOUND;
-    this.#store.update(settings);
+    const before = this.show();
+    if (!before) return NOT_FOUND;
+    const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
+    this.#store.update({ ...settings, organizationAccess });
     const told = await this.#passOn();
     const team = this.show();
     if (!team) return NOT_FOUND;

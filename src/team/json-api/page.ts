@@ -33,9 +33,10 @@ export function readListQuery(
   own: readonly string[],
 ): Result<ListQuery, Failure> {
   const known = [NUMBER, SIZE, ...own];
+  const include = readInclude(known.includes("include") ? undefined : data.include, []);
+  if (!include.ok) return include;
   const parameters: Record<string, string> = {};
   for (const [name, value] of Object.entries(data)) {
-    if (name === "include") return refusedParameter(name, "the include parameter is not supported");
     if (!known.includes(name)) return refusedParameter(shownName(name), "this query parameter is not supported");
     if (typeof value !== "string") return refusedParameter(name, `${name} was given more than once`);
     parameters[name] = value;
@@ -45,6 +46,22 @@ export function readListQuery(
   const size = readNumber(parameters[SIZE], DEFAULT_SIZE, MAX_SIZE);
   if (size === null) return refusedParameter(SIZE, `${SIZE} must be a whole number from 1 to ${MAX_SIZE}`);
   return ok({ page: { number, size }, parameters });
+}
+
+/**
+ * Checks the `include` parameter: names with commas between them.
+ *
+ * @param related what can be included.
+ */
+export function readInclude(value: unknown, related: readonly string[]): Result<null, Failure> {
+  const names = typeof value === "string" ? value.split(",") : [];
+  if (value === undefined || (names.length > 0 && names.every((name) => related.includes(name)))) return ok(null);
+  // Clients know this refusal by these words.
+  const message =
+    related.length === 0
+      ? "the include parameter is not supported"
+      : `the include parameter can be ${related.join(", ")}`;
+  return refusedParameter("include", message);
 }
 
 /** The text that names are searched for, "" for none. */

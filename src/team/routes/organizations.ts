@@ -45,7 +45,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       readResource({ type: request.resourceType, attributes: fields }, TYPES, NEW_ORGANIZATION),
     async handle(context) {
       const { env, prepared } = context;
-      const record = { ...prepared, organizationId: newOrganizationId(), createdAt: currentTime() };
+      const { name, email, ...settings } = prepared;
+      const record = { name, email, settings, organizationId: newOrganizationId(), createdAt: currentTime() };
       const created = await organizationNamed(env, record.name).create(record);
       return created.ok ? document(context, 201, created.value) : created;
     },
@@ -62,12 +63,10 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
       const { env, params, prepared } = context;
       const name = params.organization ?? "";
       const organization = organizationNamed(env, name);
-      const { email } = prepared;
-      return document(
-        context,
-        200,
-        email === undefined ? await organization.show(name) : await organization.update(name, email),
-      );
+      const { name: _, email, ...settings } = prepared;
+      const changes = email !== undefined || Object.keys(settings).length > 0;
+      const changed = changes ? await organization.update(name, { email, settings }) : await organization.show(name);
+      return document(context, 200, changed);
     },
   }),
 

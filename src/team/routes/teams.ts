@@ -8,7 +8,14 @@ import { NO_ORGANIZATION } from "../failures.ts";
 import { organizationNamed, teamAt } from "../find.ts";
 import { newTeamId, readTeamId, teamRoute } from "../ids.ts";
 import { readResource } from "../json-api/document.ts";
-import { type ListQuery, pageDocument, readListQuery, readSearch, refusedParameter } from "../json-api/page.ts";
+import {
+  type ListQuery,
+  pageDocument,
+  readInclude,
+  readListQuery,
+  readSearch,
+  refusedParameter,
+} from "../json-api/page.ts";
 import { mayOf, teamPermissions } from "../permissions.ts";
 import type { Page, TeamRecord, TeamSettings } from "../record.ts";
 import { teamResource } from "../render.ts";
@@ -18,6 +25,8 @@ const TYPES = ["teams"];
 /** Names in one `filter[names]`. */
 const MAX_NAMES = 100;
 const NAMES = "filter[names]";
+/** What can be included with a team: there is never any. */
+const RELATED = ["users", "organization-memberships"];
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 
@@ -41,7 +50,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
       const body = pageDocument(request.baseUrl, request.path, prepared.query, page.value, (team) =>
         teamResource(team, teamPermissions(may, team)),
       );
-      return ok({ kind: "plain", status: 200, body });
+      return ok({ kind: "plain", status: 200, body: { ...body, ...prepared.included } });
     },
   }),
 
@@ -65,9 +74,12 @@ export const TEAMS_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("read", "teams/:team", ANY_FIELDS, async (context) => {
-    const route = await readTeamId(context.installation.keys, context.params.team ?? "");
-    return document(context, route === null ? null : await teamAt(context.env, route).show());
+  tokenRoute("read", "teams/:team", ANY_FIELDS, {
+    prepare: async ({ fields }) => readIncluded(fields.include),
+    async handle(context) {
+      const route = await readTeamId(context.installation.keys, context.params.team ?? "");
+      return document(context, route === null ? null : await teamAt(context.env, route).show(), context.prepared);
+    },
   }),
 
   tokenRoute("patch", "teams/:team", ANY_FIELDS, {
@@ -103,22 +115,33 @@ function mayGivePolicies({ verdict }: CallContext<unknown, unknown>, settings: P
   return verdict.sudo || settings.tokenPolicies === undefined;
 }
 
+/** The member of a document for what was asked to be included. */
+type Included = { readonly included?: readonly never[] };
+
+function readIncluded(include: unknown): Result<Included, Failure> {
+  const read = readInclude(include, RELATED);
+  return read.ok ? ok(include === undefined ? {} : { included: [] }) : read;
+}
+
 interface TeamQuery {
   readonly query: ListQuery;
+  readonly included: Included;
   readonly search: string;
   /** Exact names; null for all. */
   readonly names: readonly string[] | null;
 }
 
 function readTeamQuery(fields: Readonly<Record<string, unknown>>): Result<TeamQuery, Failure> {
-  const query = readListQuery(fields, ["q", NAMES]);
+  const query = readListQuery(fields, ["q", NAMES, "include"]);
   if (!query.ok) return query;
+  const included = readIncluded(fields.include);
+  if (!included.ok) return included;
   const search = readSearch(query.value);
   if (!search.ok) return search;
   const names = query.value.parameters[NAMES]?.split(",") ?? null;
   if (names && names.length > MAX_NAMES) return refusedParameter(NAMES, `${NAMES} holds more than ${MAX_NAMES} names`);
   if (names && search.value !== "") return refusedParameter("q", `q and ${NAMES} can't be given together`);
-  return ok({ query: query.value, search: search.value, names });
+  return ok({ query: query.value, included: included.value, search: search.value, names });
 }
 
 async function findTeams(
@@ -137,8 +160,9 @@ async function findTeams(
 async function document(
   context: CallContext<unknown, unknown>,
   team: TeamRecord | null,
+  included: Included = {},
 ): Promise<Result<Reply, Failure>> {
   if (!team) return NOT_FOUND;
   const data = teamResource(team, teamPermissions(await mayOf(context), team));
-  return ok({ kind: "plain", status: 200, body: { data } });
+  return ok({ kind: "plain", status: 200, body: { data, ...included } });
 }

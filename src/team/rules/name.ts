@@ -1,16 +1,27 @@
 /** Longest name of a team or an organization. */
 export const MAX_NAME_LENGTH = 90;
 
-const NAME = /^[A-Za-z0-9_-]+$/;
+const ORGANIZATION_NAME = /^[A-Za-z0-9_-]+$/;
+/** A comma separates names in the queries of lists, and what is at the ends of a text is easily lost on the way. */
+const TEAM_NAME = /^[A-Za-z0-9_.:@/-](?:[A-Za-z0-9_.:@/ -]*[A-Za-z0-9_.:@/-])?$/;
 
 /**
- * What is wrong with the name of a team or organization as a phrase, or null. Names are parts of paths that policies
- * match, so nothing is in them that a path could spell in two ways.
+ * What is wrong with the name of an organization as a phrase, or null. The name is part of paths that policies match, so
+ * nothing is in it that a path could spell in two ways.
  */
-export function nameProblem(value: unknown): string | null {
+export function organizationNameProblem(value: unknown): string | null {
+  return nameProblem(value, ORGANIZATION_NAME, "may only hold letters, digits, - and _");
+}
+
+/** What is wrong with the name of a team as a phrase, or null. Paths name teams by their ids. */
+export function teamNameProblem(value: unknown): string | null {
+  return nameProblem(value, TEAM_NAME, "may only hold letters, digits, - _ . : @ / and blanks between them");
+}
+
+function nameProblem(value: unknown, pattern: RegExp, rule: string): string | null {
   if (typeof value !== "string" || value === "") return "can't be blank";
   if (value.length > MAX_NAME_LENGTH) return `is too long (at most ${MAX_NAME_LENGTH} characters)`;
-  return NAME.test(value) ? null : "may only hold letters, digits, - and _";
+  return pattern.test(value) ? null : rule;
 }
 
 /** What two names have in common that count as the same: their case does not matter. */

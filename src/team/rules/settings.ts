@@ -2,22 +2,18 @@ import * as z from "zod";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { TeamSettings } from "../record.ts";
-import { nameProblem } from "./name.ts";
+import { organizationNameProblem, teamNameProblem } from "./name.ts";
+import { GIVEN_ACCESS } from "./organization-access.ts";
+import { ORGANIZATION_SETTINGS } from "./organization-settings.ts";
 
 const MAX_SSO_ID_LENGTH = 256;
-const MAX_ACCESS_FLAGS = 64;
 const MAX_POLICIES = 64;
 const MAX_EMAIL_LENGTH = 254;
 
 const FLAG = z.boolean("must be true or false");
 
-/** The name of a team or an organization. */
-const NAME = z.unknown().transform((value, context) => {
-  const problem = nameProblem(value);
-  if (problem === null) return value as string;
-  context.addIssue({ code: "custom", message: problem });
-  return z.NEVER;
-});
+const ORGANIZATION_NAME = nameWith(organizationNameProblem);
+const TEAM_NAME = nameWith(teamNameProblem);
 
 const EMAIL = z
   .string("must be a string")
@@ -46,24 +42,25 @@ const CHANGES = {
     .nullable()
     .optional(),
   "allow-member-token-management": FLAG.optional(),
-  "organization-access": z
-    .record(z.string().regex(/^[a-z-]{1,64}$/), FLAG, "must be an object of flags")
-    .refine((flags) => Object.keys(flags).length <= MAX_ACCESS_FLAGS, `must not be more than ${MAX_ACCESS_FLAGS}`)
-    .optional(),
+  "organization-access": GIVEN_ACCESS.optional(),
   "token-policies": TOKEN_POLICIES.optional(),
 };
 
 /** The attributes of a new team. Attributes that only the hosted product has are ignored, as its clients send many. */
-export const NEW_TEAM = z.object({ ...CHANGES, name: NAME });
+export const NEW_TEAM = z.object({ ...CHANGES, name: TEAM_NAME });
 
 /** The attributes of a change of a team. */
-export const TEAM_CHANGE = z.object({ ...CHANGES, name: NAME.optional() });
+export const TEAM_CHANGE = z.object({ ...CHANGES, name: TEAM_NAME.optional() });
 
 /** The attributes of a new organization. */
-export const NEW_ORGANIZATION = z.object({ name: NAME, email: EMAIL });
+export const NEW_ORGANIZATION = z.object({ ...ORGANIZATION_SETTINGS, name: ORGANIZATION_NAME, email: EMAIL });
 
 /** The attributes of a change of an organization. */
-export const ORGANIZATION_CHANGE = z.object({ name: z.unknown().optional(), email: EMAIL.optional() });
+export const ORGANIZATION_CHANGE = z.object({
+  ...ORGANIZATION_SETTINGS,
+  name: z.unknown().optional(),
+  email: EMAIL.optional(),
+});
 
 /** The settings that attributes name. */
 export function settingsOf(attributes: z.infer<typeof TEAM_CHANGE>): Partial<TeamSettings> {
@@ -80,4 +77,14 @@ export function settingsOf(attributes: z.infer<typeof TEAM_CHANGE>): Partial<Tea
     ...(organizationAccess !== undefined && { organizationAccess }),
     ...(tokenPolicies !== undefined && { tokenPolicies }),
   };
+}
+
+/** A name that `problemOf` finds nothing wrong with. */
+function nameWith(problemOf: (value: unknown) => string | null) {
+  return z.unknown().transform((value, context) => {
+    const problem = problemOf(value);
+    if (problem === null) return value as string;
+    context.addIssue({ code: "custom", message: problem });
+    return z.NEVER;
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readExpiry } from "../../../src/team/rules/expiry.ts";
-import { nameProblem } from "../../../src/team/rules/name.ts";
+import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/name.ts";
 import { readTokenOrder } from "../../../src/team/rules/sort.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -50,11 +50,22 @@ describe("expired-at", () => {
 });
 
 describe("names", () => {
-  it.each(["a", "A-z_0", "a".repeat(90)])("%s is one", (name) => expect(nameProblem(name)).toBeNull());
+  it.each(["a", "A-z_0", "a".repeat(90)])("%s is one of an organization", (name) =>
+    expect(organizationNameProblem(name)).toBeNull(),
+  );
 
   it.each(["", "a b", "a/b", "a.b", "..", "%41", "a\u0000", "\u00e9", "a".repeat(91), 1, null, undefined, ["a"]])(
-    "%s is none",
-    (name) => expect(nameProblem(name)).not.toBeNull(),
+    "%s is none of an organization",
+    (name) => expect(organizationNameProblem(name)).not.toBeNull(),
+  );
+
+  it.each(["a", "foo bar", "a/b:c@d.e", "a  b", "a".repeat(90)])("%s is one of a team", (name) =>
+    expect(teamNameProblem(name)).toBeNull(),
+  );
+
+  it.each(["", " ", " a", "a ", "a,b", "a\tb", "a\n", "%41", "\u00e9", "a".repeat(91), 1, null, undefined])(
+    "%s is none of a team",
+    (name) => expect(teamNameProblem(name)).not.toBeNull(),
   );
 });
 

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { organizationNamed } from "../../../src/team/find.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { type ApiResource, api, createOrganization, createTeam, errorOf, list, resource } from "../../support/teams.ts";
 
 let root: string;
@@ -42,7 +43,7 @@ describe("organizations", () => {
   it("201, 200, 200, 204: made, shown, changed and deleted", async () => {
     const made = await api("POST", "organizations", {
       token: root,
-      body: resource("organizations", { name: "acme", email: "a@example.com", "session-timeout": 5 }),
+      body: resource("organizations", { name: "acme", email: "a@example.com", "session-timeout": 5, unknown: 1 }),
     });
     expect(made.status).toBe(201);
     expect(made.body.data).toEqual({
@@ -53,7 +54,27 @@ describe("organizations", () => {
         "external-id": expect.stringMatching(/^org-[0-9A-Za-z]{16}$/),
         email: "a@example.com",
         "created-at": expect.stringMatching(/Z$/),
-        permissions: { "can-update": true, "can-destroy": true, "can-create-team": true },
+        "aggregated-commit-status-enabled": true,
+        "allow-force-delete-workspaces": false,
+        "assessments-enforced": false,
+        "collaborator-auth-policy": "password",
+        "cost-estimation-enabled": true,
+        "default-execution-mode": "remote",
+        "enforce-hyok": false,
+        "owners-team-saml-role-id": null,
+        "registry-monorepo-support-enabled": false,
+        "send-passing-statuses-for-untriggered-speculative-plans": false,
+        "session-remember": null,
+        "session-timeout": 5,
+        "speculative-plan-management-enabled": true,
+        "stacks-enabled": false,
+        "user-tokens-enabled": true,
+        "is-unified": false,
+        "saml-enabled": false,
+        "two-factor-conformant": false,
+        "trial-expires-at": null,
+        "remaining-testable-count": 0,
+        permissions: { "can-traverse": true, "can-update": true, "can-destroy": true, "can-create-team": true },
       },
       links: { self: "/api/v2/organizations/acme" },
     });
@@ -72,6 +93,54 @@ describe("organizations", () => {
       expect((await api(method, "organizations/acme", { token: root })).status).toBe(404);
     }
     expect((await api<ApiResource[]>("GET", "organizations", { token: root })).body.data).toEqual([]);
+  });
+
+  it("keep the settings that clients give them, and forget none with a later change", async () => {
+    await createOrganization(root, "settled");
+    const change = async (attributes: Record<string, unknown>) =>
+      (await api("PATCH", "organizations/settled", { token: root, body: resource("organizations", attributes) })).body
+        .data.attributes;
+    const first = { "session-remember": 30, "assessments-enforced": true, "owners-team-saml-role-id": "owners" };
+    expect(await change(first)).toMatchObject(first);
+    const second = { "owners-team-saml-role-id": null, "default-execution-mode": "local" };
+    expect(await change(second)).toMatchObject({ ...first, ...second, email: "admin@example.com" });
+    const shown = await api("GET", "organizations/settled", { token: root });
+    expect(shown.body.data.attributes).toMatchObject({ ...first, ...second });
+    expect(shown.body.data).toEqual(
+      (await api<ApiResource[]>("GET", "organizations?q=settled", { token: root })).body.data[0],
+    );
+  });
+
+  it.each([
+    ["session-timeout", 0],
+    ["session-timeout", 1.5],
+    ["session-remember", "30"],
+    ["collaborator-auth-policy", "none"],
+    ["default-execution-mode", "agent"],
+    ["stacks-enabled", "yes"],
+    ["owners-team-saml-role-id", "x".repeat(257)],
+    ["user-tokens-enabled", false],
+  ])("422: %s %s", async (name, value) => {
+    await api("POST", "organizations", {
+      token: root,
+      body: resource("organizations", { name: "refusing", email: "a@b" }),
+    });
+    const before = await api("GET", "organizations/refusing", { token: root });
+    const body = resource("organizations", { email: "other@example.com", [name]: value });
+    const answer = await api("PATCH", "organizations/refusing", { token: root, body });
+    expect(answer.status).toBe(422);
+    expect(errorOf(answer).source).toEqual({ pointer: `/data/attributes/${name}` });
+    expect((await api("GET", "organizations/refusing", { token: root })).body).toEqual(before.body);
+  });
+
+  it("of before, without settings, show the defaults", async () => {
+    const organization = organizationNamed(bindings, "of-before");
+    await organization.create({ name: "of-before", organizationId: "org-x", email: "a@b", createdAt: 0 });
+    const shown = await api("GET", "organizations/of-before", { token: root });
+    expect(shown.body.data.attributes).toMatchObject({
+      "collaborator-auth-policy": "password",
+      "session-timeout": null,
+    });
   });
 
   it("can be made again under the same name, as another one", async () => {
@@ -143,6 +212,8 @@ describe("organizations", () => {
   });
 });
 
+const showTeam = async (id: string) => (await api("GET", `teams/${id}`, { token: root })).body.data;
+
 describe("teams", () => {
   beforeAll(async () => {
     await createOrganization(root, "teams");
@@ -150,6 +221,12 @@ describe("teams", () => {
 
   it("200, 200, 200, 204: made, shown, changed and deleted", async () => {
     const access = { "manage-workspaces": true, "manage-policies": false };
+    const { "organization-access": NO_ACCESS } = (await showTeam(await createTeam(root, "teams", "none")))
+      .attributes as {
+      "organization-access": Record<string, boolean>;
+    };
+    expect(Object.keys(NO_ACCESS)).toHaveLength(18);
+    expect(Object.values(NO_ACCESS)).not.toContain(true);
     const made = await api("POST", "organizations/teams/teams", {
       token: root,
       body: resource("teams", { name: "Ops", "organization-access": access, unknown: 1 }),
@@ -157,15 +234,16 @@ describe("teams", () => {
     expect(made.status).toBe(200);
     const { id } = made.body.data;
     expect(made.body.data).toEqual({
-      id: expect.stringMatching(/^team-[0-9A-Za-z]{16}$/),
+      id: expect.stringMatching(/^team-[1-9A-HJ-NP-Za-km-z]{16}$/),
       type: "teams",
       attributes: {
         name: "Ops",
         visibility: "secret",
         "sso-team-id": null,
         "allow-member-token-management": true,
-        "organization-access": access,
+        "organization-access": { ...NO_ACCESS, ...access },
         "token-policies": [],
+        "is-unified": false,
         "users-count": 0,
         "created-at": expect.stringMatching(/Z$/),
         permissions: { "can-update-membership": false, "can-destroy": true },
@@ -173,6 +251,7 @@ describe("teams", () => {
       relationships: {
         organization: { data: { id: "teams", type: "organizations" } },
         users: { data: [] },
+        "organization-memberships": { data: [] },
         "authentication-token": { meta: {} },
       },
       links: { self: `/api/v2/teams/${id}` },
@@ -185,6 +264,7 @@ describe("teams", () => {
         visibility: "organization",
         "sso-team-id": "x",
         "allow-member-token-management": false,
+        "organization-access": { "manage-teams": true, "not-known-here": true },
       }),
     });
     expect(changed.status).toBe(200);
@@ -193,7 +273,7 @@ describe("teams", () => {
       visibility: "organization",
       "sso-team-id": "x",
       "allow-member-token-management": false,
-      "organization-access": access,
+      "organization-access": { ...NO_ACCESS, ...access, "manage-teams": true },
     });
     expect((await list(root, "teams", "teams?q=PS-")).body.data).toEqual([changed.body.data]);
     expect((await list(root, "teams", "teams?q=Ops&filter[names]=")).status).toBe(400);
@@ -201,15 +281,43 @@ describe("teams", () => {
     for (const method of ["GET", "PATCH", "DELETE"]) {
       expect((await api(method, `teams/${id}`, { token: root })).status).toBe(404);
     }
-    expect((await list(root, "teams", "teams")).body.data).toEqual([]);
+    expect((await list(root, "teams", "teams")).body.data.map(({ attributes }) => attributes.name)).toEqual(["none"]);
+  });
+
+  it("can have names with blanks, and are found by them", async () => {
+    const id = await createTeam(root, "teams", "Foo bar/baz");
+    for (const query of ["q=o B", "q=%20", "q=r/", "filter[names]=foo BAR/baz"]) {
+      expect((await list(root, "teams", `teams?${query}`)).body.data.map((team) => team.id)).toEqual([id]);
+    }
+    expect((await list(root, "teams", "teams?q=z%20")).body.data).toEqual([]);
+    await api("DELETE", `teams/${id}`, { token: root });
+    expect((await list(root, "teams", "teams?q=%20")).body.data).toEqual([]);
+  });
+
+  it("include their members when asked: there are none", async () => {
+    const id = await createTeam(root, "teams", "includes");
+    for (const path of [
+      `teams/${id}?include=users`,
+      "organizations/teams/teams?include=users,organization-memberships",
+    ]) {
+      const answer = await api("GET", path, { token: root });
+      expect(answer.body).toMatchObject({ included: [] });
+      expect(answer.status).toBe(200);
+    }
+    for (const path of [`teams/${id}?include=x`, "organizations/teams/teams?include=", "organizations?include=users"]) {
+      const answer = await api("GET", path, { token: root });
+      expect(answer.status).toBe(400);
+      expect(errorOf(answer)).toMatchObject({ detail: expect.stringContaining("include parameter") });
+    }
+    await api("DELETE", `teams/${id}`, { token: root });
   });
 
   it("are listed by name, in pages, or those with given names", async () => {
     for (const name of ["c", "A", "b"]) await createTeam(root, "teams", name);
     const names = async (query: string) =>
       (await list(root, "teams", `teams?${query}`)).body.data.map(({ attributes }) => attributes.name);
-    expect(await names("")).toEqual(["A", "b", "c"]);
-    expect(await names("page[size]=2&page[number]=2")).toEqual(["c"]);
+    expect(await names("")).toEqual(["A", "b", "c", "none"]);
+    expect(await names("page[size]=2&page[number]=2")).toEqual(["c", "none"]);
     expect(await names("filter[names]=C,a,zz")).toEqual(["A", "c"]);
     expect(await names("filter[names]=C,a&page[size]=1&page[number]=2")).toEqual(["c"]);
     expect((await list(root, "teams", `teams?filter[names]=${"x,".repeat(101)}`)).status).toBe(400);
@@ -219,7 +327,7 @@ describe("teams", () => {
 
   it.each([
     ["no name", {}, "/data/attributes/name"],
-    ["a name with a blank", { name: "a b" }, "/data/attributes/name"],
+    ["a name with a blank at its end", { name: "a " }, "/data/attributes/name"],
     ["a visibility that is none", { name: "x", visibility: "public" }, "/data/attributes/visibility"],
     ["an id that is no text", { name: "x", "sso-team-id": 1 }, "/data/attributes/sso-team-id"],
     [
@@ -229,7 +337,7 @@ describe("teams", () => {
     ],
     [
       "rights that are no flags",
-      { name: "x", "organization-access": { a: 1 } },
+      { name: "x", "organization-access": { "manage-teams": 1 } },
       "/data/attributes/organization-access",
     ],
     ["root's policy", { name: "x", "token-policies": [" ROOT "] }, "/data/attributes/token-policies"],
