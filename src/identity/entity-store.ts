@@ -1,3 +1,4 @@
+import { RANDOM_REVISION } from "../storage/revision.ts";
 import { type EntityWrite, type Metadata, nameKey } from "./model.ts";
 
 /** A row of the table of entities. Times in ms. */
@@ -44,7 +45,7 @@ export class EntityStore {
   insert(id: string, name: string, write: Omit<EntityWrite, "name">, now: number): void {
     this.#sql.exec(
       `INSERT INTO entities (id, name, name_key, metadata, policies, disabled, revision, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?, ?)`,
       id,
       name,
       nameKey(name),
@@ -60,7 +61,7 @@ export class EntityStore {
     const name = write.name ?? row.name;
     this.#sql.exec(
       `UPDATE entities SET name = ?, name_key = ?, metadata = ?, policies = ?, disabled = ?, updated_at = ?,
-         revision = revision + 1
+         revision = ${RANDOM_REVISION}
        WHERE id = ?`,
       name,
       nameKey(name),
@@ -74,7 +75,7 @@ export class EntityStore {
 
   /** Marks that something about the entity changed outside its row. */
   touch(id: string): void {
-    this.#sql.exec("UPDATE entities SET revision = revision + 1 WHERE id = ?", id);
+    this.#sql.exec(`UPDATE entities SET revision = ${RANDOM_REVISION} WHERE id = ?`, id);
   }
 
   delete(id: string): void {

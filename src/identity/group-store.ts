@@ -1,3 +1,4 @@
+import { RANDOM_REVISION } from "../storage/revision.ts";
 import { type GroupWrite, nameKey } from "./model.ts";
 
 /** A row of the table of groups. Times in ms. */
@@ -24,7 +25,7 @@ export class GroupStore {
     this.#sql = sql;
   }
 
-  /** Grows with every change of any group. */
+  /** Another one after every change of any group. */
   revision(): number {
     return this.#sql.exec<{ revision: number }>("SELECT revision FROM group_revision").one().revision;
   }
@@ -157,6 +158,6 @@ export class GroupStore {
   }
 
   #changed(): void {
-    this.#sql.exec("UPDATE group_revision SET revision = revision + 1");
+    this.#sql.exec(`UPDATE group_revision SET revision = ${RANDOM_REVISION}`);
   }
 }

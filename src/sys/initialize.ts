@@ -35,12 +35,13 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   const tree = env.TOKEN_TREE.get(treeId);
   const now = currentTime();
   const ids = await newTokenIds(keys, treeId.toString(), now, rootId || undefined);
-  const customIdKey = rootId === "" ? null : (await customIdHash(keys, rootId)).directoryKey;
-  const planted = await tree.plant(rootToken(now, customIdKey), ids);
+  const customId = rootId === "" ? null : await customIdHash(keys, rootId);
+  const planted = await tree.plant(rootToken(now, customId?.directoryKey ?? null), ids);
   if (!planted.ok) return planted;
-  if (customIdKey !== null) {
-    await customIdsOf(env, customIdKey).reserve(customIdKey, { treeId: treeId.toString(), row: ids.row }, null);
-    await systemOf(env).admitCustomId(customIdKey);
+  if (customId) {
+    const { directoryKey, filterKey } = customId;
+    await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId: treeId.toString(), row: ids.row }, null);
+    await systemOf(env).admitCustomId(filterKey);
   }
   // Comes before the key ring: were it to fail after it, nobody would have got the root token.
   await tidyOf(env).keepSchedule();

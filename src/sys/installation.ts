@@ -141,8 +141,10 @@ function builtinRules(text: string): readonly PathRule[] {
   return parsed.value;
 }
 
-/** The copy of this isolate and when it was last known to be true (ms). */
-let cached: { readonly installation: Installation; readonly checkedAt: number } | null = null;
+/** The copy of this isolate, when it was last known to be true (ms), and the number of the reading that brought it. */
+let cached: { readonly installation: Installation; readonly checkedAt: number; readonly reading: number } | null = null;
+/** Counts readings as they begin. */
+let readings = 0;
 
 /** When a request last began to read the copy anew before its time was over (ms). */
 let renewalBegan = Number.NEGATIVE_INFINITY;
@@ -173,19 +175,20 @@ function isWithin(since: number, ms: number, now: number): boolean {
 /** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: Env): Promise<Result<Installation, Failure>> {
   const checkedAt = currentTime();
+  const reading = ++readings;
   const known = cached;
   const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
-  if (!snapshot && known) return ok(remember(known.installation, checkedAt));
+  if (!snapshot && known) return ok(remember({ installation: known.installation, checkedAt, reading }));
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
   const keys = await openKeys(env, snapshot.sealedKeyRing);
   if (!keys.ok) return keys;
-  return ok(remember(new Installation(snapshot, keys.value), checkedAt));
+  return ok(remember({ installation: new Installation(snapshot, keys.value), checkedAt, reading }));
 }
 
-/** Two refreshes can end in the other order than they began; the newer state stays. */
-function remember(installation: Installation, checkedAt: number): Installation {
-  if (!cached || cached.installation.version <= installation.version) cached = { installation, checkedAt };
-  return installation;
+/** Two readings can end in the other order than they began; what the later one brought stays. */
+function remember(read: NonNullable<typeof cached>): Installation {
+  if (!cached || cached.reading < read.reading) cached = read;
+  return read.installation;
 }
 
 /** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */

@@ -5,6 +5,7 @@ import { type Failure, invalid } from "../errors.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import { err, ok, type Result } from "../result.ts";
+import { RANDOM_REVISION } from "../storage/revision.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { emptyFilter, withCustomId } from "../token/custom-id-filter.ts";
 import { type Mount, tokenMount } from "./mount.ts";
@@ -20,7 +21,7 @@ import {
 
 /** Everything that every request needs to know about the installation; isolates keep a copy. */
 export interface SystemSnapshot {
-  /** Grows with every change. */
+  /** Another one after every change. Drawn, not counted: a restored object that changes again repeats none of before. */
   readonly version: number;
   readonly clusterId: string;
   /** The wrapped key ring; null until the service is initialised. */
@@ -47,6 +48,9 @@ const MIGRATIONS: readonly Migration[] = [
     `,
   },
 ];
+
+/** SQL: a new version of the installation. */
+const NEXT_VERSION = `version = ${RANDOM_REVISION}`;
 
 interface InstallationRow extends Record<string, SqlStorageValue> {
   version: number;
@@ -85,24 +89,24 @@ export class System extends DurableObject<Env> {
   /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
   initialize(sealedKeyRing: string): boolean {
     if (this.#installation().sealed_key_ring !== null) return false;
-    this.#sql.exec("UPDATE installation SET sealed_key_ring = ?, version = version + 1", sealedKeyRing);
+    this.#sql.exec(`UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION}`, sealedKeyRing);
     return true;
   }
 
   /** Replaces the wrapped key ring `from` by `to` (the same keys under another seal key). False when it is not `from`. */
   rewrapKeyRing(from: string, to: string): boolean {
     const written = this.#sql.exec(
-      "UPDATE installation SET sealed_key_ring = ?, version = version + 1 WHERE sealed_key_ring = ?",
+      `UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION} WHERE sealed_key_ring = ?`,
       to,
       from,
     );
     return written.rowsWritten > 0;
   }
 
-  /** Makes every isolate ask the directory for the custom token id with this key from now on. */
-  admitCustomId(directoryKey: string): void {
-    const filter = withCustomId(new Uint8Array(this.#installation().custom_id_filter), directoryKey);
-    this.#sql.exec("UPDATE installation SET custom_id_filter = ?, version = version + 1", filter);
+  /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
+  admitCustomId(filterKey: Uint8Array): void {
+    const filter = withCustomId(new Uint8Array(this.#installation().custom_id_filter), filterKey);
+    this.#sql.exec(`UPDATE installation SET custom_id_filter = ?, ${NEXT_VERSION}`, filter);
   }
 
   /** The policy `name` at `now` (ms), or null. */
@@ -193,7 +197,7 @@ export class System extends DurableObject<Env> {
   #create(schema: Schema): void {
     schema.create();
     this.#sql.exec(
-      "INSERT INTO installation (id, version, cluster_id, custom_id_filter) VALUES (1, 1, ?, ?)",
+      `INSERT INTO installation (id, version, cluster_id, custom_id_filter) VALUES (1, ${RANDOM_REVISION}, ?, ?)`,
       crypto.randomUUID(),
       emptyFilter(),
     );
@@ -217,7 +221,7 @@ export class System extends DurableObject<Env> {
   }
 
   #changed(): void {
-    this.#sql.exec("UPDATE installation SET version = version + 1");
+    this.#sql.exec(`UPDATE installation SET ${NEXT_VERSION}`);
   }
 }
 

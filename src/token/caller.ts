@@ -89,8 +89,8 @@ async function readGenerated(keys: Keys, text: string): Promise<Presented | null
 
 async function readCustomId(env: Env, installation: Installation, text: string): Promise<Presented | null> {
   if (!couldBeCustomId(text)) return null;
-  const { directoryKey, verifier } = await customIdHash(installation.keys, text);
-  if (!mayHold(installation.customIdFilter, directoryKey)) return null;
+  const { filterKey, directoryKey, verifier } = await customIdHash(installation.keys, text);
+  if (!mayHold(installation.customIdFilter, filterKey)) return null;
   const address = await customIdsOf(env, directoryKey).find(directoryKey);
   return address && { kind: "service", text, credential: { ...address, verifier } };
 }

@@ -1,5 +1,3 @@
-import { fromHex } from "../crypto/bytes.ts";
-
 /**
  * A Bloom filter over the custom token ids that exist. Custom ids have no check of their own inside, so without it every
  * word that somebody sends as a token would wake a directory object. 16 KiB let through about 1 in 100 garbage tokens at
@@ -14,21 +12,19 @@ export function emptyFilter(): Uint8Array<ArrayBuffer> {
   return new Uint8Array(FILTER_BYTES);
 }
 
-/** A copy of `filter` that also holds the custom id with this directory key (hex of a keyed hash). */
-export function withCustomId(filter: Uint8Array, directoryKey: string): Uint8Array<ArrayBuffer> {
+/** A copy of `filter` that also holds the custom id with this keyed hash. */
+export function withCustomId(filter: Uint8Array, filterKey: Uint8Array): Uint8Array<ArrayBuffer> {
   const out = new Uint8Array(filter);
-  for (const bit of probes(directoryKey)) out[bit >> 3] = (out[bit >> 3] ?? 0) | (1 << (bit & 7));
+  for (const bit of probes(filterKey)) out[bit >> 3] = (out[bit >> 3] ?? 0) | (1 << (bit & 7));
   return out;
 }
 
-/** False when no custom id with this key exists; true when one may. */
-export function mayHold(filter: Uint8Array, directoryKey: string): boolean {
-  return probes(directoryKey).every((bit) => ((filter[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0);
+/** False when no custom id with this keyed hash exists; true when one may. */
+export function mayHold(filter: Uint8Array, filterKey: Uint8Array): boolean {
+  return probes(filterKey).every((bit) => ((filter[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0);
 }
 
-function probes(directoryKey: string): number[] {
-  const bytes = fromHex(directoryKey);
-  if (!bytes || bytes.length < PROBES * 4) throw new Error("a directory key is a keyed hash in hex");
-  const view = new DataView(bytes.buffer);
+function probes(filterKey: Uint8Array): number[] {
+  const view = new DataView(filterKey.buffer, filterKey.byteOffset, filterKey.byteLength);
   return Array.from({ length: PROBES }, (_, i) => view.getUint32(i * 4) % (FILTER_BYTES * 8));
 }

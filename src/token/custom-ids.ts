@@ -17,6 +17,11 @@ const MIGRATIONS: readonly Migration[] = [
     description: "custom id -> where the token lives",
     sql: "CREATE TABLE custom_ids (key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID",
   },
+  {
+    version: 2,
+    description: "keys of 8 bytes: the rest of the hash is what the tree compares, and only the tree shall hold it",
+    sql: "UPDATE custom_ids SET key = substr(key, 1, 16)",
+  },
 ];
 
 /**

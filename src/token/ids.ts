@@ -135,13 +135,20 @@ export function routedIdText(treeId: string, row: number, tail: Uint8Array): str
   return toBase64Url(concat(addressBytes(treeId, row), tail));
 }
 
-/** Key in the directory of custom ids (hex, 64 characters) and verifier of a token id that a root caller chose. */
-export async function customIdHash(
-  keys: Keys,
-  text: string,
-): Promise<{ readonly directoryKey: string; readonly verifier: Uint8Array<ArrayBuffer> }> {
+/** What the keyed hash of a token id that a root caller chose is used for. No part of it serves two stores. */
+export interface CustomIdHash {
+  /** The whole hash: says where to look in the filter of custom ids. Never stored. */
+  readonly filterKey: Uint8Array<ArrayBuffer>;
+  /** Key in the directory of custom ids: the first 8 bytes, in hex. */
+  readonly directoryKey: string;
+  /** What the tree stores: the other 24 bytes. */
+  readonly verifier: Uint8Array<ArrayBuffer>;
+}
+
+/** The keyed hash of a token id that a root caller chose. */
+export async function customIdHash(keys: Keys, text: string): Promise<CustomIdHash> {
   const hash = await keyedHash(keys.identity, CUSTOM_LABEL, new TextEncoder().encode(text));
-  return { directoryKey: toHex(hash), verifier: hash.slice(TAG_BYTES) };
+  return { filterKey: hash, directoryKey: toHex(hash.subarray(0, TAG_BYTES)), verifier: hash.slice(TAG_BYTES) };
 }
 
 function split(text: string) {

@@ -92,7 +92,7 @@ async function issueWithCustomId(
   parent: TokenAddress | null,
   customId: string,
 ): Promise<Result<AuthReply, Failure>> {
-  const { directoryKey } = await customIdHash(installation.keys, customId);
+  const { filterKey, directoryKey } = await customIdHash(installation.keys, customId);
   const newTree = parent ? null : env.TOKEN_TREE.newUniqueId();
   const treeId = parent?.treeId ?? newTree?.toString() ?? "";
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
@@ -102,7 +102,7 @@ async function issueWithCustomId(
     if (!(await reserve(env, directoryKey, address))) {
       return err(invalid("cannot create a token with a duplicate ID"));
     }
-    await systemOf(env).admitCustomId(directoryKey);
+    await systemOf(env).admitCustomId(filterKey);
     const refreshed = await refreshInstallation(env);
     if (!refreshed.ok) return refreshed;
     if (newTree) {

@@ -1,4 +1,4 @@
-import { LIVE, REVOKED, REVOKED_ALONE } from "./tree-store.ts";
+import { CUSTOM_ID_KEY, LIVE, REVOKED, REVOKED_ALONE } from "./tree-store.ts";
 
 /** A dead token without anything below it: its traces elsewhere go first, then its row. */
 export interface Victim {
@@ -15,7 +15,7 @@ interface DeadRow extends Record<string, SqlStorageValue> {
   has_children: number;
 }
 
-const COLUMNS = "t.row, t.state, t.accessor, json_extract(t.record, '$.customIdKey') AS custom_id_key";
+const COLUMNS = `t.row, t.state, t.accessor, ${CUSTOM_ID_KEY} AS custom_id_key`;
 const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
 
 /**

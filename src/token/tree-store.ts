@@ -10,6 +10,12 @@ export const REVOKED = 1;
 /** Revoked alone: what hangs directly below it are orphans. */
 export const REVOKED_ALONE = 2;
 
+/**
+ * SQL: the key of a token in the directory of custom ids. Records of before the directory had short keys hold the whole
+ * hash, of which the key is the beginning.
+ */
+export const CUSTOM_ID_KEY = "substr(json_extract(record, '$.customIdKey'), 1, 16)";
+
 /** The table of tokens. */
 export const TOKEN_TABLE: readonly Migration[] = [
   {

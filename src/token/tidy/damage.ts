@@ -1,6 +1,7 @@
 import { HELD } from "../../lease/store.ts";
 import { routedIdText } from "../ids.ts";
 import { indexPath } from "../record.ts";
+import { CUSTOM_ID_KEY } from "../tree-store.ts";
 import type { CustomIdClaim, TidyStep } from "./step.ts";
 
 /** Rows that one step looks at: a few ms, so that requests to the tree wait no longer than that. */
@@ -27,7 +28,7 @@ interface StoredRow extends Record<string, SqlStorageValue> {
 }
 
 const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.leased') AS leased,
-  json_extract(record, '$.login.mount') AS mount, json_extract(record, '$.customIdKey') AS custom_id_key`;
+  json_extract(record, '$.login.mount') AS mount, ${CUSTOM_ID_KEY} AS custom_id_key`;
 
 /** Of what is listed as tokens of the tree, that of which there is no row. A row that is dead counts: the sweep has it. */
 export function claimsOfNobody(

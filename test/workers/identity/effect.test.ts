@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { Identity } from "../../../src/identity/identity.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
+import type { EntityWrite } from "../../../src/identity/model.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -269,6 +270,30 @@ describe("what it costs", () => {
     await post(`identity/entity/id/${entity}`, { policies: "g" });
     expect(await policies()).toEqual(["g"]);
     views.mockRestore();
+  });
+
+  it("a copy is not taken for that of a restored entity that has since changed as often as before", async () => {
+    const { entity } = await person("restored");
+    const identity = bindings.IDENTITY.getByName("identity");
+    const update = (fields: Partial<EntityWrite>) =>
+      identity.writeEntity(
+        entity,
+        { name: null, metadata: null, policies: null, disabled: null, ...fields },
+        "",
+        "",
+        0,
+      );
+    const { revision } = await runInDurableObject(identity, (_, { storage }) =>
+      storage.sql.exec<{ revision: number }>("SELECT revision FROM entities WHERE id = ?", entity).one(),
+    );
+    await update({ policies: ["e"] });
+    const known = await identity.view(entity, null);
+    await runInDurableObject(identity, (_, { storage: { sql } }) => {
+      sql.exec("UPDATE entities SET revision = ?, policies = '[]' WHERE id = ?", revision, entity);
+    });
+    await update({ disabled: true });
+    const revisionKnown = known === null || known === "unchanged" ? null : known.revision;
+    expect(await identity.view(entity, revisionKnown)).toMatchObject({ disabled: true, policies: [] });
   });
 
   it("an entity that has not changed is not sent again, whatever happens to others", async () => {

@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import { loadInstallation, refreshInstallation } from "../../../src/sys/installation.ts";
@@ -59,4 +60,36 @@ it("of many requests at once one reads the copy anew before it is too old, and n
 
   later(5_000);
   expect(await askedBy(1)).toBe(1);
+});
+
+it("a copy is not taken for that of a restored object that has since changed as often as before", async () => {
+  const system = systemOf(bindings);
+  const write = (name: string) => {
+    const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null };
+    return system.writePolicy(name, { content: { text: "", rulesJson: "[]" }, ...settings }, Date.now());
+  };
+  const installation = await runInDurableObject(system, (_, { storage }) =>
+    storage.sql.exec<{ version: number }>("SELECT version FROM installation").one(),
+  );
+  await write("lost-1");
+  await write("lost-2");
+  await refreshInstallation(bindings);
+
+  await runInDurableObject(system, (_, { storage: { sql } }) => {
+    sql.exec("DELETE FROM policies WHERE name LIKE 'lost-%'");
+    sql.exec("UPDATE installation SET version = ?", installation.version);
+  });
+  await write("after-1");
+  await write("after-2");
+  const refreshed = await refreshInstallation(bindings);
+  const loaded = await loadInstallation(bindings);
+  for (const known of [refreshed, loaded]) {
+    const names = ["lost-1", "lost-2", "after-1", "after-2"];
+    expect(names.map((name) => known.ok && known.value.hasPolicy(name, Date.now()))).toEqual([
+      false,
+      false,
+      true,
+      true,
+    ]);
+  }
 });
