@@ -1,6 +1,6 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import type { Deadline } from "./deadline.ts";
 import type { RequestHead } from "./request-head.ts";
 import { clientHeaderLines } from "./upstream-headers.ts";

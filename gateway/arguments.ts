@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import { parseTrustedProxies } from "./client-address.ts";
 import { readFlags } from "./flags.ts";
 import type { GatewayOptions, ListenAddress } from "./server.ts";

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 
 /** Above this many unread bytes the socket is paused: the client waits, memory does not grow. */
 const HIGH_WATER_BYTES = 64 * 1024;

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 
 /** Who made a request. */
 export interface ClientAddress {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { BlockList, Socket } from "node:net";
-import { ok, type Result } from "../src/result.ts";
+import { ok, type Result } from "../src/base/result.ts";
 import { prepareAnswer, sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { clientAddress } from "./client-address.ts";

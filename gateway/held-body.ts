@@ -1,4 +1,4 @@
-import { ok, type Result } from "../src/result.ts";
+import { ok, type Result } from "../src/base/result.ts";
 import type { Refusal } from "./refusal.ts";
 import type { RequestBody } from "./request-body.ts";
 import type { Disconnected } from "./request-head.ts";

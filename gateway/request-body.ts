@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader } from "./byte-reader.ts";
 import { MAX_HEADER_COUNT, MAX_TRAILER_BYTES } from "./limits.ts";
 import { badRequest, type Refusal } from "./refusal.ts";

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader, LineError } from "./byte-reader.ts";
 import { MAX_HEAD_BYTES, MAX_HEADER_COUNT } from "./limits.ts";
 import { badRequest, type Refusal } from "./refusal.ts";

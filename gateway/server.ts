@@ -1,5 +1,5 @@
 import { type BlockList, createServer, type Socket } from "node:net";
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import { ClientConnection } from "./connection.ts";
 import { BodyRoom } from "./held-body.ts";
 import { BODY_ROOM_BYTES, MAX_BODY_BYTES, MAX_CONNECTIONS, MAX_REQUESTS, TIMEOUTS, type Timeouts } from "./limits.ts";

@@ -1,6 +1,6 @@
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import { MAX_UPSTREAM_CONNECTIONS, UPSTREAM_IDLE_MS } from "./limits.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { listenFailure } from "../gateway/arguments.ts";
 import { startGateway } from "../gateway/server.ts";
 import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
-import { err, ok, type Result } from "../src/result.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, waitUntilAnswers } from "./local/answers.ts";
 import { Child } from "./local/child.ts";
 import { DataDirectory } from "./local/data-directory.ts";

@@ -1,16 +1,16 @@
-import type { CloudLookups } from "./cloud/clients/lookups.ts";
-import type { CloudAuth } from "./cloud/cloud-auth.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { LeaseWalk } from "./lease/walk.ts";
-import type { System } from "./sys/system.ts";
+import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
+import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
+import type { System } from "./system/system.ts";
 import type { OrganizationDirectory } from "./team/directory.ts";
 import type { Organization } from "./team/organization.ts";
 import type { Team } from "./team/team.ts";
-import type { AccessorShard } from "./token/accessor-shard.ts";
-import type { CustomIds } from "./token/custom-ids.ts";
+import type { Tidy } from "./tidy/tidy.ts";
 import type { TokenRoles } from "./token/roles/token-roles.ts";
-import type { Tidy } from "./token/tidy/tidy.ts";
-import type { TokenTree } from "./token/tree.ts";
+import type { CustomIds } from "./tree/custom-ids.ts";
+import type { AccessorShard } from "./tree/index/accessor-shard.ts";
+import type { TokenTree } from "./tree/token-tree.ts";
 
 /** What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). */
 export interface Env {

@@ -1,24 +1,24 @@
+import { app } from "./app/app.ts";
 import type { Env } from "./env.ts";
-import { app } from "./http/app.ts";
-import { loadInstallation } from "./sys/installation.ts";
-import { tidyOf } from "./token/tidy/tidy.ts";
+import { loadInstallation } from "./system/installation.ts";
+import { tidyOf } from "./tidy/tidy.ts";
 
-export { LeaseAuthority, type NewLease } from "./authority/lease-authority.ts";
-export { TokenAuthority } from "./authority/token-authority.ts";
-export type * from "./authority/types.ts";
-export { CloudLookups } from "./cloud/clients/lookups.ts";
-export { CloudAuth } from "./cloud/cloud-auth.ts";
 export { Identity } from "./identity/identity.ts";
 export { LeaseWalk } from "./lease/walk.ts";
-export { System } from "./sys/system.ts";
+export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
+export { CloudAuth } from "./methods/cloud/cloud-auth.ts";
+export { LeaseAuthority, type NewLease } from "./rpc/lease-authority.ts";
+export { TokenAuthority } from "./rpc/token-authority.ts";
+export type * from "./rpc/types.ts";
+export { System } from "./system/system.ts";
 export { OrganizationDirectory } from "./team/directory.ts";
 export { Organization } from "./team/organization.ts";
 export { Team } from "./team/team.ts";
-export { AccessorShard } from "./token/accessor-shard.ts";
-export { CustomIds } from "./token/custom-ids.ts";
+export { Tidy } from "./tidy/tidy.ts";
 export { TokenRoles } from "./token/roles/token-roles.ts";
-export { Tidy } from "./token/tidy/tidy.ts";
-export { TokenTree } from "./token/tree.ts";
+export { CustomIds } from "./tree/custom-ids.ts";
+export { AccessorShard } from "./tree/index/accessor-shard.ts";
+export { TokenTree } from "./tree/token-tree.ts";
 
 export default {
   fetch: app.fetch,

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import { OPERATIONS } from "./cases/operations.ts";
 import { type Place, parsePlace } from "./load/place.ts";
 

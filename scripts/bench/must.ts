@@ -1,4 +1,4 @@
-import type { Result } from "../../src/result.ts";
+import type { Result } from "../../src/base/result.ts";
 
 /** The value; a failure ends the bench with its text, which is all that an operator can do with it. */
 export function must<T>(result: Result<T, string>): T {

@@ -1,5 +1,5 @@
 import { readFlags } from "../../gateway/flags.ts";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import { checkCustomId } from "../../src/token/rules/custom-id.ts";
 
 export const HELP = `Usage: npm run dev -- [options]

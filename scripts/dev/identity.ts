@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 
 /** Everything that `--fresh` forgets. */

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Unstable_Config } from "wrangler";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** Where the project is. */
 export const PROJECT = join(import.meta.dirname, "../..");

@@ -3,7 +3,7 @@ import { parseListen } from "../../gateway/arguments.ts";
 import { parseTrustedProxies } from "../../gateway/client-address.ts";
 import { readFlags } from "../../gateway/flags.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
 

@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, extname, join } from "node:path";
 import { promisify } from "node:util";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT, type WorkerDefinition } from "../local/worker-definition.ts";
 
 /** What workerd calls the kinds of modules that Wrangler writes. */

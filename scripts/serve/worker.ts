@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 import type { WorkerDefinition } from "../local/worker-definition.ts";
 
 /** A class of Durable Objects as workerd has to know it. */

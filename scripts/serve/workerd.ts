@@ -1,6 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
-import { err, ok, type Result } from "../../src/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 
 /** The path of the workerd program that comes with the packages; the error is for the operator. */
 export function findWorkerd(): Result<string, string> {

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../result.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { DataKey } from "./data-key.ts";
 

@@ -1,4 +1,4 @@
-import { currentTime } from "../clock.ts";
+import { currentTime } from "../base/clock.ts";
 import { concat, randomBytes } from "./bytes.ts";
 import type { Keys } from "./key-ring.ts";
 

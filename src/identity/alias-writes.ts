@@ -1,5 +1,5 @@
-import { type Failure, invalid } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { type AliasStore, sameMetadata } from "./alias-store.ts";
 import type { EntityStore } from "./entity-store.ts";
 import type { AliasRecord, AliasWrite, NewEntityIds } from "./model.ts";

@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type Failure, invalid } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
 import { Schema } from "../storage/schema.ts";
 import { AliasStore, sameMetadata } from "./alias-store.ts";
 import { addAlias, changeAlias, newAlias, type WrittenAlias } from "./alias-writes.ts";

@@ -1,7 +1,7 @@
-import { currentTime } from "../clock.ts";
+import { currentTime } from "../base/clock.ts";
+import { DENIED, type Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { DENIED, type Failure } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
 import { identityOf } from "./identity.ts";
 import type { EntityView, Metadata } from "./model.ts";
 import { newEntityIds } from "./rules.ts";

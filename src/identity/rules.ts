@@ -1,7 +1,7 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
-import { type Failure, invalid } from "../errors.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
-import { err, ok, type Result } from "../result.ts";
 import type { Metadata, NewEntityIds } from "./model.ts";
 
 /** Characters of a name of an entity, an alias or a group. */

@@ -1,8 +1,8 @@
-import { currentTime } from "../clock.ts";
+import { currentTime } from "../base/clock.ts";
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type Failure, UNAUTHENTICATED } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
-import { snapshotMaxAgeMs } from "../sys/installation.ts";
+import { snapshotMaxAgeMs } from "../system/installation.ts";
 import { identityOf } from "./identity.ts";
 import type { EntityView } from "./model.ts";
 

@@ -1,19 +1,19 @@
-import { currentTime } from "../clock.ts";
+import { isBatchAlive, readToken } from "../auth/caller.ts";
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
-import { type Failure, invalid } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
-import type { Installation } from "../sys/installation.ts";
-import { isBatchAlive, readToken } from "../token/caller.ts";
-import { treeOf } from "../token/find-tree.ts";
+import type { Installation } from "../system/installation.ts";
 import { MAX_ROW_DRAWS, readAccessor } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
-import type { Holder, LeaseOutcome, LeaseTarget } from "./actions.ts";
-import { leaseDataContext } from "./delivery.ts";
-import { type NamedLease, newLeaseIds, readLeaseId } from "./ids.ts";
-import type { LeaseView } from "./record.ts";
-import { type LeaseRequest, leasePathProblem } from "./rules.ts";
-import { readTarget, targetSettings } from "./target.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import type { Holder, LeaseOutcome, LeaseTarget } from "../tree/leases/actions.ts";
+import { leaseDataContext } from "../tree/leases/delivery.ts";
+import { type NamedLease, newLeaseIds, readLeaseId } from "../tree/leases/ids.ts";
+import type { LeaseView } from "../tree/leases/record.ts";
+import { type LeaseRequest, leasePathProblem } from "../tree/leases/rules.ts";
+import { readTarget, targetSettings } from "../tree/leases/target.ts";
 
 /** Characters of the JSON that an engine keeps in a lease. */
 const MAX_DATA_LENGTH = 8192;

@@ -1,15 +1,15 @@
 import { DurableObject } from "cloudflare:workers";
-import { currentTime } from "../clock.ts";
-import { cloudAuthAt } from "../cloud/mount.ts";
+import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
+import { cloudAuthAt } from "../methods/cloud/mount.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
-import { systemOf } from "../sys/system.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../token/accessor-shard.ts";
-import { treeOf } from "../token/find-tree.ts";
+import { systemOf } from "../system/system.ts";
 import { type AccessorCredential, routeOf } from "../token/ids.ts";
-import type { WalkAnswer, WalkMode } from "./actions.ts";
-import { leaseIdOfIndexed } from "./ids.ts";
-import type { IndexedLease, IndexPage, PagePosition } from "./index-store.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
+import type { IndexedLease, IndexPage, PagePosition } from "../tree/index/index-store.ts";
+import type { WalkAnswer, WalkMode } from "../tree/leases/actions.ts";
+import { leaseIdOfIndexed } from "../tree/leases/ids.ts";
 
 /** Calls in flight at once: the platform's limit of open connections. Also the shards that one step asks. */
 const PARALLEL = 6;

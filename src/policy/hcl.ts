@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../result.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { HclLexer, type Token } from "./hcl-lexer.ts";
 import { MAX_POLICY_DEPTH, type Problem, type SyntaxEntry, type SyntaxObject, type SyntaxValue } from "./syntax.ts";
 

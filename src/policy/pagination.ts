@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../result.ts";
+import { err, ok, type Result } from "../base/result.ts";
 
 const WHOLE_NUMBER = /^[+-]?\d{1,15}$/;
 

@@ -1,4 +1,4 @@
-import { err, ok, type Result } from "../result.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { readBlock } from "./block.ts";
 import { parseHcl } from "./hcl.ts";
 import { parseJson } from "./json.ts";

@@ -1,4 +1,4 @@
-import { parseDuration } from "../duration.ts";
+import { parseDuration } from "../base/duration.ts";
 import { addParameters } from "./parameters.ts";
 import type { Problems } from "./problems.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";

@@ -1,4 +1,4 @@
-import { parseDuration } from "../duration.ts";
+import { parseDuration } from "../base/duration.ts";
 import type { NamedPolicy, PathRule } from "./rule.ts";
 
 /** Who makes a request, as far as templates in rule paths look at it. Plain data. */

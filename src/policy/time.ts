@@ -1,4 +1,4 @@
-import { parseRfc3339 } from "../rfc3339.ts";
+import { parseRfc3339 } from "../base/rfc3339.ts";
 
 const SECONDS = /^\d{1,11}$/;
 

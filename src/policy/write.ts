@@ -1,5 +1,5 @@
-import { parseDuration } from "../duration.ts";
-import { err, ok, type Result } from "../result.ts";
+import { parseDuration } from "../base/duration.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { parseAbsoluteTime } from "./time.ts";
 
 /**

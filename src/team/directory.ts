@@ -1,7 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Failure } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
 import { NAME_SEARCH_TABLES, NameSearch } from "../storage/name-search.ts";
 import { RANKED_INDEX_TABLES, RankedIndex } from "../storage/ranked-index.ts";
 import { type Migration, Schema } from "../storage/schema.ts";

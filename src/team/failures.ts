@@ -1,4 +1,4 @@
-import type { Failure } from "../errors.ts";
+import type { Failure } from "../base/errors.ts";
 
 /** Another team or organization has the name. */
 export const NAME_TAKEN: Failure = {

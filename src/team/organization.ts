@@ -1,8 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
-import { currentTime } from "../clock.ts";
+import { currentTime } from "../base/clock.ts";
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Failure } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
 import type { TooMany } from "../storage/name-search.ts";
 import { Schema } from "../storage/schema.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";

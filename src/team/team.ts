@@ -1,11 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
-import { currentTime } from "../clock.ts";
+import { currentTime } from "../base/clock.ts";
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
-import type { Failure } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
 import { Schema } from "../storage/schema.ts";
-import { snapshotMaxAgeMs } from "../sys/installation.ts";
+import { snapshotMaxAgeMs } from "../system/installation.ts";
 import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationNamed } from "./find.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken, TeamWithToken } from "./record.ts";

@@ -1,7 +1,7 @@
-import type { Failure } from "../errors.ts";
+import type { Failure } from "../base/errors.ts";
+import type { Result } from "../base/result.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
-import type { Result } from "../result.ts";
-import type { MountTtl } from "../sys/mount.ts";
+import type { MountTtl } from "../system/mount.ts";
 import type { NewTokenIds } from "./ids.ts";
 import type { TokenSpec, TokenView } from "./record.ts";
 import type { TokenRole } from "./role.ts";

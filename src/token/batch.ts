@@ -1,8 +1,8 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
-import { type Failure, invalid } from "../errors.ts";
-import { err, ok, type Result } from "../result.ts";
 import { BATCH_PREFIX } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 

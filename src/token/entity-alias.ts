@@ -1,9 +1,9 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type Failure, invalid } from "../errors.ts";
 import { entityForLogin } from "../identity/login.ts";
 import { nameProblem } from "../identity/rules.ts";
-import { err, ok, type Result } from "../result.ts";
-import type { Installation } from "../sys/installation.ts";
+import type { Installation } from "../system/installation.ts";
 import type { TokenSpec } from "./record.ts";
 
 /**

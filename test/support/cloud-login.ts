@@ -1,6 +1,12 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { AwsV4Signer } from "aws4fetch";
-import { makeCertificate, makeMessage, makeSigner, type TestCertificate, toPem } from "../unit/cloud/documents/make.ts";
+import {
+  makeCertificate,
+  makeMessage,
+  makeSigner,
+  type TestCertificate,
+  toPem,
+} from "../unit/methods/cloud/documents/make.ts";
 import type { Instance, Key } from "./fake-cloud/world.ts";
 
 /** The three values of the metadata service that prove an instance's document. */

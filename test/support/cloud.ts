@@ -1,6 +1,6 @@
-import { cloudAuthAt } from "../../src/cloud/mount.ts";
-import { loadInstallation } from "../../src/sys/installation.ts";
-import type { Mount } from "../../src/sys/mount.ts";
+import { cloudAuthAt } from "../../src/methods/cloud/mount.ts";
+import { loadInstallation } from "../../src/system/installation.ts";
+import type { Mount } from "../../src/system/mount.ts";
 import { type Answer, bindings, call } from "./service.ts";
 
 /** The words of the two mount types, for scenarios that are played in both. */

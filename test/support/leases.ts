@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import "./targets.ts";
-import { TokenTree } from "../../src/token/tree.ts";
+import { TokenTree } from "../../src/tree/token-tree.ts";
 import { type Answer, bindings, call } from "./service.ts";
 import { isPlanted, locate } from "./trees.ts";
 

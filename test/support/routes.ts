@@ -1,16 +1,16 @@
-import { CLOUD_ROUTES } from "../../src/cloud/routes.ts";
-import { CUBBYHOLE_ROUTES } from "../../src/cubbyhole/routes.ts";
-import { IDENTITY_ROUTES } from "../../src/identity/routes.ts";
-import { LEASE_ROUTES } from "../../src/lease/routes.ts";
-import { AUDIT_ROUTES } from "../../src/sys/audit-routes.ts";
-import { CAPABILITY_ROUTES } from "../../src/sys/capability-routes.ts";
-import { MOUNT_ROUTES } from "../../src/sys/mount-routes.ts";
-import { POLICY_ROUTES } from "../../src/sys/policy-routes.ts";
-import { STATUS_ROUTES } from "../../src/sys/status-routes.ts";
-import { UI_ROUTES } from "../../src/sys/ui-routes.ts";
-import { TEAM_ROUTES } from "../../src/team/routes.ts";
-import { TOKEN_ROUTES } from "../../src/token/routes.ts";
-import { WRAPPING_ROUTES } from "../../src/wrapping/routes.ts";
+import { CUBBYHOLE_ROUTES } from "../../src/api/cubbyhole.ts";
+import { IDENTITY_ROUTES } from "../../src/api/identity/routes.ts";
+import { AUDIT_ROUTES } from "../../src/api/sys/audit.ts";
+import { CAPABILITY_ROUTES } from "../../src/api/sys/capabilities.ts";
+import { LEASE_ROUTES } from "../../src/api/sys/leases.ts";
+import { MOUNT_ROUTES } from "../../src/api/sys/mounts.ts";
+import { POLICY_ROUTES } from "../../src/api/sys/policies.ts";
+import { STATUS_ROUTES } from "../../src/api/sys/status.ts";
+import { UI_ROUTES } from "../../src/api/sys/ui.ts";
+import { WRAPPING_ROUTES } from "../../src/api/sys/wrapping.ts";
+import { TEAM_ROUTES } from "../../src/api/team/routes.ts";
+import { TOKEN_ROUTES } from "../../src/api/token/routes.ts";
+import { CLOUD_ROUTES } from "../../src/methods/cloud/routes.ts";
 
 /** Every endpoint of the service. */
 export const ROUTES = [

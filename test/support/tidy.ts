@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/token/accessor-shard.ts";
-import type { TidyReport } from "../../src/token/tidy/report.ts";
-import { Tidy, tidyOf } from "../../src/token/tidy/tidy.ts";
+import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
+import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/tree/index/accessor-shard.ts";
+import type { TidyReport } from "../../src/tree/tidy/report.ts";
 import { bindings } from "./service.ts";
 
 const alarm = Tidy.prototype.alarm;

@@ -1,10 +1,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { loadInstallation } from "../../src/sys/installation.ts";
-import { treeOf } from "../../src/token/find-tree.ts";
+import { loadInstallation } from "../../src/system/installation.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
-import { TokenTree } from "../../src/token/tree.ts";
-import { TreeStore } from "../../src/token/tree-store.ts";
+import { treeOf } from "../../src/tree/find-tree.ts";
+import { TokenTree } from "../../src/tree/token-tree.ts";
+import { TreeStore } from "../../src/tree/tree-store.ts";
 import { bindings } from "./service.ts";
 
 /** Where a token lives. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { ACCESSOR_SHARDS, accessorShardName } from "../../../src/token/accessor-shard-number.ts";
 import { newRow, routedIdText } from "../../../src/token/ids.ts";
+import { ACCESSOR_SHARDS, accessorShardName } from "../../../src/tree/index/accessor-shard-number.ts";
 import type { LoadRequest } from "../load/request.ts";
 import { seedAccessors } from "../seed/accessors.ts";
 import { openDatabase, treeIdOf } from "../seed/installation.ts";

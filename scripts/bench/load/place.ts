@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { err, ok, type Result } from "../../../src/result.ts";
+import { err, ok, type Result } from "../../../src/base/result.ts";
 
 /** Where a server listens. */
 export type Place =

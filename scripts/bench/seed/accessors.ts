@@ -1,4 +1,4 @@
-import { accessorShardName, accessorShardNumber } from "../../../src/token/accessor-shard-number.ts";
+import { accessorShardName, accessorShardNumber } from "../../../src/tree/index/accessor-shard-number.ts";
 import type { GroveBuild } from "../servers/grove.ts";
 import { inBulk, insertLike, openDatabase } from "./installation.ts";
 

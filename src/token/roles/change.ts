@@ -1,7 +1,7 @@
-import { type Failure, invalid } from "../../errors.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
-import { err, ok, type Result } from "../../result.ts";
-import type { MountTtl } from "../../sys/mount.ts";
+import type { MountTtl } from "../../system/mount.ts";
 import { type RenamedField, ROLE_TOKEN_TYPES, type RoleTokenType, type TokenRole } from "../role.ts";
 import { MAX_CIDRS, parseCidr } from "../rules/address.ts";
 import { checkRoleType } from "./check-type.ts";

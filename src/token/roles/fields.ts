@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { commaList, duration, flag, integer, maybe, text } from "../../http/fields.ts";
+import { commaList, duration, flag, integer, maybe, text } from "../../wire/fields.ts";
 
 /**
  * The fields of a role as a client sends them. Each is undefined when it was not sent: a write changes what it names and

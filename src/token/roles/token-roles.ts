@@ -1,9 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
+import { DENIED, type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { DENIED, type Failure, invalid } from "../../errors.ts";
-import { err, ok, type Result } from "../../result.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
-import type { MountTtl } from "../../sys/mount.ts";
+import type { MountTtl } from "../../system/mount.ts";
 import type { TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
 import type { RoleFields } from "./fields.ts";

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { err, ok, type Result } from "../../result.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 
 /** Most networks that one token or role may be bound to. */
 export const MAX_CIDRS = 128;

@@ -1,6 +1,6 @@
-import { type Failure, invalid } from "../../errors.ts";
-import { err, ok, type Result } from "../../result.ts";
-import type { MountTtl } from "../../sys/mount.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { MountTtl } from "../../system/mount.ts";
 import type { TokenSpec, TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";

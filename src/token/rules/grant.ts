@@ -1,6 +1,6 @@
-import { formatDuration } from "../../duration.ts";
-import { err, ok, type Result } from "../../result.ts";
-import type { MountTtl } from "../../sys/mount.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { MountTtl } from "../../system/mount.ts";
 
 /** What decides how long a token lives. Durations in seconds, 0 meaning "not set"; times in ms. */
 export interface GrantTerms {

@@ -1,8 +1,8 @@
-import { type Failure, invalid } from "../../errors.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
-import { err, ok, type Result } from "../../result.ts";
-import { type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../sys/mount.ts";
+import { type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenSpec, TokenType } from "../record.ts";
 import { grantTtl } from "./grant.ts";
 

@@ -1,6 +1,6 @@
+import { err, ok, type Result } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
-import { err, ok, type Result } from "../../result.ts";
 import type { TokenRole } from "../role.ts";
 import { globMatches } from "./glob.ts";
 

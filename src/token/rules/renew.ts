@@ -1,6 +1,6 @@
-import { type Failure, invalid } from "../../errors.ts";
-import { err, ok, type Result } from "../../result.ts";
-import { type MountTtl, narrowTtl } from "../../sys/mount.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { type MountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { type Grant, grantTtl } from "./grant.ts";

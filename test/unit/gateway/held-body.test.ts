@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { BodyRoom, holdBody } from "../../../gateway/held-body.ts";
 import type { RequestBody } from "../../../gateway/request-body.ts";
-import { err, ok } from "../../../src/result.ts";
+import { err, ok } from "../../../src/base/result.ts";
 
 /** A body of these pieces, which counts how many were asked for. */
 function bodyOf(pieces: readonly string[]): { body: RequestBody; read: () => number } {

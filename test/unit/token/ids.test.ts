@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
-import { emptyFilter, mayHold, withCustomId } from "../../../src/token/custom-id-filter.ts";
+import { emptyFilter, mayHold, withCustomId } from "../../../src/system/custom-id-filter.ts";
 import {
   customIdHash,
   newRow,

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/cubbyhole/limits.ts";
+import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole/limits.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate, sweep } from "../../support/trees.ts";

@@ -1,13 +1,13 @@
 import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import {
   type IndexedLease,
   type LeaseLevel,
   orderOfIndexed,
   type PagePosition,
-} from "../../../src/lease/index-store.ts";
-import type { AccessorShard } from "../../../src/token/accessor-shard.ts";
+} from "../../../src/tree/index/index-store.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings } from "../../support/service.ts";
 

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { LeaseStore } from "../../../src/lease/store.ts";
-import { AccessorShard } from "../../../src/token/accessor-shard.ts";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { LeaseStore } from "../../../src/tree/leases/store.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";

@@ -1,11 +1,11 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { issueLogin } from "../../../src/auth/login.ts";
 import { LeaseWalk, type WalkJob, walkOf } from "../../../src/lease/walk.ts";
-import { forgetInstallation, loadInstallation } from "../../../src/sys/installation.ts";
-import { System } from "../../../src/sys/system.ts";
-import { AccessorShard } from "../../../src/token/accessor-shard.ts";
-import { issueLogin } from "../../../src/token/login.ts";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { forgetInstallation, loadInstallation } from "../../../src/system/installation.ts";
+import { System } from "../../../src/system/system.ts";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";

@@ -1,6 +1,6 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { AccessorShard } from "../../../src/token/accessor-shard.ts";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";

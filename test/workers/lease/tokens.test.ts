@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { tokenLeaseTail } from "../../../src/lease/ids.ts";
+import { tokenLeaseTail } from "../../../src/tree/leases/ids.ts";
 import { indexedPaths } from "../../support/leases.ts";
 import { call, initialized } from "../../support/service.ts";
 

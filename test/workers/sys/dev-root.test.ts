@@ -1,6 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import { expect, it } from "vitest";
-import { app } from "../../../src/http/app.ts";
+import { app } from "../../../src/app/app.ts";
 import { bindings } from "../../support/service.ts";
 
 const send = async (path: string, token: string, method = "GET", body?: unknown) => {

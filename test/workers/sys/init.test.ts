@@ -1,9 +1,9 @@
 import { createExecutionContext } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
 import { version } from "../../../package.json";
-import { app } from "../../../src/http/app.ts";
-import { systemOf } from "../../../src/sys/system.ts";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { app } from "../../../src/app/app.ts";
+import { systemOf } from "../../../src/system/system.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call } from "../../support/service.ts";
 
 async function callWith(overrides: Record<string, unknown>, method: string, path: string, token?: string) {
@@ -111,7 +111,7 @@ describe("a new installation", () => {
 
 describe("the seal key", () => {
   const next = `2:${Buffer.from("another-seal-key-of-the-tests-32").toString("base64")}`;
-  const fresh = async () => (await import("../../../src/sys/installation.ts")).forgetInstallation();
+  const fresh = async () => (await import("../../../src/system/installation.ts")).forgetInstallation();
 
   it("a wrong one keeps the service sealed and says which version is missing", async () => {
     await fresh();
@@ -137,7 +137,7 @@ describe("the seal key", () => {
 
 describe("a development installation", () => {
   it("never replaces the root token of an installation that exists", async () => {
-    await (await import("../../../src/sys/installation.ts")).forgetInstallation();
+    await (await import("../../../src/system/installation.ts")).forgetInstallation();
     const env = {
       GROVE_SEAL_KEY: `2:${Buffer.from("another-seal-key-of-the-tests-32").toString("base64")}`,
       GROVE_DEV_ROOT_TOKEN: "dev-root",

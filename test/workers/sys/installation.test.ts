@@ -1,8 +1,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
-import { loadInstallation, refreshInstallation } from "../../../src/sys/installation.ts";
-import { System, systemOf } from "../../../src/sys/system.ts";
+import { loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
+import { System, systemOf } from "../../../src/system/system.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
 afterEach(() => {

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { app } from "../../../src/http/app.ts";
+import { app } from "../../../src/app/app.ts";
 import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
-import { forgetInstallation } from "../../../src/sys/installation.ts";
-import { systemOf } from "../../../src/sys/system.ts";
+import { forgetInstallation } from "../../../src/system/installation.ts";
+import { systemOf } from "../../../src/system/system.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 

@@ -1,7 +1,7 @@
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { loadInstallation } from "../../../src/sys/installation.ts";
-import { lookupTeamToken } from "../../../src/team/authenticate.ts";
+import { lookupTeamToken } from "../../../src/auth/team-caller.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, list, resource } from "../../support/teams.ts";

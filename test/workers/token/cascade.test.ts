@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { nextVictims } from "../../../src/token/sweep.ts";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { nextVictims } from "../../../src/tree/sweep.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { countRows, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { growBound } from "../../support/bound.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";

@@ -1,10 +1,10 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, expect, it } from "vitest";
 import { fromHex, toHex } from "../../../src/crypto/bytes.ts";
-import { loadInstallation } from "../../../src/sys/installation.ts";
-import { customIdsOf } from "../../../src/token/custom-ids.ts";
-import { treeOf } from "../../../src/token/find-tree.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { type CustomIdHash, customIdHash } from "../../../src/token/ids.ts";
+import { customIdsOf } from "../../../src/tree/custom-ids.ts";
+import { treeOf } from "../../../src/tree/find-tree.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { holdSweeps, sweep } from "../../support/trees.ts";
 

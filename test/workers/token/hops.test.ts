@@ -1,11 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { app } from "../../../src/http/app.ts";
-import { System } from "../../../src/sys/system.ts";
-import { AccessorShard } from "../../../src/token/accessor-shard.ts";
-import { CustomIds } from "../../../src/token/custom-ids.ts";
+import { app } from "../../../src/app/app.ts";
+import { System } from "../../../src/system/system.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { CustomIds } from "../../../src/tree/custom-ids.ts";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { ok } from "../../../src/result.ts";
-import { type Installation, loadInstallation } from "../../../src/sys/installation.ts";
-import type { Mount } from "../../../src/sys/mount.ts";
-import { AccessorShard } from "../../../src/token/accessor-shard.ts";
-import { issueLogin } from "../../../src/token/login.ts";
-import { LOGIN_RENEWALS, type LoginRenewal } from "../../../src/token/login-renewal.ts";
+import { issueLogin } from "../../../src/auth/login.ts";
+import { LOGIN_RENEWALS, type LoginRenewal } from "../../../src/auth/login-renewal.ts";
+import { ok } from "../../../src/base/result.ts";
+import { type Installation, loadInstallation } from "../../../src/system/installation.ts";
+import type { Mount } from "../../../src/system/mount.ts";
 import type { Login } from "../../../src/token/rules/login.ts";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 const LOGIN: Login = {

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { loadInstallation } from "../../../src/sys/installation.ts";
+import { issue } from "../../../src/auth/issue.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
-import { issue } from "../../../src/token/issue.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 

@@ -2,8 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TokenRecord } from "../../../src/token/record.ts";
-import { deleteVictims, nextVictims } from "../../../src/token/sweep.ts";
-import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/token/tree-store.ts";
+import { deleteVictims, nextVictims } from "../../../src/tree/sweep.ts";
+import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings } from "../../support/service.ts";
 
 /** What a tree should be: every token knows whether it ended by itself, and liveness is looked up along the parents. */

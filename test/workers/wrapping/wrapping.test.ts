@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { TokenTree } from "../../../src/token/tree.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 

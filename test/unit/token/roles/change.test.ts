@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { readFields } from "../../../../src/http/fields.ts";
+import { renderRole } from "../../../../src/api/token/role-view.ts";
 import type { TokenRole } from "../../../../src/token/role.ts";
 import { changeRole, newRole, type RoleChange } from "../../../../src/token/roles/change.ts";
 import { ROLE_FIELDS } from "../../../../src/token/roles/fields.ts";
-import { renderRole } from "../../../../src/token/roles/render.ts";
+import { readFields } from "../../../../src/wire/fields.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 18_000 };
 

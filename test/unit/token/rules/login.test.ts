@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_MOUNT_CONFIG, type MountConfig, newMount } from "../../../../src/sys/mount.ts";
+import { DEFAULT_MOUNT_CONFIG, type MountConfig, newMount } from "../../../../src/system/mount.ts";
 import { type Login, loginTokenType, planLogin } from "../../../../src/token/rules/login.ts";
 import { planRenew } from "../../../../src/token/rules/renew.ts";
 

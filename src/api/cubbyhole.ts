@@ -1,0 +1,101 @@
+import * as z from "zod";
+import { callerRecord } from "../auth/caller.ts";
+import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../auth/route.ts";
+import { DENIED, type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Outcome } from "../token/actions.ts";
+import type { TokenAddress } from "../token/ids.ts";
+import { isWrappingToken } from "../token/wrapping-token.ts";
+import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
+import { ANY_FIELDS } from "../wire/fields.ts";
+import { PAGE } from "../wire/page.ts";
+import { dataReply, EMPTY, keysReply } from "../wire/reply.ts";
+import { RESPONSE_PATH } from "../wire/stored-answer.ts";
+
+/** Names that one unpaged list gives at most. */
+const MAX_LIST = 10_000;
+
+/** What a client learns that reads a wrapped answer the old way. */
+const READ_BY_UNWRAPPING =
+  "Reading from 'cubbyhole/response' is deprecated. Use sys/wrapping/unwrap, which also checks the wrapping token";
+
+const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'service' type tokens");
+
+/**
+ * The private store of each service token. Nobody else reaches it, root included: the rows belong to the caller's own row
+ * in its tree, and the values are sealed for that row and path.
+ */
+export const CUBBYHOLE_ROUTES: readonly Route[] = [
+  tokenRoute("read", "cubbyhole/:path{.+}", z.object({}), {
+    prepare: (context) => refuseOthers(context),
+    action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      if (!outcome.ok) return outcome;
+      if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
+      const path = context.params.path ?? "";
+      const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
+      const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
+      return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
+    },
+  }),
+
+  tokenRoute("update", "cubbyhole/:path{.+}", ANY_FIELDS, {
+    createsOrUpdates: true,
+    async prepare(context): Promise<Result<Uint8Array, Failure>> {
+      const refused = await refuseOthers(context);
+      if (!refused.ok) return refused;
+      if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
+      const { keys } = context.installation;
+      return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
+    },
+    action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      return outcome.ok ? ok(EMPTY) : outcome;
+    },
+  }),
+
+  tokenRoute("delete", "cubbyhole/:path{.+}", z.object({}), {
+    prepare: (context) => refuseOthers(context),
+    action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      return outcome.ok ? ok(EMPTY) : outcome;
+    },
+  }),
+
+  listRoute("cubbyhole"),
+  listRoute("cubbyhole/:path{.+}"),
+];
+
+function listRoute(path: string): Route {
+  return tokenRoute("list", path, z.object(PAGE), {
+    prepare: (context) => refuseOthers(context),
+    action: async ({ params, fields }) => ({
+      kind: "cubbyhole_list",
+      prefix: params.path ? `${params.path}/` : "",
+      after: fields.after,
+      limit: fields.limit > 0 ? Math.min(fields.limit, MAX_LIST) : MAX_LIST,
+    }),
+    async handle(context) {
+      const outcome = outcomeOf(context);
+      if (!outcome.ok) return outcome;
+      if (outcome.value.kind !== "keys") throw new Error("a list ends in keys");
+      return ok(keysReply(outcome.value.keys));
+    },
+  });
+}
+
+async function refuseOthers({ presented }: PresentedContext<unknown>): Promise<Result<null, Failure>> {
+  return presented.kind === "service" ? ok(null) : err(ONLY_SERVICE);
+}
+
+function outcomeOf(context: CallContext<unknown, unknown>): Result<Outcome, Failure> {
+  return context.outcome ?? err(DENIED);
+}
+
+function ownerOf({ presented }: PresentedContext<unknown>): TokenAddress {
+  if (presented.kind !== "service") throw new Error("only service tokens have a cubbyhole");
+  return presented.credential;
+}

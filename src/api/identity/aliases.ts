@@ -1,0 +1,75 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { identityOf } from "../../identity/identity.ts";
+import { metadataProblem, nameProblem, newEntityIds } from "../../identity/rules.ts";
+import { forgetEntities } from "../../identity/standing.ts";
+import { pairs, text } from "../../wire/fields.ts";
+import { PAGE, readPage } from "../../wire/page.ts";
+import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { showAlias, summarizeAlias } from "./render.ts";
+
+const NO_FIELDS = z.object({});
+const FIELDS = z.object({
+  id: text(),
+  name: text(),
+  mount_accessor: text(),
+  canonical_id: text(),
+  // The older name of canonical_id.
+  entity_id: text(),
+  custom_metadata: pairs(),
+});
+type Fields = z.infer<typeof FIELDS>;
+
+/** The names that auth mounts know entities by. */
+export const ALIAS_ROUTES: readonly Route[] = [
+  simpleRoute("update", "identity/entity-alias", FIELDS, (context) => write(context, context.fields.id)),
+  simpleRoute("list", "identity/entity-alias/id", z.object(PAGE), async ({ env, installation, fields }) => {
+    const aliases = await readPage(
+      fields,
+      (after, limit) => identityOf(env).listAliases(after, limit),
+      ({ id }) => id,
+    );
+    const info = aliases.map((alias) => [alias.id, summarizeAlias(alias, installation)]);
+    return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+  }),
+  simpleRoute("update", "identity/entity-alias/id/:id", FIELDS, (context) => write(context, context.params.id ?? "")),
+  simpleRoute("read", "identity/entity-alias/id/:id", NO_FIELDS, async ({ env, installation, params }) => {
+    const alias = await identityOf(env).readAlias(params.id ?? "");
+    return alias ? ok(dataReply(showAlias(alias, installation))) : err({ code: "not_found" });
+  }),
+  simpleRoute("delete", "identity/entity-alias/id/:id", NO_FIELDS, async ({ env, params }) => {
+    await identityOf(env).deleteAlias(params.id ?? "");
+    forgetEntities();
+    return ok(EMPTY);
+  }),
+];
+
+async function write(
+  { env, installation, fields }: CallContext<Fields, null>,
+  id: string,
+): Promise<Result<Reply, Failure>> {
+  const { name, mount_accessor: accessor, custom_metadata: customMetadata } = fields;
+  const problem = nameProblem("alias", name) ?? metadataProblem("custom_metadata", customMetadata);
+  if (problem) return err(invalid(problem));
+  if (accessor !== "" && !installation.mounts.some((mount) => mount.accessor === accessor)) {
+    return err(invalid("invalid mount accessor"));
+  }
+  const written = await identityOf(env).writeAlias(
+    id || null,
+    {
+      name: name || null,
+      mountAccessor: accessor || null,
+      entityId: fields.canonical_id || fields.entity_id || null,
+      customMetadata,
+    },
+    newEntityIds(),
+    currentTime(),
+  );
+  if (!written.ok) return written;
+  forgetEntities();
+  const { changed, entityId, ...shown } = written.value;
+  return ok(changed ? dataReply({ ...shown, canonical_id: entityId }) : EMPTY);
+}

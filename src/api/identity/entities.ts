@@ -1,0 +1,107 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { forgetEntities } from "../../identity/standing.ts";
+import { commaList, flag, maybe, pairs, text } from "../../wire/fields.ts";
+import { PAGE, type Page, readPage } from "../../wire/page.ts";
+import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { judgedName } from "./judged-name.ts";
+import { showEntity, summarizeEntity } from "./render.ts";
+
+const NO_FIELDS = z.object({});
+const FIELDS = z.object({
+  id: text(),
+  name: text(),
+  metadata: pairs(),
+  policies: commaList(),
+  disabled: maybe(flag(false)),
+});
+type Fields = z.infer<typeof FIELDS>;
+
+/** Entities, by id and by name. */
+export const ENTITY_ROUTES: readonly Route[] = [
+  simpleRoute("update", "identity/entity", FIELDS, (context) => write(context, context.fields.id, context.fields.name)),
+  simpleRoute(
+    "update",
+    "identity/entity/batch-delete",
+    z.object({ entity_ids: commaList() }),
+    async ({ env, fields }) => {
+      if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
+      await identityOf(env).deleteEntities(fields.entity_ids.map((id) => ({ id })));
+      forgetEntities();
+      return ok(EMPTY);
+    },
+  ),
+
+  simpleRoute("list", "identity/entity/id", z.object(PAGE), async ({ env, installation, fields }) => {
+    const entities = await list(env, "id", fields);
+    const info = entities.map((entity) => [entity.id, summarizeEntity(entity, installation)]);
+    return ok(dataReply({ keys: entities.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+  }),
+  simpleRoute("update", "identity/entity/id/:id", FIELDS, (context) =>
+    write(context, context.params.id ?? "", context.fields.name),
+  ),
+  simpleRoute("read", "identity/entity/id/:id", NO_FIELDS, (context) => read(context, { id: context.params.id ?? "" })),
+  simpleRoute("delete", "identity/entity/id/:id", NO_FIELDS, (context) =>
+    remove(context, { id: context.params.id ?? "" }),
+  ),
+
+  simpleRoute("list", "identity/entity/name", z.object(PAGE), async ({ env, fields }) =>
+    ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
+  ),
+  simpleRoute("update", "identity/entity/name/:name{.+}", FIELDS, async (context) => {
+    const named = await judgedName(context, "entity");
+    return named.ok ? write(context, "", context.params.name ?? "") : named;
+  }),
+  simpleRoute("read", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
+    const named = await judgedName(context, "entity");
+    return named.ok ? read(context, named.value) : named;
+  }),
+  simpleRoute("delete", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
+    const named = await judgedName(context, "entity");
+    return named.ok ? remove(context, named.value) : named;
+  }),
+];
+
+type Call<F> = CallContext<F, null>;
+
+function list(env: Call<Page>["env"], order: "id" | "name", page: Page) {
+  return readPage(
+    page,
+    (after, limit) => identityOf(env).listEntities(order, after, limit),
+    (entity) => entity[order],
+  );
+}
+
+async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
+  const problem = nameProblem("entity", name) ?? metadataProblem("metadata", fields.metadata);
+  if (problem) return err(invalid(problem));
+  const policies = identityPolicies(fields.policies);
+  if (!policies.ok) return policies;
+  const written = await identityOf(env).writeEntity(
+    id || null,
+    { name: name || null, metadata: fields.metadata, policies: policies.value, disabled: fields.disabled ?? null },
+    crypto.randomUUID(),
+    generatedName("entity"),
+    currentTime(),
+  );
+  if (!written.ok) return written;
+  forgetEntities();
+  const { created, ...shown } = written.value;
+  return ok(created ? dataReply({ ...shown, aliases: null }) : EMPTY);
+}
+
+async function read({ env, installation }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
+  const entity = await identityOf(env).readEntity(key);
+  return entity ? ok(dataReply(showEntity(entity, installation))) : err({ code: "not_found" });
+}
+
+async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
+  await identityOf(env).deleteEntities([key]);
+  forgetEntities();
+  return ok(EMPTY);
+}

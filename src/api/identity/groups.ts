@@ -1,0 +1,107 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { forgetEntities } from "../../identity/standing.ts";
+import { commaList, pairs, text } from "../../wire/fields.ts";
+import { PAGE, type Page, readPage } from "../../wire/page.ts";
+import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { judgedName } from "./judged-name.ts";
+import { showGroup, summarizeGroup } from "./render.ts";
+
+const NO_FIELDS = z.object({});
+const FIELDS = z.object({
+  id: text(),
+  name: text(),
+  type: text(),
+  metadata: pairs(),
+  policies: commaList(),
+  member_entity_ids: commaList(),
+  member_group_ids: commaList(),
+});
+type Fields = z.infer<typeof FIELDS>;
+
+/** Groups of entities, by id and by name. */
+export const GROUP_ROUTES: readonly Route[] = [
+  simpleRoute("update", "identity/group", FIELDS, (context) => write(context, context.fields.id, context.fields.name)),
+
+  simpleRoute("list", "identity/group/id", z.object(PAGE), async ({ env, fields }) => {
+    const groups = await list(env, "id", fields);
+    const info = groups.map((group) => [group.id, summarizeGroup(group)]);
+    return ok(dataReply({ keys: groups.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+  }),
+  simpleRoute("update", "identity/group/id/:id", FIELDS, (context) =>
+    write(context, context.params.id ?? "", context.fields.name),
+  ),
+  simpleRoute("read", "identity/group/id/:id", NO_FIELDS, (context) => read(context, { id: context.params.id ?? "" })),
+  simpleRoute("delete", "identity/group/id/:id", NO_FIELDS, (context) =>
+    remove(context, { id: context.params.id ?? "" }),
+  ),
+
+  simpleRoute("list", "identity/group/name", z.object(PAGE), async ({ env, fields }) =>
+    ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
+  ),
+  simpleRoute("update", "identity/group/name/:name{.+}", FIELDS, async (context) => {
+    const named = await judgedName(context, "group");
+    return named.ok ? write(context, "", context.params.name ?? "") : named;
+  }),
+  simpleRoute("read", "identity/group/name/:name{.+}", NO_FIELDS, async (context) => {
+    const named = await judgedName(context, "group");
+    return named.ok ? read(context, named.value) : named;
+  }),
+  simpleRoute("delete", "identity/group/name/:name{.+}", NO_FIELDS, async (context) => {
+    const named = await judgedName(context, "group");
+    return named.ok ? remove(context, named.value) : named;
+  }),
+];
+
+type Call<F> = CallContext<F, null>;
+
+function list(env: Call<Page>["env"], order: "id" | "name", page: Page) {
+  return readPage(
+    page,
+    (after, limit) => identityOf(env).listGroups(order, after, limit),
+    (group) => group[order],
+  );
+}
+
+async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
+  // An external group gets its members from an auth method that knows groups; none here does.
+  if (fields.type !== "" && fields.type !== "internal")
+    return err(invalid('the type of a group can only be "internal"'));
+  const problem = nameProblem("group", name) ?? metadataProblem("metadata", fields.metadata);
+  if (problem) return err(invalid(problem));
+  const policies = identityPolicies(fields.policies);
+  if (!policies.ok) return policies;
+  const written = await identityOf(env).writeGroup(
+    id || null,
+    {
+      name: name || null,
+      metadata: fields.metadata,
+      policies: policies.value,
+      memberEntityIds: fields.member_entity_ids,
+      memberGroupIds: fields.member_group_ids,
+    },
+    crypto.randomUUID(),
+    generatedName("group"),
+    currentTime(),
+  );
+  if (!written.ok) return written;
+  forgetEntities();
+  const { created, ...shown } = written.value;
+  return ok(created ? dataReply(shown) : EMPTY);
+}
+
+async function read({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
+  const group = await identityOf(env).readGroup(key);
+  return group ? ok(dataReply(showGroup(group))) : err({ code: "not_found" });
+}
+
+async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
+  await identityOf(env).deleteGroup(key);
+  forgetEntities();
+  return ok(EMPTY);
+}

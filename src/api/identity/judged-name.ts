@@ -1,0 +1,31 @@
+import { callerRecord } from "../../auth/caller.ts";
+import type { CallContext } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { DENIED, type Failure } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { aclOfHolder } from "../../identity/access.ts";
+import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import { authorize } from "../../policy/authorize.ts";
+
+type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation" | "params" | "request">;
+
+/**
+ * What the path of a request names. A name is found in any case, but a rule is written for one spelling: so a path in
+ * another spelling than the stored one is judged in that as well. Else a rule for `admin` would not hold for `Admin`.
+ */
+export async function judgedName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
+  const { env, installation, caller, params, request } = context;
+  const key = { name: params.name ?? "" };
+  const found = await (kind === "entity" ? identityOf(env).readEntity(key) : identityOf(env).readGroup(key));
+  if (!found || found.name === key.name) return ok(key);
+  const acl = await aclOfHolder(env, installation, callerRecord(caller));
+  if (!acl.ok) return acl;
+  const { operation, data, wrapTtlSeconds } = request;
+  const access = {
+    operation,
+    path: `identity/${kind}/name/${found.name}`,
+    data,
+    ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
+  };
+  return authorize(acl.value, access, currentTime()).allowed ? ok(key) : err(DENIED);
+}

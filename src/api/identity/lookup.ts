@@ -1,0 +1,55 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { type EntityKey, identityOf } from "../../identity/identity.ts";
+import { text } from "../../wire/fields.ts";
+import { dataReply, EMPTY } from "../../wire/reply.ts";
+import { showEntity, showGroup } from "./render.ts";
+
+const FIELDS = z.object({
+  id: text(),
+  name: text(),
+  alias_id: text(),
+  alias_name: text(),
+  alias_mount_accessor: text(),
+});
+
+/** Finding an entity or a group by whatever is known of it; 204 when there is none. */
+export const LOOKUP_ROUTES: readonly Route[] = [
+  simpleRoute("update", "identity/lookup/entity", FIELDS, async ({ env, installation, fields }) => {
+    const key = readKey(fields);
+    if (!key.ok) return key;
+    const entity = await identityOf(env).readEntity(key.value);
+    return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
+  }),
+
+  simpleRoute("update", "identity/lookup/group", FIELDS, async ({ env, fields }) => {
+    const key = readKey(fields);
+    if (!key.ok) return key;
+    // No group has an alias.
+    const known = "id" in key.value || "name" in key.value ? key.value : null;
+    const group = known && (await identityOf(env).readGroup(known));
+    return ok(group ? dataReply(showGroup(group)) : EMPTY);
+  }),
+];
+
+/** Exactly one way to name what is looked for. */
+function readKey(fields: z.infer<typeof FIELDS>): Result<EntityKey, Failure> {
+  const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = fields;
+  const keys: EntityKey[] = [
+    ...(id !== "" ? [{ id }] : []),
+    ...(name !== "" ? [{ name }] : []),
+    ...(aliasId !== "" ? [{ aliasId }] : []),
+    ...(aliasName !== "" || mountAccessor !== "" ? [{ aliasName, mountAccessor }] : []),
+  ];
+  const [key, ...others] = keys;
+  if (!key) return err(invalid("query parameter not supplied"));
+  if (others.length > 0) {
+    return err(invalid("query parameter conflict; please supply distinct set of query parameters"));
+  }
+  if ((aliasName === "") !== (mountAccessor === "")) {
+    return err(invalid("both 'alias_name' and 'alias_mount_accessor' needs to be set"));
+  }
+  return ok(key);
+}

@@ -1,0 +1,98 @@
+import type { AliasRecord, EntityRecord, GroupRecord, Metadata } from "../../identity/model.ts";
+import type { Installation } from "../../system/installation.ts";
+
+/** What reading shows of an entity. */
+export function showEntity(entity: EntityRecord, installation: Installation): Record<string, unknown> {
+  return {
+    id: entity.id,
+    name: entity.name,
+    metadata: shown(entity.metadata),
+    policies: entity.policies,
+    disabled: entity.disabled,
+    namespace_id: "root",
+    creation_time: rfc3339(entity.createdAt),
+    last_update_time: rfc3339(entity.updatedAt),
+    merged_entity_ids: null,
+    aliases: entity.aliases.map((alias) => showAlias(alias, installation)),
+    direct_group_ids: entity.directGroupIds,
+    inherited_group_ids: entity.inheritedGroupIds,
+    group_ids: [...entity.directGroupIds, ...entity.inheritedGroupIds],
+  };
+}
+
+/** What reading shows of an alias, by itself and inside its entity. */
+export function showAlias(alias: AliasRecord, installation: Installation): Record<string, unknown> {
+  return {
+    ...mountOf(alias, installation),
+    id: alias.id,
+    canonical_id: alias.entityId,
+    name: alias.name,
+    metadata: shown(alias.metadata),
+    custom_metadata: shown(alias.customMetadata),
+    merged_from_canonical_ids: null,
+    local: false,
+    namespace_id: "root",
+    creation_time: rfc3339(alias.createdAt),
+    last_update_time: rfc3339(alias.updatedAt),
+  };
+}
+
+/** What reading shows of a group. */
+export function showGroup(group: GroupRecord): Record<string, unknown> {
+  return {
+    id: group.id,
+    name: group.name,
+    type: "internal",
+    metadata: shown(group.metadata),
+    policies: group.policies,
+    member_entity_ids: group.memberEntityIds,
+    member_group_ids: group.memberGroupIds,
+    parent_group_ids: group.parentGroupIds,
+    alias: {},
+    namespace_id: "root",
+    creation_time: rfc3339(group.createdAt),
+    last_update_time: rfc3339(group.updatedAt),
+  };
+}
+
+/** What a list by id tells of an entity beside its id. */
+export function summarizeEntity(entity: EntityRecord, installation: Installation): Record<string, unknown> {
+  const aliases = entity.aliases.map((alias) => ({
+    ...mountOf(alias, installation),
+    id: alias.id,
+    name: alias.name,
+  }));
+  return { name: entity.name, aliases };
+}
+
+/** What a list tells of an alias beside its id. */
+export function summarizeAlias(alias: AliasRecord, installation: Installation): Record<string, unknown> {
+  return { ...mountOf(alias, installation), name: alias.name, canonical_id: alias.entityId };
+}
+
+/** What a list by id tells of a group beside its id. */
+export function summarizeGroup(group: GroupRecord): Record<string, unknown> {
+  return {
+    name: group.name,
+    num_member_entities: group.memberEntityIds.length,
+    num_parent_groups: group.parentGroupIds.length,
+  };
+}
+
+/** The mount of an alias; nothing is known of one that is gone. */
+function mountOf({ mountAccessor }: AliasRecord, { mounts }: Installation): Record<string, string> {
+  const mount = mounts.find(({ accessor }) => accessor === mountAccessor);
+  return {
+    mount_accessor: mountAccessor,
+    mount_path: mount ? `auth/${mount.path}` : "",
+    mount_type: mount?.type ?? "",
+  };
+}
+
+function shown(metadata: Metadata): Metadata | null {
+  return Object.keys(metadata).length === 0 ? null : metadata;
+}
+
+function rfc3339(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,14 @@
+import type { Dialect } from "../../app/dialect.ts";
+import { renderFailure, renderReply } from "./render.ts";
+import { readRequest } from "./request.ts";
+
+/** First segments of the paths of the interface of teams. */
+const ROOTS = new Set(["account", "authentication-tokens", "organizations", "ping", "teams"]);
+
+/** The interface of teams speaks JSON:API 1.0, as its clients do. */
+export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
+
+/** True for paths (without the base path) of the interface of teams. */
+export function servesJsonApi(path: string): boolean {
+  return ROOTS.has(path.split("/", 1)[0] ?? "");
+}

@@ -1,0 +1,51 @@
+import type { z } from "zod";
+import type { Failure } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+
+/** A part of a document that can't be taken. `pointer` is its JSON pointer. */
+export function refused(pointer: string, message: string): { readonly ok: false; readonly error: Failure } {
+  return err({ code: "invalid_document", message, pointer });
+}
+
+/** The resource of a document. */
+export interface Resource {
+  /** "" without one. */
+  readonly type: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+/** Reads the resource of a document. It may come without attributes and without a type. */
+export function readDocument({ data }: Readonly<Record<string, unknown>>): Result<Resource, Failure> {
+  if (!isObject(data)) return refused("/data", "data must be a resource object");
+  const { type = "", attributes = {} } = data;
+  if (typeof type !== "string") return refused("/data/type", "type must be a string");
+  if (!isObject(attributes)) return refused("/data/attributes", "attributes must be an object");
+  return ok({ type, attributes });
+}
+
+/**
+ * Checks a resource that a client sent.
+ *
+ * @param types the names that its type may have; none is taken too, since there are clients that send none.
+ * @param schema of the attributes.
+ */
+export function readResource<T>(
+  { type, attributes }: Resource,
+  types: readonly string[],
+  schema: z.ZodType<T>,
+): Result<T, Failure> {
+  if (type !== "" && !types.includes(type)) return refused("/data/type", `type must be ${types[0]}`);
+  const parsed = schema.safeParse(attributes);
+  if (parsed.success) return ok(parsed.data);
+  const [issue] = parsed.error.issues;
+  const [name] = issue?.path ?? [];
+  const message = issue?.message ?? "is invalid";
+  // What is below an attribute the client has named: it is not repeated.
+  return name === undefined
+    ? refused("/data/attributes", `the attributes ${message}`)
+    : refused(`/data/attributes/${String(name)}`, `${String(name)} ${message}`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,79 @@
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import type { Operation } from "../../policy/acl.ts";
+import { parseJsonObject } from "../../wire/json.ts";
+import {
+  type GroveRequest,
+  readBaseUrl,
+  readBodyText,
+  readNamespace,
+  readParameters,
+  readPath,
+  readToken,
+} from "../../wire/request.ts";
+import { type Resource, readDocument } from "./document.ts";
+
+/** The media type of JSON:API. */
+export const MEDIA_TYPE = "application/vnd.api+json";
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  GET: "read",
+  HEAD: "head",
+  POST: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/**
+ * Reads a request of the interface of teams. Its fields, which policies can limit as elsewhere, are the attributes of the
+ * resource in a write, and the query of a read.
+ */
+export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
+  const url = new URL(request.url);
+  const path = readPath(url);
+  if (!path.ok) return path;
+  const operation = OPERATIONS[request.method];
+  if (!operation) return err({ code: "unknown_method" });
+  const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
+  if (namespace) return err(namespace);
+  // Answering plainly what was asked for wrapped would show a secret to whoever was meant to carry the wrapping only.
+  if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
+  const writes = operation === "update" || operation === "patch";
+  const content = writes ? await readContent(request, env) : readQuery(url.searchParams);
+  if (!content.ok) return content;
+  return ok({
+    id,
+    dialect: "json-api",
+    baseUrl: readBaseUrl(url, request.headers),
+    operation,
+    path: path.value,
+    data: content.value.attributes,
+    resourceType: content.value.type,
+    token: readToken(request.headers),
+    wrapTtlSeconds: 0,
+    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+  });
+}
+
+/** A write without a body is one without attributes, whatever its content type. */
+async function readContent(request: Request, env: Env): Promise<Result<Resource, Failure>> {
+  const text = await readBodyText(request, env);
+  if (!text.ok) return text;
+  if (text.value.trim() === "") return ok(withoutType({}));
+  const type = (request.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== MEDIA_TYPE) {
+    return err({ code: "unsupported_media_type", message: `the content type of a body must be ${MEDIA_TYPE}` });
+  }
+  const parsed = parseJsonObject(text.value);
+  return parsed.ok ? readDocument(parsed.value) : err(invalid(parsed.error));
+}
+
+function readQuery(query: URLSearchParams): Result<Resource, Failure> {
+  const parameters = readParameters(query);
+  return parameters.ok ? ok(withoutType(parameters.value)) : parameters;
+}
+
+function withoutType(fields: Record<string, unknown>): Resource {
+  return { type: "", attributes: fields };
+}

@@ -1,0 +1,105 @@
+import * as z from "zod";
+import { callerOf, callerRecord, type Presented } from "../../auth/caller.ts";
+import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import {
+  accessorTarget,
+  inCallersTree,
+  outcomeOf,
+  readTargetToken,
+  type TargetedAction,
+  tokenTarget,
+} from "../../auth/target.ts";
+import { currentTime } from "../../base/clock.ts";
+import { DENIED, type Failure, invalid } from "../../base/errors.ts";
+import { MAX_PATH_LENGTH } from "../../base/limits.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { aclOfHolder } from "../../identity/access.ts";
+import type { TokenRecord } from "../../token/record.ts";
+import { commaList, text } from "../../wire/fields.ts";
+import type { Reply } from "../../wire/reply.ts";
+
+/** `path` is the older name of `paths`. */
+const PATHS = { paths: commaList(), path: commaList() };
+
+const INVALID_TOKEN = invalid("invalid token");
+const INVALID_ACCESSOR = invalid("invalid accessor");
+
+/** A token whose capabilities are asked for: one in a tree, or one of another kind. */
+type Subject = TargetedAction | { readonly presented: Exclude<Presented, { kind: "service" }> };
+
+/** What the caller, or another token, may do on some paths. */
+export const CAPABILITY_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "update",
+    "sys/capabilities-self",
+    z.object({ ...PATHS, token: z.unknown().optional() }),
+    async (context) => answer(context, callerRecord(context.caller)),
+  ),
+
+  tokenRoute("update", "sys/capabilities", z.object({ ...PATHS, token: z.unknown().optional() }), {
+    async prepare(context): Promise<Result<Subject, Failure>> {
+      const { fields } = context;
+      if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
+      const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
+      if (!read.ok) return read;
+      if (!read.value) return err(INVALID_TOKEN);
+      if (read.value.kind === "service") {
+        const { treeId, target } = tokenTarget(read.value);
+        return ok({ treeId, action: { kind: "lookup", target } });
+      }
+      return ok({ presented: read.value });
+    },
+    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    handle: (context) => answerForSubject(context, INVALID_TOKEN),
+  }),
+
+  tokenRoute("update", "sys/capabilities-accessor", z.object({ ...PATHS, accessor: text() }), {
+    async prepare(context): Promise<Result<Subject, Failure>> {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return found
+        ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
+        : err(INVALID_ACCESSOR);
+    },
+    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+    handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
+  }),
+];
+
+interface PathFields {
+  readonly paths: readonly string[] | null;
+  readonly path: readonly string[] | null;
+}
+
+async function answerForSubject(
+  context: CallContext<PathFields, Subject>,
+  unknown: Failure,
+): Promise<Result<Reply, Failure>> {
+  const { prepared } = context;
+  if ("presented" in prepared) {
+    const holder = await callerOf(context.env, prepared.presented);
+    return holder ? answer(context, callerRecord(holder)) : err(unknown);
+  }
+  const outcome = await outcomeOf(context, prepared);
+  if (!outcome.ok || outcome.value.kind !== "token") return err(unknown);
+  return answer(context, outcome.value.token);
+}
+
+/** Each path with its capabilities, once more as `capabilities` when there is only one. */
+async function answer(
+  { env, installation, fields }: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
+  holder: TokenRecord,
+): Promise<Result<Reply, Failure>> {
+  const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
+  if (paths.length === 0) return err(invalid("paths must be supplied"));
+  if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));
+  const acl = await aclOfHolder(env, installation, holder);
+  // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
+  if (!acl.ok) return err(DENIED);
+  const now = currentTime();
+  const entries = paths.map((path): [string, string[]] => [path, acl.value.capabilities(path, now)]);
+  const only = paths.length === 1 ? entries[0] : undefined;
+  const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
+  return ok({ kind: "data", data, inject: true });
+}

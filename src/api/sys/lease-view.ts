@@ -1,0 +1,47 @@
+import type { ShownLease } from "../../lease/service.ts";
+import type { TokenView } from "../../token/record.ts";
+import { tokenLeaseTail } from "../../tree/leases/ids.ts";
+import { type LeaseView, leaseIdOf } from "../../tree/leases/record.ts";
+import type { LeaseReply } from "../../wire/reply.ts";
+
+/** What a look-up shows of a lease. `now` in ms. */
+export function lookupObject(shown: ShownLease, now: number): Record<string, unknown> {
+  return shown.kind === "token" ? ofToken(shown.token, now) : ofSecret(shown.lease, now);
+}
+
+/** The lease in the answer to its registration or renewal. */
+export function leaseReply(lease: LeaseView): LeaseReply {
+  return { id: leaseIdOf(lease), renewable: lease.renewable, duration: lease.grantedTtl };
+}
+
+function ofToken(token: TokenView, now: number): Record<string, unknown> {
+  return {
+    id: `${token.path}/${tokenLeaseTail(token.accessor)}`,
+    path: token.path,
+    renewable: token.renewable,
+    ...times(token.createdAt, token.expiresAt, token.renewedAt, now),
+  };
+}
+
+function ofSecret(lease: LeaseView, now: number): Record<string, unknown> {
+  return {
+    id: leaseIdOf(lease),
+    path: lease.path,
+    renewable: lease.renewable && lease.error === null,
+    ...times(lease.issuedAt, lease.expiresAt, lease.renewedAt, now),
+    ...(lease.error !== null && { revoke_error: lease.error }),
+  };
+}
+
+function times(issuedAt: number, expiresAt: number | null, renewedAt: number | null, now: number) {
+  return {
+    issue_time: rfc3339(issuedAt),
+    expire_time: expiresAt === null ? null : rfc3339(expiresAt),
+    last_renewal: renewedAt === null ? null : rfc3339(renewedAt),
+    ttl: expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
+  };
+}
+
+function rfc3339(ms: number): string {
+  return new Date(ms).toISOString();
+}

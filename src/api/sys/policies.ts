@@ -1,0 +1,185 @@
+import * as z from "zod";
+import { type CallContext, judgedAs, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import {
+  isHiddenPolicy,
+  policyDeleteRefusal,
+  policyWriteRefusal,
+  RESPONSE_WRAPPING_POLICY,
+  RESPONSE_WRAPPING_POLICY_TEXT,
+} from "../../policy/builtin.ts";
+import { normalizePolicyName, policyNameProblem, ROOT_POLICY } from "../../policy/name.ts";
+import { refreshInstallation } from "../../system/installation.ts";
+import type { StoredPolicy } from "../../system/policy-store.ts";
+import { systemOf } from "../../system/system.ts";
+import { PAGE, type Page, pageOf } from "../../wire/page.ts";
+import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { OLD_WRITE_FIELDS, PATCH_FIELDS, readPatch, readWrite, WRITE_FIELDS } from "./policy-fields.ts";
+
+const NO_FIELDS = z.object({});
+const NAMES = z.object(PAGE);
+/** Policies with their texts that one call to the object brings. */
+const DETAILED_CHUNK = 64;
+
+/** The policies that no operator has written, by name. */
+const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
+  [
+    { name: ROOT_POLICY, text: "" },
+    { name: RESPONSE_WRAPPING_POLICY, text: RESPONSE_WRAPPING_POLICY_TEXT },
+  ].map((policy) => {
+    const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+    return [policy.name, { ...policy, ...settings, version: 0, modifiedAt: 0 }];
+  }),
+);
+
+/** Policies, at the places where clients look for them. */
+export const POLICY_ROUTES: readonly Route[] = judgedAs(spellPolicyPath, [
+  simpleRoute(["read", "list"], "sys/policy", NAMES, async ({ env, fields }) => {
+    const keys = await listNames(env, "", fields);
+    return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
+  }),
+  simpleRoute("list", "sys/policy/:prefix{.+}", NAMES, listBelow),
+  simpleRoute("read", "sys/policy/:name{.+}", NO_FIELDS, (context) => read(context, "rules")),
+  simpleRoute("update", "sys/policy/:name{.+}", OLD_WRITE_FIELDS, async (context) => {
+    const { policy, rules } = context.fields;
+    const written = await write(context, policy || rules);
+    if (!written.ok || rules === "") return written;
+    return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+  }),
+  simpleRoute("delete", "sys/policy/:name{.+}", NO_FIELDS, remove),
+
+  simpleRoute("list", "sys/policies/acl", NAMES, async ({ env, fields }) =>
+    ok({ kind: "data", data: { keys: await listNames(env, "", fields) } }),
+  ),
+  simpleRoute("list", "sys/policies/acl/:prefix{.+}", NAMES, listBelow),
+  simpleRoute("read", "sys/policies/acl/:name{.+}", NO_FIELDS, (context) => read(context, "policy")),
+  simpleRoute("update", "sys/policies/acl/:name{.+}", WRITE_FIELDS, (context) => write(context, context.fields.policy)),
+  simpleRoute("patch", "sys/policies/acl/:name{.+}", PATCH_FIELDS, patch),
+  simpleRoute("delete", "sys/policies/acl/:name{.+}", NO_FIELDS, remove),
+
+  simpleRoute("list", "sys/policies/detailed/acl", NAMES, listDetailed),
+  simpleRoute("list", "sys/policies/detailed/acl/:prefix{.+}", NAMES, listDetailed),
+]);
+
+/** The path with the name of the policy as it is stored. */
+function spellPolicyPath(path: string): string {
+  return path.replace(/(?<=^sys\/(?:policy|policies\/acl|policies\/detailed\/acl)\/).*$/s, normalizePolicyName);
+}
+
+type NamedCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
+type ListCall = Pick<CallContext<Page, unknown>, "env" | "params" | "fields">;
+
+/** A page of the names that begin with `prefix`, sorted. Where all are listed `root` stands at the end, whatever the others are. */
+async function listNames(env: Env, prefix: string, page: Page): Promise<string[]> {
+  const all = prefix === "";
+  if (all && page.after === ROOT_POLICY) return [];
+  const stored = await systemOf(env).listPolicies(currentTime());
+  const names = pageOf(
+    stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix)),
+    page,
+  );
+  const isLast = page.limit <= 0 || names.length < page.limit;
+  return all && isLast ? [...names, ROOT_POLICY] : names;
+}
+
+async function listBelow({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+  const keys = await listNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields);
+  return ok({ kind: "data", data: { keys } });
+}
+
+async function listDetailed({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+  const prefix = params.prefix === undefined ? "" : `${normalizePolicyName(params.prefix)}/`;
+  const keys = await listNames(env, prefix, fields);
+  const now = currentTime();
+  const info: [string, Record<string, unknown>][] = [];
+  for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {
+    const chunk = keys.slice(from, from + DETAILED_CHUNK);
+    const fixed = chunk.flatMap((name) => FIXED.get(name) ?? []);
+    const stored = await systemOf(env).readPolicies(chunk, now);
+    for (const policy of [...stored, ...fixed]) info.push([policy.name, show(policy, "policy")]);
+  }
+  return ok({ kind: "data", data: { keys, key_info: Object.fromEntries(info) } });
+}
+
+async function read({ env, params }: NamedCall, textKey: "rules" | "policy"): Promise<Result<Reply, Failure>> {
+  const name = normalizePolicyName(params.name ?? "");
+  const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
+  if (!policy) return err({ code: "not_found" });
+  return ok({ kind: "data", inject: textKey === "rules", data: show(policy, textKey) });
+}
+
+function show(policy: StoredPolicy, textKey: "rules" | "policy"): Record<string, unknown> {
+  return {
+    name: policy.name,
+    [textKey]: policy.text,
+    version: policy.version,
+    cas_required: policy.casRequired,
+    allow_slashes_in_identity_templates: policy.allowSlashes,
+    allow_wildcards_in_identity_templates: policy.allowWildcards,
+    modified: new Date(policy.modifiedAt).toISOString(),
+    ...(policy.expiresAt !== null && { expiration: new Date(policy.expiresAt).toISOString() }),
+  };
+}
+
+async function write(
+  { env, params, fields }: Pick<CallContext<z.infer<typeof WRITE_FIELDS>, unknown>, "env" | "params" | "fields">,
+  policyText: string,
+): Promise<Result<Reply, Failure>> {
+  const name = writableName(params);
+  if (!name.ok) return name;
+  const now = currentTime();
+  const policy = readWrite(fields, policyText, now);
+  if (!policy.ok) return policy;
+  const written = await systemOf(env).writePolicy(name.value, policy.value, now);
+  if (!written.ok) return written;
+  await refreshInstallation(env);
+  return ok(withNameWarning(EMPTY, params, name.value));
+}
+
+async function patch({
+  env,
+  params,
+  fields,
+}: Pick<CallContext<z.infer<typeof PATCH_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
+  Result<Reply, Failure>
+> {
+  const name = writableName(params);
+  if (!name.ok) return name;
+  const now = currentTime();
+  const change = readPatch(fields, now);
+  if (!change.ok) return change;
+  const patched = await systemOf(env).patchPolicy(name.value, change.value, now);
+  if (!patched.ok) return patched;
+  await refreshInstallation(env);
+  return ok(withNameWarning({ kind: "data", data: null }, params, name.value));
+}
+
+async function remove({ env, params }: NamedCall): Promise<Result<Reply, Failure>> {
+  const name = normalizePolicyName(params.name ?? "");
+  const refusal = policyDeleteRefusal(name);
+  if (refusal) return err(invalid(refusal));
+  await systemOf(env).deletePolicy(name);
+  await refreshInstallation(env);
+  return ok(EMPTY);
+}
+
+function writableName(params: NamedCall["params"]): Result<string, Failure> {
+  const name = normalizePolicyName(params.name ?? "");
+  const problem = policyNameProblem(name) ?? policyWriteRefusal(name);
+  return problem ? err(invalid(problem)) : ok(name);
+}
+
+type WrittenReply = Extract<Reply, { kind: "empty" | "data" }>;
+
+function withNameWarning(reply: WrittenReply, params: NamedCall["params"], name: string): WrittenReply {
+  return name === params.name ? reply : withWarning(reply, `policy name was converted to ${name}`);
+}
+
+/** The first warning is the last one added. */
+function withWarning<R extends Reply>(reply: R, warning: string): R {
+  const others = "warnings" in reply ? (reply.warnings ?? []) : [];
+  return { ...reply, warnings: [warning, ...others] };
+}

@@ -1,0 +1,82 @@
+import * as z from "zod";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
+import { policyExpiry } from "../../policy/write.ts";
+import type { PolicyPatch, PolicyText, PolicyWrite } from "../../system/policy-store.ts";
+import { flag, integer, maybe, text } from "../../wire/fields.ts";
+
+/** Fields of a write that replaces the whole policy. */
+export const WRITE_FIELDS = z.object({
+  policy: text(),
+  expiration: text(),
+  ttl: text(),
+  cas: maybe(integer(0)),
+  cas_required: flag(false),
+  allow_slashes_in_identity_templates: flag(false),
+  allow_wildcards_in_identity_templates: flag(false),
+});
+
+/** The same at the older path, with the older name of the text. */
+export const OLD_WRITE_FIELDS = WRITE_FIELDS.extend({ rules: text() });
+
+/** Fields of a write that changes what it names. */
+export const PATCH_FIELDS = z.object({
+  policy: text(),
+  expiration: text(),
+  ttl: text(),
+  cas: maybe(integer(0)),
+  cas_required: maybe(flag(false)),
+  allow_slashes_in_identity_templates: maybe(flag(false)),
+  allow_wildcards_in_identity_templates: maybe(flag(false)),
+});
+
+/** Reads a write. `policyText` is the text under whichever name it came; `now` in ms. */
+export function readWrite(
+  fields: z.infer<typeof WRITE_FIELDS>,
+  policyText: string,
+  now: number,
+): Result<PolicyWrite, Failure> {
+  if (policyText === "") return err(invalid("'policy' parameter not supplied or empty"));
+  const content = readText(policyText, now);
+  if (!content.ok) return content;
+  const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
+  if (!expiresAt.ok) return err(invalid(expiresAt.error));
+  return ok({
+    content: content.value,
+    expiresAt: expiresAt.value,
+    cas: fields.cas ?? null,
+    casRequired: fields.cas_required,
+    allowSlashes: fields.allow_slashes_in_identity_templates,
+    allowWildcards: fields.allow_wildcards_in_identity_templates,
+  });
+}
+
+/** Reads a patch. A ttl of 0 takes an expiration away. `now` in ms. */
+export function readPatch(fields: z.infer<typeof PATCH_FIELDS>, now: number): Result<PolicyPatch, Failure> {
+  const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
+  if (!content.ok) return content;
+  const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);
+  if (!expiresAt.ok) return err(invalid(expiresAt.error));
+  return ok({
+    content: content.value,
+    expiresAt: fields.expiration === "" && fields.ttl === "" ? undefined : expiresAt.value,
+    cas: fields.cas ?? null,
+    casRequired: fields.cas_required,
+    allowSlashes: fields.allow_slashes_in_identity_templates,
+    allowWildcards: fields.allow_wildcards_in_identity_templates,
+  });
+}
+
+/** Bytes of a policy's text and rules together: what fits into a row of an object's database, with room for the rest. */
+const MAX_POLICY_BYTES = 1_900_000;
+
+function readText(policyText: string, now: number): Result<PolicyText, Failure> {
+  const parsed = parsePolicy(policyText, now);
+  if (!parsed.ok) return err(invalid(policyErrorText(parsed.error)));
+  const rulesJson = JSON.stringify(parsed.value);
+  // Rules can be ten times as long as the text that they were read from.
+  const bytes = new TextEncoder().encode(policyText + rulesJson).length;
+  if (bytes > MAX_POLICY_BYTES) return err(invalid("the policy has too many rules; divide it into several"));
+  return ok({ text: policyText, rulesJson });
+}

@@ -1,0 +1,143 @@
+import * as z from "zod";
+import { initialize } from "../../auth/initialize.ts";
+import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { groveVersion } from "../../base/version.ts";
+import { equalBytes } from "../../crypto/bytes.ts";
+import type { Env } from "../../env.ts";
+import { loadInstallation } from "../../system/installation.ts";
+import type { Reply } from "../../wire/reply.ts";
+
+/**
+ * The version that clients are told. They switch features on by it and know only the versions of the reference server, so
+ * it names the one whose interface is spoken here.
+ */
+export const API_VERSION = "2.6.2";
+
+const CLUSTER_NAME = "grove";
+
+const NEEDS_INIT_TOKEN: Failure = {
+  code: "forbidden",
+  message: "sys/init needs the secret GROVE_INIT_TOKEN of this deployment as its token",
+};
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+/** State of the service, readable without a token, and its initialisation. */
+export const STATUS_ROUTES: readonly Route[] = [
+  openRoute("read", "sys/init", async ({ env }) => plain({ initialized: (await readState(env)).initialized })),
+
+  openRoute("update", "sys/init", async ({ env, request }) => {
+    if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
+    const root = await initialize(env, "");
+    // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
+    return root.ok ? plain({ keys: [], keys_base64: [], root_token: root.value }) : root;
+  }),
+
+  openRoute(["read", "head"], "sys/health", health),
+
+  openRoute("read", "sys/seal-status", async ({ env }) => plain(await sealStatus(env))),
+  // There is nothing to unseal; clients that try get the state as it is.
+  openRoute("update", "sys/unseal", async ({ env }) => plain(await sealStatus(env))),
+
+  openRoute("read", "sys/leader", async () => plain({ ha_enabled: false })),
+
+  simpleRoute("read", "sys/ha-status", z.object({}), async ({ request }) =>
+    ok({ kind: "data", data: { nodes: [nodeAt(request.baseUrl)] }, inject: true }),
+  ),
+
+  // How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each.
+  openRoute("read", ".well-known/terraform.json", async () =>
+    plain({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),
+  ),
+];
+
+/** Base path of the interface of teams. */
+const TEAMS_BASE = "/api/v2/";
+
+/** The one node that clients of a cluster see: the name by which they called. */
+function nodeAt(baseUrl: string): Record<string, unknown> {
+  const { origin, hostname } = new URL(baseUrl);
+  return {
+    hostname,
+    api_address: origin,
+    cluster_address: "",
+    active_node: true,
+    last_echo: null,
+    version: API_VERSION,
+  };
+}
+
+/** A deployment is reachable before its operator gets to `sys/init`; without a secret whoever calls first gets root. */
+function mayInitialize(env: Env, token: string): boolean {
+  return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
+}
+
+interface State {
+  readonly initialized: boolean;
+  readonly sealed: boolean;
+  readonly clusterId: string;
+}
+
+/** The state as this isolate knows it: anybody may ask, so asking must not reach an object every time. */
+async function readState(env: Env): Promise<State> {
+  const loaded = await loadInstallation(env);
+  if (loaded.ok) return { initialized: true, sealed: false, clusterId: loaded.value.clusterId };
+  return { initialized: loaded.error.code !== "uninitialized", sealed: true, clusterId: "" };
+}
+
+async function health({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
+  const { initialized, sealed, clusterId } = await readState(env);
+  const { activecode, sealedcode, uninitcode } = request.data;
+  const [code, otherwise] = !initialized ? [uninitcode, 501] : sealed ? [sealedcode, 503] : [activecode, 200];
+  const status = readStatus(code, otherwise);
+  if (status === null) return err(invalid("status codes are whole numbers from 200 to 599"));
+  const mode = sealed ? "unknown" : "disabled";
+  return ok({
+    kind: "plain",
+    status,
+    body: {
+      initialized,
+      sealed,
+      standby: sealed,
+      performance_standby: false,
+      replication_performance_mode: mode,
+      replication_dr_mode: mode,
+      server_time_utc: Math.floor(currentTime() / 1000),
+      version: API_VERSION,
+      grove_version: groveVersion(env),
+      ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
+    },
+  });
+}
+
+function readStatus(code: unknown, otherwise: number): number | null {
+  if (code === undefined) return otherwise;
+  const status = Number(code);
+  return Number.isInteger(status) && status >= 200 && status <= 599 ? status : null;
+}
+
+async function sealStatus(env: Env): Promise<Record<string, unknown>> {
+  const { initialized, sealed, clusterId } = await readState(env);
+  return {
+    type: "secret",
+    initialized,
+    sealed,
+    t: 0,
+    n: 0,
+    progress: 0,
+    nonce: "",
+    recovery_seal: false,
+    version: API_VERSION,
+    commit_date: "",
+    migration: false,
+    ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
+    storage_type: "durable_objects",
+  };
+}
+
+function plain(body: Record<string, unknown>): Result<Reply, never> {
+  return ok({ kind: "plain", status: 200, body });
+}

@@ -1,0 +1,83 @@
+import * as z from "zod";
+import { callerRecord, identify } from "../../auth/caller.ts";
+import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { DENIED, type Failure } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { aclOfHolder } from "../../identity/access.ts";
+import type { Acl } from "../../policy/acl.ts";
+import { resultantAcl } from "../../policy/ui.ts";
+import { type Installation, loadInstallation } from "../../system/installation.ts";
+import { dataReply, type Reply } from "../../wire/reply.ts";
+import { fixedMounts, mountObject } from "./mount-view.ts";
+
+type MountObject = Readonly<Record<string, unknown>>;
+
+/** What user interfaces ask before they show anything. */
+export const UI_ROUTES: readonly Route[] = [
+  openRoute("read", "sys/internal/ui/mounts", listMounts),
+  openRoute("read", "sys/internal/ui/mounts/:path{.+}", readMount),
+  simpleRoute("read", "sys/internal/ui/resultant-acl", z.object({}), async ({ env, installation, caller }) => {
+    const acl = await aclOfHolder(env, installation, callerRecord(caller));
+    return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
+  }),
+];
+
+/** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */
+async function listMounts(context: RequestContext): Promise<Result<Reply, Failure>> {
+  const loaded = await loadInstallation(context.env);
+  if (!loaded.ok) return loaded;
+  const installation = loaded.value;
+  if (context.request.token === "") return ok(dataReply({ auth: unauthenticatedMounts(installation), secret: {} }));
+  const acl = await aclOfCaller(context, installation);
+  if (!acl) return err(DENIED);
+  const now = currentTime();
+  const reached = (prefix: string, mounts: Readonly<Record<string, MountObject>>) =>
+    Object.fromEntries(Object.entries(mounts).filter(([path]) => acl.grantsAnythingUnder(prefix + path, now)));
+  return ok(
+    dataReply({
+      auth: reached("auth/", authMounts(installation)),
+      secret: reached("", await fixedMounts(installation.clusterId)),
+    }),
+  );
+}
+
+/** A path without a mount and one that the caller can't reach answer the same. */
+async function readMount(context: RequestContext): Promise<Result<Reply, Failure>> {
+  const loaded = await loadInstallation(context.env);
+  if (!loaded.ok) return loaded;
+  const installation = loaded.value;
+  const acl = context.request.token === "" ? null : await aclOfCaller(context, installation);
+  if (!acl) return err(DENIED);
+  const wanted = `${context.params.path ?? ""}/`;
+  const mounts = [
+    ...Object.entries(await fixedMounts(installation.clusterId)),
+    ...Object.entries(authMounts(installation)).map(([path, view]) => [`auth/${path}`, view] as const),
+  ];
+  const found = mounts.find(([path]) => wanted.startsWith(path));
+  if (!found || !acl.grantsAnythingUnder(found[0], currentTime())) {
+    return err({
+      code: "forbidden",
+      message: "preflight capability check returned 403, please ensure client's policies grant access to the path",
+    });
+  }
+  return ok(dataReply({ ...found[1], path: found[0] }));
+}
+
+async function aclOfCaller({ env, request }: RequestContext, installation: Installation): Promise<Acl | null> {
+  const caller = await identify(env, installation, request.token, request.clientAddress);
+  const acl = caller && (await aclOfHolder(env, installation, callerRecord(caller)));
+  return acl?.ok ? acl.value : null;
+}
+
+function authMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {
+  return Object.fromEntries(mounts.map((mount) => [mount.path, mountObject(mount)]));
+}
+
+function unauthenticatedMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {
+  return Object.fromEntries(
+    mounts
+      .filter(({ config }) => config.listingVisibility === "unauth")
+      .map(({ path, type, description }) => [path, { type, description, options: null }]),
+  );
+}

@@ -1,0 +1,153 @@
+import * as z from "zod";
+import { readToken } from "../../auth/caller.ts";
+import {
+  type CallContext,
+  openRoute,
+  type PresentedContext,
+  type RequestContext,
+  type Route,
+  tokenRoute,
+} from "../../auth/route.ts";
+import { inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
+import { wrapAnswer } from "../../auth/wrap.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { type Installation, loadInstallation } from "../../system/installation.ts";
+import type { Outcome } from "../../token/actions.ts";
+import { openValue } from "../../tree/cubbyhole/seal.ts";
+import { treeOf } from "../../tree/find-tree.ts";
+import { ANY_FIELDS } from "../../wire/fields.ts";
+import { dataReply, type Reply } from "../../wire/reply.ts";
+import type { GroveRequest } from "../../wire/request.ts";
+import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
+
+/** Told of every token that holds no wrapped answer: unknown, used, expired, or of another kind. */
+const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
+
+const FIELDS = z.object({ token: z.unknown().optional() });
+type Fields = z.infer<typeof FIELDS>;
+
+/** Wrapping tokens: made on demand, looked at, exchanged for their answer or for another of their kind. */
+export const WRAPPING_ROUTES: readonly Route[] = [
+  // The answer to this request is what was sent; the header that it must carry has it wrapped like any other answer.
+  tokenRoute("update", "sys/wrapping/wrap", ANY_FIELDS, {
+    prepare: async ({ request }) =>
+      request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
+    handle: async ({ fields }) => ok(dataReply(fields)),
+  }),
+
+  // Whoever was handed a wrapping token may check it before use, without any right of its own.
+  openRoute(["read", "update"], "sys/wrapping/lookup", lookUp),
+
+  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", FIELDS, {
+    refusal: (request) => tokenProblem(request) ?? (request.data.token === undefined ? NO_ANSWER : null),
+    prepare: (context) => prepareByToken(context, true),
+    action: async (context) => inCallersTree(context, context.prepared),
+    async handle(context) {
+      const outcome = await outcomeOf(context, context.prepared);
+      const unwrapped = await readAnswer(context.installation, outcome);
+      return unwrapped.ok ? ok({ kind: "stored", answer: unwrapped.value.answer }) : unwrapped;
+    },
+  }),
+
+  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", FIELDS, {
+    refusal: tokenProblem,
+    prepare: (context) => prepareByToken(context, false),
+    handle: rewrap,
+  }),
+];
+
+async function lookUp({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
+  const problem = tokenProblem(request);
+  if (problem) return err(problem);
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) return loaded;
+  const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
+  const targeted = await targetedBy(env, loaded.value, text, { take: false });
+  const outcome = targeted && (await treeOf(env, targeted.treeId)?.act(targeted.action));
+  if (!outcome?.ok || outcome.value.kind !== "wrapped") return err(NO_ANSWER);
+  const { creationTtl, createdAt, path } = outcome.value.token;
+  return ok(
+    dataReply({
+      creation_path: path,
+      creation_time: new Date(createdAt).toISOString(),
+      creation_ttl: creationTtl,
+    }),
+  );
+}
+
+/** What is wrong with the form of the token that a request names, in its body or else as its own. */
+function tokenProblem({ data, token }: GroveRequest): Failure | null {
+  const problem =
+    data.token === undefined
+      ? token === "" && "token is empty"
+      : typeof data.token !== "string"
+        ? "could not decode token in request body"
+        : data.token === "" && "empty token in request body";
+  return problem ? { code: "forbidden", message: `error validating wrapping token: ${problem}` } : null;
+}
+
+/**
+ * The wrapping token of a request. One that a third party hands in is in the body; else it is the caller's own, where
+ * that is allowed (`own`).
+ */
+async function prepareByToken(
+  context: PresentedContext<Fields>,
+  own: boolean,
+): Promise<Result<TargetedAction, Failure>> {
+  const { env, request, installation, fields, presented } = context;
+  const problem = tokenProblem(request);
+  if (problem) return err(problem);
+  const text = typeof fields.token === "string" ? fields.token.trim() : presented.text;
+  if (text === presented.text) {
+    if (!own || presented.kind !== "service") return err(NO_ANSWER);
+    const action = { kind: "unwrap", target: { by: "self" }, take: true } as const;
+    return ok({ treeId: presented.credential.treeId, action });
+  }
+  const targeted = await targetedBy(env, installation, text, { take: own });
+  return targeted ? ok(targeted) : err(NO_ANSWER);
+}
+
+async function targetedBy(
+  env: Env,
+  installation: Installation,
+  text: string,
+  { take }: { readonly take: boolean },
+): Promise<TargetedAction | null> {
+  const read = await readToken(env, installation, text);
+  if (read?.kind !== "service") return null;
+  const { treeId, target } = tokenTarget(read);
+  return { treeId, action: { kind: "unwrap", target, take } };
+}
+
+/**
+ * The new token is made before the old one is taken, so a crash in between loses nothing. Of two calls at once only one
+ * takes the old token; what the other has made dies unseen.
+ */
+async function rewrap(context: CallContext<unknown, TargetedAction>): Promise<Result<Reply, Failure>> {
+  const { env, installation, prepared } = context;
+  const found = await readAnswer(installation, await outcomeOf(context, prepared));
+  if (!found.ok) return found;
+  const { token, answer } = found.value;
+  const wrapped = await wrapAnswer(env, installation, answer, token.creationTtl, token.path);
+  if (!wrapped.ok) return wrapped;
+  const { target } = prepared.action;
+  const taken = await treeOf(env, prepared.treeId)?.act({ kind: "unwrap", target, take: true });
+  if (taken?.ok) return ok({ kind: "wrapped", wrapInfo: wrapped.value });
+  const unseen = await targetedBy(env, installation, wrapped.value.token, { take: true });
+  if (unseen) await treeOf(env, unseen.treeId)?.act(unseen.action);
+  return err(NO_ANSWER);
+}
+
+async function readAnswer(
+  { keys }: Installation,
+  outcome: Result<Outcome, Failure>,
+): Promise<
+  Result<{ readonly token: Extract<Outcome, { kind: "wrapped" }>["token"]; readonly answer: StoredAnswer }, Failure>
+> {
+  if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_ANSWER : outcome.error);
+  if (outcome.value.kind !== "wrapped") throw new Error(`an unwrapping does not end in "${outcome.value.kind}"`);
+  const { token, sealed } = outcome.value;
+  return ok({ token, answer: answerOfValue(await openValue(keys, token, RESPONSE_PATH, sealed)) });
+}

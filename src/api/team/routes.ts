@@ -1,0 +1,32 @@
+import { type CallContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import type { Failure } from "../../base/errors.ts";
+import { ok, type Result } from "../../base/result.ts";
+import { userIdOf } from "../../team/ids.ts";
+import { ANY_FIELDS } from "../../wire/fields.ts";
+import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { authorOf } from "./author.ts";
+import { ORGANIZATION_ROUTES } from "./organizations.ts";
+import { serviceUserResource, userResource } from "./render.ts";
+import { TEAMS_ROUTES } from "./teams.ts";
+import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
+
+/** The interface of teams, by full path. */
+export const TEAM_ROUTES: readonly Route[] = [
+  // Clients ask this first, for the headers that every answer here has.
+  openRoute(["read", "head"], "ping", async () => ok(EMPTY)),
+  simpleRoute("read", "account/details", ANY_FIELDS, showAccount),
+  ...ORGANIZATION_ROUTES,
+  ...TEAMS_ROUTES,
+  ...TEAM_TOKEN_ROUTES,
+];
+
+/** Who the caller is: for the token of a team the user that stands for the team. */
+async function showAccount(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+  const { caller, installation } = context;
+  const { keys } = installation;
+  const data =
+    caller.kind === "team"
+      ? serviceUserResource(await userIdOf(keys, `team\0${caller.team.teamId}`), caller.team, caller.token)
+      : userResource(await authorOf(keys, caller));
+  return ok({ kind: "plain", status: 200, body: { data } });
+}

@@ -1,0 +1,92 @@
+import * as z from "zod";
+import { type Caller, callerOf, callerRecord, type Presented } from "../../auth/caller.ts";
+import { lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
+import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
+import { currentTime } from "../../base/clock.ts";
+import { DENIED, type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { policiesOfEntity } from "../../identity/standing.ts";
+import type { TokenRecord } from "../../token/record.ts";
+import { text } from "../../wire/fields.ts";
+import { dataReply, type Reply } from "../../wire/reply.ts";
+
+const BAD_TOKEN: Failure = { code: "bad_token" };
+
+/** `lookup`, `lookup-self` and `lookup-accessor`. */
+export const LOOKUP_ROUTES: readonly Route[] = [
+  // The path names the caller: a token in the body is ignored, not unknown.
+  simpleRoute(["read", "update"], "lookup-self", z.object({ token: z.unknown().optional() }), (context) =>
+    lookUpCaller(context),
+  ),
+
+  tokenRoute(["read", "update"], "lookup", z.object({ token: z.unknown().optional() }), {
+    async prepare(context): Promise<Result<Presented | "caller" | null, Failure>> {
+      const { token } = context.fields;
+      return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
+    },
+    async action(context) {
+      const { prepared } = context;
+      if (!prepared || prepared === "caller" || prepared.kind !== "service") return null;
+      const { treeId, target } = tokenTarget(prepared);
+      return inCallersTree(context, { treeId, action: { kind: "lookup", target } });
+    },
+    async handle(context) {
+      const { env, prepared } = context;
+      const now = currentTime();
+      if (prepared === "caller") return lookUpCaller(context);
+      if (!prepared) return err(BAD_TOKEN);
+      if (prepared.kind !== "service") {
+        const holder = await callerOf(env, prepared);
+        return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
+      }
+      const { treeId, target } = tokenTarget(prepared);
+      const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+      if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
+      const { token } = outcome.value;
+      return shown(env, token, lookupToken(token, prepared.text, now));
+    },
+  }),
+
+  tokenRoute("update", "lookup-accessor", z.object({ accessor: text() }), {
+    async prepare(context) {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return ok(found && { treeId: found.treeId, action: { kind: "lookup", target: found.target } as const });
+    },
+    action: async (context) => inCallersTree(context, context.prepared),
+    async handle(context) {
+      const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
+      if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
+      const { token } = outcome.value;
+      return shown(context.env, token, lookupToken(token, "", currentTime()));
+    },
+  }),
+];
+
+function lookUpCaller({ env, caller, presented }: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+  return shown(env, callerRecord(caller), lookupOf(caller, presented.text, currentTime()));
+}
+
+/** What a look-up tells, with the policies of the token's entity if it has any. */
+async function shown(
+  env: Env,
+  { entityId }: TokenRecord,
+  data: Readonly<Record<string, unknown>>,
+): Promise<Result<Reply, Failure>> {
+  const policies = await policiesOfEntity(env, entityId);
+  return ok(dataReply(policies.length === 0 ? data : { ...data, identity_policies: policies }));
+}
+
+function lookupOf(caller: Caller, text: string, now: number): Record<string, unknown> {
+  switch (caller.kind) {
+    case "service":
+      return lookupToken(caller.token, text, now);
+    case "batch":
+      return lookupBatch(caller.token, text, now);
+    case "team":
+      return lookupTeam(caller, text, now);
+  }
+}

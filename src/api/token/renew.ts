@@ -1,0 +1,139 @@
+import * as z from "zod";
+import { loginTerms } from "../../auth/login-renewal.ts";
+import { authOfToken } from "../../auth/render.ts";
+import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
+import {
+  accessorTarget,
+  inCallersTree,
+  outcomeOf,
+  readTargetToken,
+  type TargetedAction,
+  tokenTarget,
+} from "../../auth/target.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { type MountTtl, mountTtl } from "../../system/mount.ts";
+import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
+import type { TokenView } from "../../token/record.ts";
+import { tokenRoles } from "../../token/roles/token-roles.ts";
+import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
+import { treeOf } from "../../tree/find-tree.ts";
+import { duration, text } from "../../wire/fields.ts";
+import type { Reply } from "../../wire/reply.ts";
+
+/** A renewal in the tree of the token. */
+interface RenewTarget extends TargetedAction {
+  readonly action: Extract<TargetAction, { kind: "renew" }>;
+}
+
+/** A renewal to perform; the text is what the answer repeats as the token. */
+interface Renewal {
+  readonly targeted: RenewTarget;
+  readonly text: string;
+}
+
+const NOT_FOUND = invalid("token not found");
+
+/** `renew` (also with the token in the URL), `renew-self` and `renew-accessor`. */
+export const RENEW_ROUTES: readonly Route[] = [
+  tokenRoute("update", "renew", z.object({ token: z.unknown().optional(), increment: duration() }), {
+    prepare: (context) => prepareByToken(context, context.fields.token),
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
+
+  tokenRoute("update", "renew/:token", z.object({ increment: duration() }), {
+    secretPath: true,
+    prepare: (context) => prepareByToken(context, context.params.token),
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
+
+  tokenRoute("update", "renew-self", z.object({ token: z.unknown().optional(), increment: duration() }), {
+    async prepare(context) {
+      const { presented } = context;
+      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
+      const { treeId, target } = tokenTarget(presented);
+      return renewal(context, treeId, target, presented.text);
+    },
+    // The tree has just read the caller's row: it need not be looked up again.
+    action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
+    handle: (context) => renew(context, NOT_FOUND),
+  }),
+
+  tokenRoute("update", "renew-accessor", z.object({ accessor: text(), increment: duration() }), {
+    async prepare(context) {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
+    },
+    action: async (context) => inCallersTree(context, context.prepared.targeted),
+    handle: (context) => renew(context, invalid("invalid accessor")),
+  }),
+];
+
+async function prepareByToken(
+  context: PresentedContext<{ increment: number }>,
+  token: unknown,
+): Promise<Result<Renewal, Failure>> {
+  if (token === undefined || token === "") return err(invalid("missing token ID"));
+  const read = await readTargetToken(context, token);
+  if (!read.ok) return read;
+  if (!read.value) return err(NOT_FOUND);
+  if (read.value.kind !== "service") return err(invalid(`${read.value.kind} tokens cannot be renewed`));
+  const { treeId, target } = tokenTarget(read.value);
+  return renewal(context, treeId, target, read.value.text);
+}
+
+function renewal(
+  context: PresentedContext<{ increment: number }>,
+  treeId: string,
+  target: Target,
+  text: string,
+): Result<Renewal, Failure> {
+  const { increment } = context.fields;
+  if (increment < 0) return err(invalid("increment cannot be negative"));
+  const mount = mountTtl(context.installation.mountAt("token/"));
+  return ok({ targeted: { treeId, action: { kind: "renew", target, increment, mount, terms: null } }, text });
+}
+
+async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Promise<Result<Reply, Failure>> {
+  const first = await outcomeOf(context, context.prepared.targeted);
+  const asked = first.ok && first.value.kind === "needs_terms" ? first.value.token : null;
+  const outcome = asked ? await renewOnTerms(context, asked) : first;
+  if (!outcome.ok) return err(outcome.error.code === "not_found" ? notFound : outcome.error);
+  if (outcome.value.kind !== "renewed") throw new Error(`a renewal does not end in "${outcome.value.kind}"`);
+  const { token, warnings } = outcome.value;
+  return ok({ kind: "auth", auth: authOfToken(token, context.prepared.text), warnings });
+}
+
+/** Renews a token once more, with the terms that it stands under today. */
+async function renewOnTerms(
+  { env, installation, prepared }: CallContext<unknown, Renewal>,
+  token: TokenView,
+): Promise<Result<Outcome, Failure>> {
+  const { treeId, action } = prepared.targeted;
+  const answer =
+    token.role === null
+      ? await loginTerms(env, installation, token)
+      : await termsOfRole(env, token, token.role, action.mount);
+  if (!answer.ok) return answer;
+  const tree = treeOf(env, treeId);
+  if (!tree) throw new Error("only a renewal that reached its tree asks for terms");
+  return tree.act({ ...action, ...answer.value });
+}
+
+/** Without its role a token can't be renewed any more. */
+async function termsOfRole(
+  env: Env,
+  token: TokenView,
+  name: string,
+  mount: MountTtl,
+): Promise<Result<{ terms: RenewTerms; mount: MountTtl }, Failure>> {
+  const role = await tokenRoles(env).read(name);
+  return role
+    ? ok({ terms: roleTerms(token, role), mount })
+    : err(invalid(`failed to renew entry: original token role "${name}" could not be found, not renewing`));
+}

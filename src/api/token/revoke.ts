@@ -1,0 +1,89 @@
+import * as z from "zod";
+import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
+import {
+  accessorTarget,
+  inCallersTree,
+  outcomeOf,
+  readTargetToken,
+  type TargetedAction,
+  tokenTarget,
+} from "../../auth/target.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { text } from "../../wire/fields.ts";
+import { EMPTY, type Reply } from "../../wire/reply.ts";
+
+/** `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL). */
+export const REVOKE_ROUTES: readonly Route[] = [
+  tokenRoute("update", "revoke", z.object({ token: z.unknown().optional() }), {
+    prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
+    action: async (context) => inCallersTree(context, context.prepared),
+    // Revoking twice is no error: what the caller wanted is so.
+    handle: (context) => revoke(context, ok(EMPTY)),
+  }),
+
+  tokenRoute("update", "revoke-self", z.object({ token: z.unknown().optional() }), {
+    async prepare({ presented }) {
+      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
+      const { treeId } = presented.credential;
+      return ok({ treeId, action: { kind: "revoke", target: { by: "self" } } } satisfies TargetedAction);
+    },
+    action: async (context) => inCallersTree(context, context.prepared),
+    handle: (context) => revoke(context, ok(EMPTY)),
+  }),
+
+  tokenRoute("update", "revoke-accessor", z.object({ accessor: text() }), {
+    async prepare(context): Promise<Result<TargetedAction | null, Failure>> {
+      const { accessor } = context.fields;
+      if (accessor === "") return err(invalid("missing accessor"));
+      const found = await accessorTarget(context, accessor);
+      return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target } });
+    },
+    action: async (context) => inCallersTree(context, context.prepared),
+    handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
+  }),
+
+  revokeOrphanRoute("revoke-orphan", z.object({ token: z.unknown().optional() }), (context) => context.fields.token),
+  revokeOrphanRoute("revoke-orphan/:token", z.object({}), (context) => context.params.token),
+];
+
+/** The token without its children. Asks for sudo on its own path, also where the token is in the URL. */
+function revokeOrphanRoute<F>(
+  path: string,
+  schema: Parameters<typeof tokenRoute<F, TargetedAction | null>>[2],
+  tokenOf: (context: PresentedContext<F>) => unknown,
+): Route {
+  return tokenRoute<F, TargetedAction | null>("update", path, schema, {
+    secretPath: true,
+    prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
+    // Sudo is judged in the handler, on what the tree says the policies grant; so the action does not ride along.
+    async handle(context) {
+      if (!context.verdict.sudo) return err(invalid("root or sudo privileges required to revoke and orphan"));
+      return revoke(context, err(invalid("token to revoke not found")));
+    },
+  });
+}
+
+async function prepareByToken(
+  context: PresentedContext<unknown>,
+  token: unknown,
+  kind: "revoke" | "revoke_orphan",
+): Promise<Result<TargetedAction | null, Failure>> {
+  if (token === undefined || token === "") return err(invalid("missing token ID"));
+  const read = await readTargetToken(context, token);
+  if (!read.ok) return read;
+  if (!read.value) return ok(null);
+  if (read.value.kind !== "service") return err(invalid(`${read.value.kind} tokens cannot be revoked`));
+  const { treeId, target } = tokenTarget(read.value);
+  return ok({ treeId, action: { kind, target } });
+}
+
+async function revoke(
+  context: CallContext<unknown, TargetedAction | null>,
+  notFound: Result<Reply, Failure>,
+): Promise<Result<Reply, Failure>> {
+  if (!context.prepared) return notFound;
+  const outcome = await outcomeOf(context, context.prepared);
+  if (outcome.ok) return ok(EMPTY);
+  return outcome.error.code === "not_found" ? notFound : outcome;
+}

@@ -1,0 +1,25 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { ok } from "../../base/result.ts";
+import { listAccessors } from "../../tree/index/accessor-list.ts";
+import { PAGE } from "../../wire/page.ts";
+import { keysReply } from "../../wire/reply.ts";
+import { CREATE_ROUTES } from "./create.ts";
+import { LOOKUP_ROUTES } from "./lookup.ts";
+import { RENEW_ROUTES } from "./renew.ts";
+import { REVOKE_ROUTES } from "./revoke.ts";
+import { ROLE_ROUTES } from "./roles.ts";
+import { TIDY_ROUTES } from "./tidy.ts";
+
+/** Everything below `auth/token/`. */
+export const TOKEN_ROUTES: readonly Route[] = [
+  ...CREATE_ROUTES,
+  ...LOOKUP_ROUTES,
+  ...RENEW_ROUTES,
+  ...REVOKE_ROUTES,
+  ...ROLE_ROUTES,
+  ...TIDY_ROUTES,
+  simpleRoute("list", "accessors", z.object(PAGE), async ({ env, fields }) =>
+    ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
+  ),
+];

@@ -1,0 +1,87 @@
+import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
+import { IDENTITY_ROUTES } from "../api/identity/routes.ts";
+import { AUDIT_ROUTES } from "../api/sys/audit.ts";
+import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
+import { LEASE_ROUTES } from "../api/sys/leases.ts";
+import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
+import { POLICY_ROUTES } from "../api/sys/policies.ts";
+import { STATUS_ROUTES } from "../api/sys/status.ts";
+import { UI_ROUTES } from "../api/sys/ui.ts";
+import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
+import { TEAM_ROUTES } from "../api/team/routes.ts";
+import { TOKEN_ROUTES } from "../api/token/routes.ts";
+import { LOGIN_RENEWALS } from "../auth/login-renewal.ts";
+import { type LoginRoute, type OpenRoute, type Route, RouteTable, type TokenRoute } from "../auth/route.ts";
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { speaking } from "../methods/cloud/border.ts";
+import { renewCloudLogin } from "../methods/cloud/login/renewal.ts";
+import { CLOUD_ROUTES } from "../methods/cloud/routes.ts";
+import type { Installation } from "../system/installation.ts";
+import type { GroveRequest } from "../wire/request.ts";
+
+/** A route of the service for one request. */
+export interface ResolvedRoute<R extends Route> {
+  readonly route: R;
+  readonly params: Readonly<Record<string, string>>;
+  /** The part of the path below the mount. */
+  readonly mountPath: string;
+  /** The full path with names in the place of parameters. */
+  readonly pattern: string;
+}
+
+/** Routes at fixed places, by full path. */
+const FIXED = new RouteTable([
+  ...STATUS_ROUTES,
+  ...POLICY_ROUTES,
+  ...MOUNT_ROUTES,
+  ...AUDIT_ROUTES,
+  ...LEASE_ROUTES,
+  ...CAPABILITY_ROUTES,
+  ...UI_ROUTES,
+  ...WRAPPING_ROUTES,
+  ...IDENTITY_ROUTES,
+  ...CUBBYHOLE_ROUTES,
+]);
+/** Routes of the interface of teams, by full path. */
+const TEAMS = new RouteTable(TEAM_ROUTES);
+/** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
+const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/", ".well-known/"];
+/** Routes of each type of auth mount, by the path below the mount. */
+const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
+  token: new RouteTable(TOKEN_ROUTES),
+  cloud: new RouteTable(speaking("cloud", CLOUD_ROUTES)),
+  aws: new RouteTable(speaking("aws", CLOUD_ROUTES)),
+};
+
+for (const type of ["cloud", "aws"]) LOGIN_RENEWALS.set(type, renewCloudLogin);
+
+/** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
+export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
+  const match = tableOf(request)?.match(request.operation, request.path);
+  if (match?.found !== "route" || match.route.access !== "open") return null;
+  return { route: match.route, params: match.params, mountPath: request.path, pattern: match.route.path };
+}
+
+/** The endpoint that serves the request, or the 404 or 405 that says why there is none. */
+export function resolveRoute(
+  installation: Installation,
+  request: GroveRequest,
+): Result<ResolvedRoute<TokenRoute<never, never> | LoginRoute<never>>, Failure> {
+  const { operation, path } = request;
+  const mount = path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
+  const table = mount ? BY_MOUNT_TYPE[mount.type] : tableOf(request);
+  if (!table) return err(mount ? { code: "unsupported_path" } : { code: "no_route", path });
+  const prefix = mount ? `auth/${mount.path}` : "";
+  const mountPath = path.slice(prefix.length);
+  const match = table.match(operation, mountPath);
+  if (match.found === "other_operation") return err({ code: "unsupported_operation" });
+  if (match.found === "nothing" || match.route.access === "open") return err({ code: "unsupported_path" });
+  return ok({ route: match.route, params: match.params, mountPath, pattern: prefix + match.route.path });
+}
+
+/** The table of a path that no mount of the installation serves, or null. */
+function tableOf({ dialect, path }: GroveRequest): RouteTable | null {
+  if (dialect === "json-api") return TEAMS;
+  return FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed)) ? FIXED : null;
+}

@@ -1,0 +1,147 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { err, type Result } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { authorize } from "../identity/access.ts";
+import { standingOf } from "../identity/standing.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import { mayHold } from "../system/custom-id-filter.ts";
+import type { Installation } from "../system/installation.ts";
+import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
+import type { TeamWithToken } from "../team/record.ts";
+import { type BatchToken, openBatchToken } from "../token/batch.ts";
+import { BATCH_PREFIX, customIdHash, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
+import type { TokenRecord, TokenView } from "../token/record.ts";
+import { addressAllowed } from "../token/rules/address.ts";
+import { couldBeCustomId } from "../token/rules/custom-id.ts";
+import { customIdsOf } from "../tree/custom-ids.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import { authenticateTeam } from "./team-caller.ts";
+
+/** A token that a client showed, read but not judged: nothing says yet that it is alive. */
+export type Presented =
+  | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
+  | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
+  | { readonly kind: "team"; readonly text: string; readonly credential: TeamCredential };
+
+/** Who makes a request, after its token was found good. */
+export type Caller =
+  | { readonly kind: "service"; readonly token: TokenView }
+  | { readonly kind: "batch"; readonly token: BatchToken }
+  | ({ readonly kind: "team"; readonly record: TokenRecord } & TeamWithToken);
+
+/** What is fixed about the caller's token. */
+export function callerRecord(caller: Caller): TokenRecord {
+  switch (caller.kind) {
+    case "service":
+      return caller.token;
+    case "batch":
+      return caller.token.record;
+    case "team":
+      return caller.record;
+  }
+}
+
+/** What names the caller's token to others: its accessor, the id of a team's token, "" for a batch token. */
+export function callerAccessor(caller: Caller): string {
+  switch (caller.kind) {
+    case "service":
+      return caller.token.accessor;
+    case "batch":
+      return "";
+    case "team":
+      return caller.token.tokenId;
+  }
+}
+
+/**
+ * Reads a token text. Whatever this installation did not make is refused here, from what the isolate knows, before any
+ * object is asked.
+ */
+export async function readToken(env: Env, installation: Installation, text: string): Promise<Presented | null> {
+  if (!isGenerated(text)) return readCustomId(env, installation, text);
+  const known = installation.tokensRead.get(text);
+  if (known) return known;
+  const read = await readGenerated(installation.keys, text);
+  // Only what is genuine is kept: garbage must not push out the rest.
+  if (read) installation.tokensRead.set(text, read, text.length);
+  return read;
+}
+
+/** True for the shapes that generated tokens have. What is in such a token proves itself, and never changes. */
+function isGenerated(text: string): boolean {
+  return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
+}
+
+async function readGenerated(keys: Keys, text: string): Promise<Presented | null> {
+  if (text.startsWith(BATCH_PREFIX)) {
+    const token = await openBatchToken(keys, text);
+    return token && { kind: "batch", text, token };
+  }
+  if (text.startsWith(SERVICE_PREFIX)) {
+    const credential = await readServiceToken(keys, text);
+    return credential && { kind: "service", text, credential };
+  }
+  const credential = await readTeamToken(keys, text);
+  return credential && { kind: "team", text, credential };
+}
+
+async function readCustomId(env: Env, installation: Installation, text: string): Promise<Presented | null> {
+  if (!couldBeCustomId(text)) return null;
+  const { filterKey, directoryKey, verifier } = await customIdHash(installation.keys, text);
+  if (!mayHold(installation.customIdFilter, filterKey)) return null;
+  const address = await customIdsOf(env, directoryKey).find(directoryKey);
+  return address && { kind: "service", text, credential: { ...address, verifier } };
+}
+
+/** True when a batch token is good at `now` (ms): in time, and its parent, if it has one, alive. */
+export async function isBatchAlive(env: Env, token: BatchToken, now: number): Promise<boolean> {
+  if (token.expiresAt <= now) return false;
+  if (!token.parent) return true;
+  const tree = treeOf(env, token.parent.treeId);
+  return tree !== null && (await tree.isAlive(token.parent.row));
+}
+
+/**
+ * Who holds a token, found good now, without counting a use: for endpoints that need no token but tell more to one.
+ *
+ * @returns null for every token that can't be used.
+ */
+export async function identify(
+  env: Env,
+  installation: Installation,
+  text: string,
+  clientAddress: string | null,
+): Promise<Caller | null> {
+  const presented = await readToken(env, installation, text);
+  const caller = presented && (await callerOf(env, presented));
+  return caller && addressAllowed(callerRecord(caller).boundCidrs, clientAddress) ? caller : null;
+}
+
+/** Who holds a token that was read, if it is good now. Counts no use. */
+export async function callerOf(env: Env, presented: Presented): Promise<Caller | null> {
+  if (presented.kind === "batch") {
+    const alive = await isBatchAlive(env, presented.token, currentTime());
+    return alive ? { kind: "batch", token: presented.token } : null;
+  }
+  if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
+  const { treeId, row, verifier } = presented.credential;
+  const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
+  return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
+}
+
+/** Judges a request by a batch token here in the Worker: without a hop when the token is an orphan. */
+export async function authorizeBatch(
+  env: Env,
+  installation: Installation,
+  token: BatchToken,
+  access: AccessRequest,
+  clientAddress: string | null,
+): Promise<Result<Verdict, Failure>> {
+  const now = currentTime();
+  if (!(await isBatchAlive(env, token, now))) return err(UNAUTHENTICATED);
+  if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
+  const entity = await standingOf(env, token.record.entityId);
+  return entity.ok ? authorize(installation, token.record, entity.value, access, now) : entity;
+}

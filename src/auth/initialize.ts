@@ -1,0 +1,95 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { loadInstallation, refreshInstallation } from "../system/installation.ts";
+import { systemOf } from "../system/system.ts";
+import { tidyOf } from "../tidy/tidy.ts";
+import { customIdHash, newTokenIds } from "../token/ids.ts";
+import type { TokenSpec } from "../token/record.ts";
+import { checkCustomId } from "../token/rules/custom-id.ts";
+import { customIdsOf } from "../tree/custom-ids.ts";
+
+const ALREADY_INITIALIZED = invalid("Grove is already initialized");
+
+/**
+ * Makes the key ring and the first root token of a new installation, once.
+ *
+ * The token is written before the key ring: after a crash in between nobody has the keys that would make the token good,
+ * and the next call starts over. Of two calls at once the one that stores its key ring wins.
+ *
+ * @param rootId "" for a generated root token, else the id that it gets (development only).
+ * @returns the root token.
+ */
+export async function initialize(env: Env, rootId: string): Promise<Result<string, Failure>> {
+  // Anybody may call this: once the installation exists it must cost nothing, above all no new tree for each call.
+  const loaded = await loadInstallation(env);
+  if (loaded.ok) return err(ALREADY_INITIALIZED);
+  if (loaded.error.code !== "uninitialized") return loaded;
+  const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
+  if (!sealKey.ok) return err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
+  const ring = newKeyRing();
+  const keys = await importKeys(ring);
+  const treeId = env.TOKEN_TREE.newUniqueId();
+  const tree = env.TOKEN_TREE.get(treeId);
+  const now = currentTime();
+  const ids = await newTokenIds(keys, treeId.toString(), now, rootId || undefined);
+  const customId = rootId === "" ? null : await customIdHash(keys, rootId);
+  const planted = await tree.plant(rootToken(now, customId?.directoryKey ?? null), ids);
+  if (!planted.ok) return planted;
+  if (customId) {
+    const { directoryKey, filterKey } = customId;
+    await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId: treeId.toString(), row: ids.row }, null);
+    await systemOf(env).admitCustomId(filterKey);
+  }
+  // Comes before the key ring: were it to fail after it, nobody would have got the root token.
+  await tidyOf(env).keepSchedule();
+  if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
+    await tree.act({ kind: "revoke", target: { by: "token", row: ids.row, verifier: ids.verifier } });
+    return err(ALREADY_INITIALIZED);
+  }
+  await refreshInstallation(env);
+  return ok(ids.token);
+}
+
+/**
+ * Initialises a development installation with the root token of its configuration. Does nothing without one, or when the
+ * installation exists.
+ */
+export async function initializeForDevelopment(env: Env): Promise<Failure | null> {
+  if (!env.GROVE_DEV_ROOT_TOKEN) return null;
+  const loaded = await loadInstallation(env);
+  if (loaded.ok || loaded.error.code !== "uninitialized") return null;
+  const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
+  if (problem) return { code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` };
+  // A request beside this one may have won; then everything is as it should be.
+  await initialize(env, env.GROVE_DEV_ROOT_TOKEN);
+  return null;
+}
+
+function rootToken(now: number, customIdKey: string | null): TokenSpec {
+  return {
+    type: "service",
+    orphan: true,
+    expiresAt: null,
+    record: {
+      policies: ["root"],
+      meta: null,
+      displayName: "root",
+      path: "auth/token/root",
+      role: null,
+      createdAt: now,
+      creationTtl: 0,
+      explicitMaxTtl: 0,
+      period: 0,
+      renewable: false,
+      entityId: "",
+      boundCidrs: [],
+      numUses: 0,
+      leased: false,
+      customIdKey,
+      login: null,
+    },
+  };
+}

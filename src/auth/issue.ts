@@ -1,0 +1,139 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { type Installation, refreshInstallation } from "../system/installation.ts";
+import { systemOf } from "../system/system.ts";
+import { sealBatchToken } from "../token/batch.ts";
+import {
+  customIdHash,
+  MAX_ROW_DRAWS,
+  type NewTokenIds,
+  newTokenIds,
+  rowDrawnAt,
+  type TokenAddress,
+} from "../token/ids.ts";
+import type { TokenSpec } from "../token/record.ts";
+import { customIdsOf } from "../tree/custom-ids.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import type { AuthReply } from "../wire/reply.ts";
+import { authOfBatch, authOfToken } from "./render.ts";
+
+/** How long a creation can be between taking its id and writing its token, with a wide margin. */
+const RESERVATION_MS = 60_000;
+
+const PARENT_GONE = invalid("parent token not found");
+const NO_ROW: Failure = {
+  code: "unavailable",
+  message: "the token could not be stored; try again",
+  retryAfterSeconds: 1,
+};
+
+/**
+ * Makes a token that the rules allow and that its creator's tree did not make in the step that allowed it: a batch token,
+ * the first token of a new tree, or a child for which something outside the tree came first.
+ *
+ * @param parent the creator; ignored for an orphan.
+ * @param customId "" for a generated token.
+ */
+export async function issue(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  parent: TokenAddress | null,
+  customId: string,
+): Promise<Result<AuthReply, Failure>> {
+  const above = spec.orphan ? null : parent;
+  if (spec.type === "batch") {
+    const text = await sealBatchToken(installation.keys, spec, above && { treeId: above.treeId, row: above.row });
+    return text.ok ? ok(authOfBatch(spec.record, above === null, text.value)) : text;
+  }
+  if (customId !== "") return issueWithCustomId(env, installation, spec, above, customId);
+  return above ? addChild(env, installation, spec, above) : plant(env, installation, spec);
+}
+
+/** A child in its parent's tree. Draws again when the tree has the drawn row already. */
+async function addChild(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  parent: TokenAddress,
+): Promise<Result<AuthReply, Failure>> {
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime());
+    const added = await insert(env, spec, ids, parent);
+    if (added !== "row_taken") return added;
+  }
+  return err(NO_ROW);
+}
+
+/** One attempt to write a child. */
+async function insert(
+  env: Env,
+  spec: TokenSpec,
+  ids: NewTokenIds,
+  parent: TokenAddress,
+): Promise<Result<AuthReply, Failure> | "row_taken"> {
+  const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
+  if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
+  return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
+}
+
+/** Starts a new tree. Its id is drawn, not derived from a name, so no object wakes but the new one. */
+async function plant(env: Env, installation: Installation, spec: TokenSpec): Promise<Result<AuthReply, Failure>> {
+  const id = env.TOKEN_TREE.newUniqueId();
+  const ids = await newTokenIds(installation.keys, id.toString(), currentTime());
+  const planted = await env.TOKEN_TREE.get(id).plant(spec, ids);
+  return planted.ok ? ok(authOfToken(planted.value, ids.token)) : planted;
+}
+
+/**
+ * The directory takes the id first, so two creations of one id can't both succeed; then every isolate learns to ask the
+ * directory; then the tree writes the token. After a crash in between the id leads to a row that does not exist, which
+ * the next creation of the same id finds out and replaces.
+ */
+async function issueWithCustomId(
+  env: Env,
+  installation: Installation,
+  spec: TokenSpec,
+  parent: TokenAddress | null,
+  customId: string,
+): Promise<Result<AuthReply, Failure>> {
+  const { filterKey, directoryKey } = await customIdHash(installation.keys, customId);
+  const newTree = parent ? null : env.TOKEN_TREE.newUniqueId();
+  const treeId = parent?.treeId ?? newTree?.toString() ?? "";
+  const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+    const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
+    const address = { treeId, row: ids.row };
+    if (!(await reserve(env, directoryKey, address))) {
+      return err(invalid("cannot create a token with a duplicate ID"));
+    }
+    await systemOf(env).admitCustomId(filterKey);
+    const refreshed = await refreshInstallation(env);
+    if (!refreshed.ok) return refreshed;
+    if (newTree) {
+      const planted = await env.TOKEN_TREE.get(newTree).plant(keyed, ids);
+      return planted.ok ? ok(authOfToken(planted.value, customId)) : planted;
+    }
+    const added = parent ? await insert(env, keyed, ids, parent) : err(PARENT_GONE);
+    if (added !== "row_taken" && added.ok) return added;
+    await customIdsOf(env, directoryKey).release([{ key: directoryKey, ...address }]);
+    if (added !== "row_taken") return added;
+  }
+  return err(NO_ROW);
+}
+
+/**
+ * Takes the directory entry. An entry gives way when its tree says that the token has ended. A row that is not there may
+ * still be on its way from a creation at the same moment, so it has to be of some age to count as left by a crash.
+ */
+async function reserve(env: Env, key: string, address: TokenAddress): Promise<boolean> {
+  const directory = customIdsOf(env, key);
+  const held = await directory.reserve(key, address, null);
+  if (!held) return true;
+  const fate = (await treeOf(env, held.treeId)?.fateOf(held.row)) ?? "absent";
+  const young = currentTime() - rowDrawnAt(held.row) < RESERVATION_MS;
+  if (fate === "alive" || (fate === "absent" && young)) return false;
+  return (await directory.reserve(key, address, held)) === null;
+}

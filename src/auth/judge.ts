@@ -1,0 +1,63 @@
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Installation } from "../system/installation.ts";
+import type { CallerAction, Outcome } from "../token/actions.ts";
+import { MAX_ROW_DRAWS } from "../token/ids.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import { authorizeBatch, type Caller, type Presented } from "./caller.ts";
+import { authorizeTeam } from "./team-caller.ts";
+
+/** A caller whose token is good and whose policies allow the request. */
+export interface Judged {
+  readonly caller: Caller;
+  readonly verdict: Verdict;
+  /** What was asked of the caller's own tree in the same hop; null when nothing was. */
+  readonly action: CallerAction | null;
+  /** What came of the action. */
+  readonly outcome: Result<Outcome, Failure> | null;
+}
+
+/** A token and what is asked for with it. */
+export interface Demand {
+  readonly presented: Presented;
+  readonly access: AccessRequest;
+  /** null when unknown; then a token bound to networks is refused. */
+  readonly clientAddress: string | null;
+}
+
+/**
+ * Lets the caller's token and policies decide. Counts one use. A service token is judged in its tree, which performs an
+ * action on the way.
+ *
+ * @param nextAction the action; asked for again when the tree has the row that it drew.
+ */
+export async function judge(
+  env: Env,
+  installation: Installation,
+  { presented, access, clientAddress }: Demand,
+  nextAction: () => Promise<CallerAction | null>,
+): Promise<Result<Judged, Failure>> {
+  if (presented.kind === "batch") {
+    const verdict = await authorizeBatch(env, installation, presented.token, access, clientAddress);
+    if (!verdict.ok) return verdict;
+    const caller: Caller = { kind: "batch", token: presented.token };
+    return ok({ caller, verdict: verdict.value, action: null, outcome: null });
+  }
+  if (presented.kind === "team") {
+    const judged = await authorizeTeam(env, installation, presented.credential, access);
+    return judged.ok ? ok({ ...judged.value, action: null, outcome: null }) : judged;
+  }
+  const { treeId, row, verifier } = presented.credential;
+  for (let draw = 1; ; draw++) {
+    const tree = treeOf(env, treeId);
+    if (!tree) return err(UNAUTHENTICATED);
+    const action = await nextAction();
+    const answer = await tree.run({ row, verifier, access, clientAddress, action });
+    if (!answer.ok) return answer;
+    const { caller, verdict, outcome } = answer.value;
+    if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;
+    return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
+  }
+}

@@ -1,0 +1,62 @@
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Outcome, Target, TargetAction } from "../token/actions.ts";
+import { readAccessor } from "../token/ids.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import { type Presented, readToken } from "./caller.ts";
+import type { CallContext, PresentedContext } from "./route.ts";
+
+/** A token that a request is about, and what to do with it, in the tree where it lives. */
+export interface TargetedAction {
+  readonly treeId: string;
+  readonly action: TargetAction;
+}
+
+/**
+ * Reads the token that a body names.
+ *
+ * @returns null for a text that this installation did not make; "forbidden" for something that is not a text.
+ */
+export async function readTargetToken(
+  context: PresentedContext<unknown>,
+  value: unknown,
+): Promise<Result<Presented | null, Failure>> {
+  if (typeof value !== "string") return err({ code: "forbidden", message: "invalid token" });
+  return ok(await readToken(context.env, context.installation, value.trim()));
+}
+
+/** The target of a service token. */
+export function tokenTarget(presented: Extract<Presented, { kind: "service" }>): { treeId: string; target: Target } {
+  const { treeId, row, verifier } = presented.credential;
+  return { treeId, target: { by: "token", row, verifier } };
+}
+
+/** The target of an accessor, or null for a text that this installation did not make. */
+export async function accessorTarget(
+  context: PresentedContext<unknown>,
+  accessor: string,
+): Promise<{ treeId: string; target: Target } | null> {
+  const read = await readAccessor(context.installation.keys, accessor);
+  return read && { treeId: read.treeId, target: { by: "accessor", row: read.row, tail: read.tail } };
+}
+
+/** The action, when it is about a token in the caller's own tree and can ride on the caller's hop; else null. */
+export function inCallersTree(
+  context: PresentedContext<unknown>,
+  targeted: TargetedAction | null,
+): TargetAction | null {
+  const { presented } = context;
+  return targeted && presented.kind === "service" && presented.credential.treeId === targeted.treeId
+    ? targeted.action
+    : null;
+}
+
+/** What came of the action: in the caller's hop, or now in the tree of the target. */
+export async function outcomeOf(
+  context: CallContext<unknown, unknown>,
+  targeted: TargetedAction,
+): Promise<Result<Outcome, Failure>> {
+  if (context.outcome) return context.outcome;
+  const tree = treeOf(context.env, targeted.treeId);
+  return tree ? tree.act(targeted.action) : err({ code: "not_found" });
+}

@@ -1,0 +1,125 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { authorize } from "../identity/access.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Installation } from "../system/installation.ts";
+import { teamAt } from "../team/find.ts";
+import { readTeamToken, type TeamCredential } from "../team/ids.ts";
+import type { TeamWithToken } from "../team/record.ts";
+import type { TokenRecord } from "../token/record.ts";
+import type { Caller } from "./caller.ts";
+
+/** A team that makes a request with its token. */
+export type TeamCaller = Extract<Caller, { kind: "team" }>;
+
+/** What a team token may always do: look at itself and at its team. */
+const OWN_READ: Verdict = {
+  allowed: true,
+  isRoot: false,
+  sudo: false,
+  create: false,
+  update: false,
+  limit: null,
+  grantedBy: [],
+};
+
+/**
+ * The team of a token, if the token is good now.
+ *
+ * @param purpose a "use" counts for the time of the last use, a "look-up" by somebody else does not.
+ */
+export async function authenticateTeam(
+  env: Env,
+  credential: TeamCredential,
+  purpose: "use" | "look-up",
+): Promise<TeamCaller | null> {
+  const found = await teamAt(env, credential.route).authenticate(credential.verifier, purpose);
+  return found && { kind: "team", ...found, record: tokenRecordOf(found) };
+}
+
+/**
+ * Judges a request by a team token. It has the policies of the team and no others, and may besides look at itself and
+ * its team.
+ */
+export async function authorizeTeam(
+  env: Env,
+  installation: Installation,
+  credential: TeamCredential,
+  access: AccessRequest,
+): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict }, Failure>> {
+  const caller = await authenticateTeam(env, credential, "use");
+  if (!caller) return err(UNAUTHENTICATED);
+  if (looksAtItself(caller, access)) return ok({ caller, verdict: OWN_READ });
+  const allowed = authorize(installation, caller.record, null, access, currentTime());
+  return allowed.ok ? ok({ caller, verdict: allowed.value }) : allowed;
+}
+
+/** What other Workers learn about a team token. Times in ms since 1970. */
+export interface TeamTokenInfo {
+  readonly teamId: string;
+  readonly teamName: string;
+  readonly organization: string;
+  readonly tokenId: string;
+  readonly policies: readonly string[];
+  readonly createdAt: number;
+  /** null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** Tells who a team token belongs to; null for every text that is not a good one. Counts as a use of the token. */
+export async function lookupTeamToken(
+  env: Env,
+  installation: Installation,
+  text: string,
+): Promise<TeamTokenInfo | null> {
+  const credential = await readTeamToken(installation.keys, text);
+  const found = credential && (await authenticateTeam(env, credential, "use"));
+  if (!found) return null;
+  const { team, token } = found;
+  return {
+    teamId: team.teamId,
+    teamName: team.name,
+    organization: team.organization,
+    tokenId: token.tokenId,
+    policies: team.tokenPolicies,
+    createdAt: token.createdAt,
+    expiresAt: token.expiresAt,
+  };
+}
+
+function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessRequest): boolean {
+  if (operation !== "read") return false;
+  const own = [
+    "account/details",
+    "auth/token/lookup-self",
+    `teams/${team.teamId}`,
+    `teams/${team.teamId}/authentication-token`,
+    `authentication-tokens/${team.teamId}`,
+    `authentication-tokens/${token.tokenId}`,
+  ];
+  return own.includes(path);
+}
+
+/** The token in the terms of all other tokens. */
+function tokenRecordOf({ team, token }: TeamWithToken): TokenRecord {
+  return {
+    policies: team.tokenPolicies,
+    meta: { organization: team.organization, team: team.name, team_id: team.teamId },
+    displayName: `team-${team.name}`,
+    path: `teams/${team.teamId}/authentication-token`,
+    role: null,
+    createdAt: token.createdAt,
+    creationTtl: token.expiresAt === null ? 0 : Math.floor((token.expiresAt - token.createdAt) / 1000),
+    explicitMaxTtl: 0,
+    period: 0,
+    renewable: false,
+    entityId: "",
+    boundCidrs: [],
+    numUses: 0,
+    leased: true,
+    login: null,
+    customIdKey: null,
+  };
+}

@@ -1,0 +1,43 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import type { Installation } from "../system/installation.ts";
+import { newTokenIds } from "../token/ids.ts";
+import { wrappingToken } from "../token/wrapping-token.ts";
+import { MAX_VALUE_BYTES } from "../tree/cubbyhole/limits.ts";
+import { sealValue } from "../tree/cubbyhole/seal.ts";
+import type { WrapInfo } from "../wire/reply.ts";
+import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "../wire/stored-answer.ts";
+
+/**
+ * Puts a finished answer into the cubbyhole of a new single-use token.
+ *
+ * @param ttl seconds.
+ * @param creationPath the path of the request, without anything secret in it.
+ */
+export async function wrapAnswer(
+  env: Env,
+  installation: Installation,
+  answer: StoredAnswer,
+  ttl: number,
+  creationPath: string,
+): Promise<Result<WrapInfo, Failure>> {
+  const treeId = env.TOKEN_TREE.newUniqueId();
+  const now = currentTime();
+  const ids = await newTokenIds(installation.keys, treeId.toString(), now);
+  const owner = { treeId: treeId.toString(), row: ids.row };
+  const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
+  if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
+  const spec = wrappingToken(creationPath, ttl, now);
+  const planted = await env.TOKEN_TREE.get(treeId).plant(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
+  if (!planted.ok) return planted;
+  return ok({
+    token: ids.token,
+    accessor: ids.accessor,
+    ttl,
+    createdAt: now,
+    creationPath,
+    wrappedAccessor: accessorInside(answer),
+  });
+}

@@ -1,0 +1,56 @@
+/**
+ * Every expected failure of Grove, in one union. Handlers, rules and objects return these as values; `src/wire/failure.ts`
+ * is the only place that turns them into a status and a body.
+ *
+ * A message is written for the client: it may name a field or a setting, never a value that the client sent.
+ */
+export type Failure =
+  /** The request is wrong in itself: 400. */
+  | { readonly code: "invalid_request"; readonly message: string }
+  /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
+  | { readonly code: "unauthenticated" }
+  /** A policy that refuses: 403 with the same text, or 404 in JSON:API. */
+  | { readonly code: "permission_denied" }
+  /** The token named in a body is unknown: 403. */
+  | { readonly code: "bad_token" }
+  /** Refused with a reason that the caller may know: 403. */
+  | { readonly code: "forbidden"; readonly message: string }
+  /** Nothing is stored there: 404 without a text. */
+  | { readonly code: "not_found" }
+  /** No mount serves the path: 404. */
+  | { readonly code: "no_route"; readonly path: string }
+  /** There is one namespace, the root: 404. */
+  | { readonly code: "unknown_namespace" }
+  /** The mount serves no such path: 404. */
+  | { readonly code: "unsupported_path" }
+  /** The path exists but not with this operation: 405. */
+  | { readonly code: "unsupported_operation" }
+  /** An HTTP method that the interface does not have: 405 without a text. */
+  | { readonly code: "unknown_method" }
+  /** The body is larger than the limit: 413. */
+  | { readonly code: "body_too_large" }
+  /** The body is in a format that the endpoint does not read: 415. */
+  | { readonly code: "unsupported_media_type"; readonly message: string }
+  /** A part of a JSON:API document that can't be taken; `pointer` is the JSON pointer to it: 422. */
+  | { readonly code: "invalid_document"; readonly message: string; readonly pointer: string }
+  /** A query parameter of a JSON:API request that can't be taken: 400. */
+  | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
+  /** The service can't work until an operator acts: 503. */
+  | { readonly code: "sealed"; readonly message: string }
+  /** Nobody has initialised the service: 503. */
+  | { readonly code: "uninitialized" }
+  /** Something that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
+  | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
+  /** A bug: 500. */
+  | { readonly code: "internal" };
+
+/** A 400 with `message`. */
+export function invalid(message: string): Failure {
+  return { code: "invalid_request", message };
+}
+
+/** The one refusal for everything that must not be told apart by a caller without rights. */
+export const DENIED: Failure = { code: "permission_denied" };
+
+/** The refusal of a token that can't be used. */
+export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };

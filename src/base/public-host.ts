@@ -1,0 +1,41 @@
+import ipaddr from "ipaddr.js";
+import type { Env } from "../env.ts";
+
+/** Names that lead into a private network, or nowhere, with everything below them. */
+const PRIVATE_NAMES: ReadonlySet<string> = new Set([
+  ...["localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private"],
+  "home.arpa",
+]);
+
+const GIVEN_OUT = ipaddr.parseCIDR("2000::/3");
+
+/** True when requests may go without TLS and into private networks: for development. */
+export function allowsPrivateHosts(env: Pick<Env, "ALLOW_PRIVATE_ENDPOINTS">): boolean {
+  return env.ALLOW_PRIVATE_ENDPOINTS === "true";
+}
+
+/**
+ * True for a host of the public internet, by its name or address. Whoever may name a host that requests go to is not
+ * thereby someone who may reach what only this service can reach. A public name that leads to a private address is for the
+ * network that the service runs in to refuse: the platform's edge reaches public addresses only.
+ *
+ * @param host as the URL parser gives it, which turns every spelling of an IPv4 address into four decimal parts.
+ */
+export function isPublicHost(host: string): boolean {
+  const name = host.replace(/\.$/, "").toLowerCase();
+  const address = name.startsWith("[") ? name.slice(1, -1) : name;
+  if (ipaddr.isValid(address)) return isPublicAddress(ipaddr.process(address));
+  const labels = name.split(".");
+  return (
+    labels.length > 1 &&
+    // Some resolvers drop the empty ends of `localhost..`.
+    !labels.includes("") &&
+    !PRIVATE_NAMES.has(labels.slice(-1).join(".")) &&
+    !PRIVATE_NAMES.has(labels.slice(-2).join("."))
+  );
+}
+
+/** Of IPv6 only what is given out: outside of it lies for example `::127.0.0.1`, which some systems take for the IPv4 address. */
+function isPublicAddress(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
+  return address.range() === "unicast" && (address.kind() === "ipv4" || address.match(GIVEN_OUT));
+}

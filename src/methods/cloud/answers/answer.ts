@@ -1,0 +1,81 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { parseXml, textAt, type XmlElement } from "./xml.ts";
+
+/** An answer of the cloud, as it came. */
+export type CloudAnswer = {
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly body: string;
+};
+
+/** Which service answered, for messages. */
+export type Service = "STS" | "EC2" | "IAM";
+
+/**
+ * No answer of a service that is read here is longer; whoever fetches one stops reading there. A description of the most
+ * instances that are asked for at once, each with the longest tags, is the longest.
+ */
+export const MAX_ANSWER_BYTES: Readonly<Record<Service, number>> = {
+  STS: 256 * 1024,
+  IAM: 256 * 1024,
+  EC2: 2 * 1024 * 1024,
+};
+
+/** What the services call it when they are asked too often or fail for a moment, whatever the status. */
+const TEMPORARY_CODES: ReadonlySet<string> = new Set([
+  ...["Throttling", "ThrottlingException", "RequestThrottled", "RequestThrottledException", "RequestLimitExceeded"],
+  ...["TooManyRequestsException", "ServiceUnavailable", "Unavailable", "InternalError", "InternalFailure"],
+]);
+
+/** Refusals are short. */
+const MAX_REFUSAL_LENGTH = 64 * 1024;
+
+/** When a service is overloaded or failing, the time in seconds after which a client may try again. */
+const RETRY_AFTER_SECONDS = 5;
+
+/**
+ * Reads the document of an answer: status 200, type text/xml, well-formed, and the root element of the operation. Any
+ * other answer could be text that somebody else shaped. Of a refusal, only the status and the service's error code are
+ * named: the rest of its body is for nobody.
+ */
+export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement, Failure> {
+  if (answer.status !== 200) return err(refusalOf(answer, service));
+  if (!/^text\/xml(; ?charset=utf-8)?$/i.test(answer.contentType ?? "")) {
+    return err(invalid(`answer of ${service} is not of the type text/xml`));
+  }
+  const document = answer.body.length > MAX_ANSWER_BYTES[service] ? null : parseXml(answer.body);
+  if (document?.name !== root) return err(unreadable(service));
+  return ok(document);
+}
+
+/** The failure of an answer whose document lacks what the operation gives. */
+export function unreadable(service: Service): Failure {
+  return invalid(`error parsing ${service} response`);
+}
+
+/** The error code of a refusal, such as `SignatureDoesNotMatch`; null when it has none. */
+export function errorCodeOf(answer: CloudAnswer): string | null {
+  const document = answer.body.length > MAX_REFUSAL_LENGTH ? null : parseXml(answer.body);
+  if (document === null) return null;
+  // STS and IAM: ErrorResponse/Error; EC2: Response/Errors/Error.
+  const code = textAt(document, "Error", "Code") ?? textAt(document, "Errors", "Error", "Code");
+  return code !== null && /^[A-Za-z.]{1,64}$/.test(code) ? code : null;
+}
+
+/** Whether the same request may get another answer in a moment. */
+export function isTemporary(answer: CloudAnswer): boolean {
+  if (answer.status === 200) return false;
+  return answer.status >= 500 || answer.status === 429 || TEMPORARY_CODES.has(errorCodeOf(answer) ?? "");
+}
+
+/** The failure of a service that does not answer, or not now. */
+export function unavailable(message: string): Failure {
+  return { code: "unavailable", message, retryAfterSeconds: RETRY_AFTER_SECONDS };
+}
+
+function refusalOf(answer: CloudAnswer, service: Service): Failure {
+  const code = errorCodeOf(answer);
+  const message = `received error code ${answer.status} from ${service}${code === null ? "" : `: ${code}`}`;
+  return isTemporary(answer) ? unavailable(message) : invalid(message);
+}

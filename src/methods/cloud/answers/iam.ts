@@ -1,0 +1,68 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import { type CloudAnswer, readAnswer, unreadable } from "./answer.ts";
+import { onlyChild, textAt, type XmlElement } from "./xml.ts";
+
+/** A user or a role: its full ARN, path included, and the unique ID that no later one of the same name has. */
+export type IamPrincipal = { readonly arn: PrincipalArn; readonly uniqueId: string };
+
+/** A new access key. The secret is given once. */
+export type AccessKey = { readonly accessKeyId: string; readonly secretAccessKey: string };
+
+/** Reads the answer to GetUser for a user of `accountId`, or of whatever account when it is the caller's own. */
+export function readUser(answer: CloudAnswer, accountId: string | null): Result<IamPrincipal, Failure> {
+  const user = readResult(answer, "GetUser", "User");
+  return user.ok ? readPrincipal(user.value, "user", "UserId", accountId) : user;
+}
+
+/** Reads the answer to GetRole for a role of `accountId`. */
+export function readRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal, Failure> {
+  const role = readResult(answer, "GetRole", "Role");
+  return role.ok ? readPrincipal(role.value, "role", "RoleId", accountId) : role;
+}
+
+/** Reads the answer to GetInstanceProfile: the one role in the profile. */
+export function readInstanceProfileRole(answer: CloudAnswer, accountId: string): Result<IamPrincipal, Failure> {
+  const profile = readResult(answer, "GetInstanceProfile", "InstanceProfile");
+  if (!profile.ok) return profile;
+  const [role, ...more] = onlyChild(profile.value, "Roles")?.children ?? [];
+  if (role === undefined || role.name !== "member" || more.length > 0) {
+    return err(invalid("invalid roles in the output of instance profile details"));
+  }
+  return readPrincipal(role, "role", "RoleId", accountId);
+}
+
+/** Reads the answer to CreateAccessKey. */
+export function readCreatedAccessKey(answer: CloudAnswer): Result<AccessKey, Failure> {
+  const key = readResult(answer, "CreateAccessKey", "AccessKey");
+  if (!key.ok) return key;
+  const accessKeyId = textAt(key.value, "AccessKeyId");
+  const secretAccessKey = textAt(key.value, "SecretAccessKey");
+  if (accessKeyId === null || secretAccessKey === null) return err(unreadable("IAM"));
+  return ok({ accessKeyId, secretAccessKey });
+}
+
+function readResult(answer: CloudAnswer, operation: string, element: string): Result<XmlElement, Failure> {
+  const document = readAnswer(answer, "IAM", `${operation}Response`);
+  if (!document.ok) return document;
+  const result = onlyChild(document.value, `${operation}Result`, element);
+  return result === null ? err(unreadable("IAM")) : ok(result);
+}
+
+function readPrincipal(
+  element: XmlElement,
+  type: "user" | "role",
+  idName: "UserId" | "RoleId",
+  accountId: string | null,
+): Result<IamPrincipal, Failure> {
+  const arn = parsePrincipalArn(textAt(element, "Arn") ?? "");
+  const uniqueId = textAt(element, idName);
+  if (!arn.ok || arn.value.type !== type || uniqueId === null || !/^\w{1,128}$/.test(uniqueId)) {
+    return err(unreadable("IAM"));
+  }
+  if (accountId !== null && arn.value.accountId !== accountId) {
+    return err(invalid("IAM response names an ARN of another account"));
+  }
+  return ok({ arn: arn.value, uniqueId });
+}

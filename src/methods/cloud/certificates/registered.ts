@@ -1,0 +1,66 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { Recent } from "../../../base/recent.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { fromUtf8, fromWrappedBase64 } from "../encoding.ts";
+import { type Certificate, readCertificate } from "./certificate.ts";
+import { decodePem, encodePem } from "./pem.ts";
+
+/** Which documents a certificate verifies: PKCS#7 signatures, or the pair of identity document and signature. */
+export type CertificateType = "pkcs7" | "identity";
+
+/** A certificate that an operator registered, as it is stored and read back. */
+export type RegisteredCertificate = { readonly type: CertificateType; readonly pem: string };
+
+/** A certificate of the cloud is some 1.2 kB of text, and 1.7 kB when that is encoded again. */
+const MAX_TEXT_LENGTH = 16 * 1024;
+
+/** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature. */
+const certificates = new Recent<string, Certificate>(16 * MAX_TEXT_LENGTH);
+
+/** Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back. */
+export function parseCertificateType(text: string): Result<CertificateType, Failure> {
+  const type = text.toLowerCase();
+  if (type === "pkcs7" || type === "identity") return ok(type);
+  return err(invalid(/^[\w-]{1,32}$/.test(type) ? `invalid certificate type "${type}"` : "invalid certificate type"));
+}
+
+/**
+ * Reads what an operator registers: PEM, base64 of PEM, or base64 of DER. The result is PEM in its usual form. A
+ * certificate that cannot verify a document is refused here, so that it cannot break a login later.
+ */
+export function parseRegisteredPem(text: string): Result<string, Failure> {
+  if (text === "") return err(invalid("invalid cloud_public_cert"));
+  if (text.length > MAX_TEXT_LENGTH) return err(invalid("invalid cloud_public_cert; it is too long"));
+  const der = decodePem(text) ?? decodeEncoded(text);
+  if (der === null) return err(invalid("invalid cloud_public_cert; it should be one certificate, as PEM or as base64"));
+  const certificate = readCertificate(der);
+  return certificate.ok ? ok(encodePem(der)) : err(invalid(`invalid cloud_public_cert; ${certificate.error}`));
+}
+
+/** The certificates of one type among the registered ones. They fit documents of every region: the operator says so. */
+export function registeredCertificates(
+  registered: readonly RegisteredCertificate[],
+  type: CertificateType,
+): readonly Certificate[] {
+  return registered.flatMap((entry) => {
+    const certificate = entry.type === type ? certificateOf(entry.pem) : null;
+    return certificate ? [certificate] : [];
+  });
+}
+
+function certificateOf(pem: string): Certificate | null {
+  const known = certificates.get(pem);
+  if (known) return known;
+  const der = decodePem(pem);
+  const certificate = der && readCertificate(der);
+  if (!certificate?.ok) return null;
+  certificates.set(pem, certificate.value, pem.length);
+  return certificate.value;
+}
+
+function decodeEncoded(text: string): Uint8Array<ArrayBuffer> | null {
+  const bytes = fromWrappedBase64(text.trim());
+  if (bytes === null) return null;
+  const inner = fromUtf8(bytes);
+  return inner?.includes("-----BEGIN") ? decodePem(inner) : bytes;
+}

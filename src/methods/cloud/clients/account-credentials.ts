@@ -1,0 +1,156 @@
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
+import { type AssumedCredentials, readAssumedCredentials, readOwnAccount } from "../answers/sts.ts";
+import { parsePrincipalArn } from "../arn.ts";
+import { findRegion, type Partition } from "../regions.ts";
+import { type ApiCall, callApi } from "./call-api.ts";
+import type { CloudAccount, CloudClient } from "./client.ts";
+import type { Credentials } from "./credentials.ts";
+import { ExpiringCache } from "./expiring-cache.ts";
+import { forgetServerCredentials, serverCredentials, serverRegion } from "./server-credentials.ts";
+
+const API_VERSION = "2011-06-15";
+/** The shortest session that STS gives: what a satellite account takes back holds after this time. */
+const SESSION_SECONDS = 900;
+/** A session is left this long before it ends, so that calls under way do not outlive it. */
+const EARLY_MS = 2 * 60_000;
+/** A key stays in its account; the limit is for memory. */
+const OWN_ACCOUNT_MS = 3_600_000;
+
+/** Sessions of satellite accounts that this isolate has, by `sessionKey`. */
+const sessions = new ExpiringCache<AssumedCredentials>(1024);
+/** Accounts of the credentials that this isolate has used. */
+const ownAccounts = new ExpiringCache<string>(256);
+
+/** Refusals that mean the credentials, not what they may do. */
+const STALE_CODES: ReadonlySet<string> = new Set([
+  ...["ExpiredToken", "ExpiredTokenException", "RequestExpired"],
+  ...["InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure"],
+]);
+
+/**
+ * Calls an operation about an account, with credentials that belong to that account and to no other. Credentials that
+ * have gone stale before their time are got anew, once.
+ *
+ * @param partition the account's.
+ */
+export async function callForAccount(
+  client: CloudClient,
+  account: CloudAccount,
+  partition: Partition,
+  call: ApiCall,
+): Promise<Result<CloudAnswer, Failure>> {
+  for (let fresh = false; ; fresh = true) {
+    const base = await baseCredentials(client);
+    if (!base.ok) return base;
+    const credentials = await credentialsFor(client, account, partition, base.value);
+    if (!credentials.ok) return credentials;
+    const answer = await callApi(client.retry, call, credentials.value);
+    const stale = answer.ok && answer.value.status !== 200 && STALE_CODES.has(errorCodeOf(answer.value) ?? "");
+    if (!stale || fresh || !forget(client, account, partition, base.value)) return answer;
+  }
+}
+
+/** The credentials that the mount is configured with, else the server's own. */
+export async function baseCredentials(client: CloudClient): Promise<Result<Credentials, Failure>> {
+  const keys = await client.staticKeys();
+  if (!keys.ok) return keys;
+  return keys.value ? ok(keys.value) : serverCredentials(client.env);
+}
+
+/**
+ * The credentials for an account: those of its configured role, else the given ones, if they are of this account. Without
+ * the comparison, credentials of one account would answer for instances and principals of any other.
+ */
+async function credentialsFor(
+  client: CloudClient,
+  account: CloudAccount,
+  partition: Partition,
+  base: Credentials,
+): Promise<Result<Credentials, Failure>> {
+  if (account.stsRole !== null) return assumeRole(client, account.accountId, account.stsRole, partition, base);
+  const own = await ownAccount(client, partition, base);
+  if (!own.ok) return own;
+  if (own.value === account.accountId) return ok(base);
+  return err(invalid(`no STS configuration found for account ID "${account.accountId}"`));
+}
+
+async function assumeRole(
+  client: CloudClient,
+  accountId: string,
+  stsRole: string,
+  partition: Partition,
+  base: Credentials,
+): Promise<Result<Credentials, Failure>> {
+  const role = parsePrincipalArn(stsRole);
+  if (
+    !role.ok ||
+    role.value.type !== "role" ||
+    role.value.accountId !== accountId ||
+    role.value.partition !== partition
+  ) {
+    return err(invalid(`the STS configuration for account ID "${accountId}" is not the ARN of a role of that account`));
+  }
+  const key = sessionKey(client, accountId, stsRole, partition, base);
+  const known = sessions.get(key, currentTime());
+  if (known) return ok(known);
+  const call = stsCall(client, partition, {
+    Action: "AssumeRole",
+    RoleArn: stsRole,
+    RoleSessionName: "grove",
+    DurationSeconds: String(SESSION_SECONDS),
+  });
+  if (!call.ok) return call;
+  const answer = await callApi(client.retry, call.value, base);
+  const assumed = answer.ok ? readAssumedCredentials(answer.value, accountId) : answer;
+  if (assumed.ok) sessions.set(key, assumed.value, assumed.value.expiresAt - EARLY_MS);
+  return assumed;
+}
+
+async function ownAccount(
+  client: CloudClient,
+  partition: Partition,
+  base: Credentials,
+): Promise<Result<string, Failure>> {
+  const key = JSON.stringify([client.revision, base.accessKeyId, partition]);
+  const known = ownAccounts.get(key, currentTime());
+  if (known !== undefined) return ok(known);
+  const call = stsCall(client, partition, { Action: "GetCallerIdentity" });
+  if (!call.ok) return call;
+  const answer = await callApi(client.retry, call.value, base);
+  const account = answer.ok ? readOwnAccount(answer.value) : answer;
+  if (account.ok) ownAccounts.set(key, account.value, currentTime() + OWN_ACCOUNT_MS);
+  return account;
+}
+
+function stsCall(
+  client: CloudClient,
+  partition: Partition,
+  form: Readonly<Record<string, string>>,
+): Result<ApiCall, Failure> {
+  const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
+  const region = findRegion(name);
+  if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
+  const origin = client.endpoints.sts || `https://${region.stsHost}`;
+  return ok({ service: "STS", origin, region: region.name, form: { ...form, Version: API_VERSION } });
+}
+
+/** Drops what was kept of credentials. False when nothing was: then fresh ones would be the same. */
+function forget(client: CloudClient, account: CloudAccount, partition: Partition, base: Credentials): boolean {
+  const server = base.sessionToken !== null && forgetServerCredentials();
+  if (account.stsRole === null) return server;
+  sessions.delete(sessionKey(client, account.accountId, account.stsRole, partition, base));
+  return true;
+}
+
+function sessionKey(
+  client: CloudClient,
+  accountId: string,
+  stsRole: string,
+  partition: Partition,
+  base: Credentials,
+): string {
+  return JSON.stringify([client.revision, accountId, stsRole, partition, base.accessKeyId]);
+}

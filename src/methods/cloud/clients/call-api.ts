@@ -1,0 +1,48 @@
+import { AwsV4Signer } from "aws4fetch";
+import { currentTime } from "../../../base/clock.ts";
+import type { Failure } from "../../../base/errors.ts";
+import type { Result } from "../../../base/result.ts";
+import type { CloudAnswer, Service } from "../answers/answer.ts";
+import type { Credentials } from "./credentials.ts";
+import { callService, type RetryPolicy } from "./retry.ts";
+import type { OutboundRequest } from "./send.ts";
+
+/** One operation of a service's query API. */
+export type ApiCall = {
+  readonly service: Service;
+  /** Scheme and host. */
+  readonly origin: string;
+  /** The region to sign for. */
+  readonly region: string;
+  /** `Action`, `Version` and what the operation takes. */
+  readonly form: Readonly<Record<string, string>>;
+};
+
+/** Calls an operation, signed, and repeats it while that may help. */
+export function callApi(
+  policy: RetryPolicy,
+  call: ApiCall,
+  credentials: Credentials,
+): Promise<Result<CloudAnswer, Failure>> {
+  return callService(call.service, policy, () => signCall(call, credentials, currentTime()));
+}
+
+/** The signed request of a call. @param now ms. */
+export async function signCall(call: ApiCall, credentials: Credentials, now: number): Promise<OutboundRequest> {
+  const body = new URLSearchParams(call.form).toString();
+  const { accessKeyId, secretAccessKey, sessionToken } = credentials;
+  const signer = new AwsV4Signer({
+    method: "POST",
+    url: `${call.origin}/`,
+    headers: { "Content-Type": "application/x-www-form-urlencoded; charset=utf-8" },
+    body,
+    accessKeyId,
+    secretAccessKey,
+    ...(sessionToken !== null && { sessionToken }),
+    service: call.service.toLowerCase(),
+    region: call.region,
+    datetime: new Date(now).toISOString().replace(/[:-]|\.\d{3}/g, ""),
+  });
+  const { url, headers } = await signer.sign();
+  return { method: "POST", url: url.toString(), headers: Object.fromEntries(headers), body };
+}

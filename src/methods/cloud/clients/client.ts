@@ -1,0 +1,37 @@
+import type { Failure } from "../../../base/errors.ts";
+import type { Result } from "../../../base/result.ts";
+import { toHex } from "../../../crypto/bytes.ts";
+import type { Env } from "../../../env.ts";
+import type { Credentials } from "./credentials.ts";
+import type { RetryPolicy } from "./retry.ts";
+
+/** How one mount talks to the cloud, as its configuration is now. */
+export type CloudClient = {
+  readonly env: Env;
+  readonly retry: RetryPolicy;
+  /** URLs that replace the cloud's own hosts; "" leaves them. */
+  readonly endpoints: { readonly ec2: string; readonly iam: string; readonly sts: string };
+  /** Region that `endpoints.sts` takes signatures for; "" leaves it to the settings of the installation. */
+  readonly stsRegion: string;
+  /** The configured keys, opened only when they are needed; null when none are configured. */
+  readonly staticKeys: () => Promise<Result<Credentials | null, Failure>>;
+  /**
+   * Names the mount and everything configured that decides what the cloud answers. Whatever is kept of an answer is kept
+   * under this name, so that a change of the configuration leaves it behind, and no mount sees what another was told.
+   */
+  readonly revision: string;
+};
+
+/** An account of the cloud, and how its instances and principals are looked up. */
+export type CloudAccount = {
+  /** 12 digits. */
+  readonly accountId: string;
+  /** ARN of the role to assume for it; null for the account of the server's own credentials. */
+  readonly stsRole: string | null;
+};
+
+/** A short name for parts of which each counts. */
+export async function nameOf(...parts: readonly (string | number | null)[]): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(parts));
+  return toHex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)));
+}

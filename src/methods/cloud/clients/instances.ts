@@ -1,0 +1,56 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.ts";
+import { findRegion, type Region } from "../regions.ts";
+import { callForAccount } from "./account-credentials.ts";
+import type { CloudAccount, CloudClient } from "./client.ts";
+import { sharedLookup } from "./shared-lookup.ts";
+
+const API_VERSION = "2016-11-15";
+/** Instances of one call; their descriptions have to fit into the longest answer that is read. */
+const MAX_INSTANCES = 20;
+const INSTANCE_ID = /^i-[0-9a-z]{1,32}$/;
+
+/** An instance of the account that runs in the region, as the cloud describes it now. */
+export async function findRunningInstance(
+  client: CloudClient,
+  account: CloudAccount,
+  regionName: string,
+  instanceId: string,
+): Promise<Result<VmInstance, Failure>> {
+  const region = findRegion(regionName);
+  if (region === null) return err(invalid("the region of the instance is not a region of the cloud"));
+  if (!INSTANCE_ID.test(instanceId)) return err(invalid("not the ID of an instance"));
+  const group = { name: `instances ${region.name}`, maxItems: MAX_INSTANCES };
+  const found = await sharedLookup<VmInstance>(client, account, group, instanceId, (ids) =>
+    describeInstances(client, account, region, ids),
+  );
+  return found.ok ? runningInstance(found.value) : found;
+}
+
+/**
+ * Asks by filter rather than by id: an id that does not exist is then left out of the answer, where it would else fail
+ * the call, and with it the logins of all the others.
+ */
+async function describeInstances(
+  client: CloudClient,
+  account: CloudAccount,
+  region: Region,
+  ids: readonly string[],
+): Promise<Result<Record<string, VmInstance>, Failure>> {
+  const values = ids.map((id, index) => [`Filter.1.Value.${index + 1}`, id] as const);
+  const answer = await callForAccount(client, account, region.partition, {
+    service: "EC2",
+    origin: client.endpoints.ec2 || `https://${region.ec2Host}`,
+    region: region.name,
+    form: {
+      Action: "DescribeInstances",
+      Version: API_VERSION,
+      "Filter.1.Name": "instance-id",
+      ...Object.fromEntries(values),
+    },
+  });
+  if (!answer.ok) return answer;
+  const instances = readInstances(answer.value, account.accountId);
+  return instances.ok ? ok(Object.fromEntries(instances.value)) : instances;
+}

@@ -1,0 +1,45 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { CloudAccess } from "../cloud-api.ts";
+import { type ClientConfig, SECRET_KEY } from "../config/client.ts";
+import { openSecret } from "../secrets.ts";
+import { type CloudClient, nameOf } from "./client.ts";
+import type { Credentials } from "./credentials.ts";
+
+/** The client of a mount with this configuration. */
+export async function openClient(access: CloudAccess, config: ClientConfig): Promise<CloudClient> {
+  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries } = config;
+  return {
+    env: access.env,
+    retry: { maxRetries },
+    endpoints: { ec2: originOf(endpoint), iam: originOf(iamEndpoint), sts: originOf(stsEndpoint) },
+    stsRegion,
+    staticKeys: () => openKeys(access, config),
+    // Sealing the same secret again gives another text, so writing it again counts as a change too.
+    revision: await nameOf(
+      access.mount.uuid,
+      endpoint,
+      iamEndpoint,
+      stsEndpoint,
+      stsRegion,
+      accessKey,
+      sealedSecretKey,
+      maxRetries,
+    ),
+  };
+}
+
+async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Result<Credentials | null, Failure>> {
+  const { accessKey, sealedSecretKey } = config;
+  if (accessKey === "" && sealedSecretKey === null) return ok(null);
+  if (accessKey === "" || sealedSecretKey === null) {
+    const half = "the access key or secret key were provided but not both";
+    return err(invalid(`static client credentials haven't been properly configured (${half})`));
+  }
+  const secretAccessKey = await openSecret(access.keys, access.mount, SECRET_KEY, sealedSecretKey);
+  return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });
+}
+
+function originOf(endpoint: string): string {
+  return endpoint.replace(/\/$/, "");
+}

@@ -1,0 +1,89 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { CloudAnswer } from "../answers/answer.ts";
+import { type IamPrincipal, readInstanceProfileRole, readRole, readUser } from "../answers/iam.ts";
+import { type PrincipalArn, parsePrincipalArn } from "../arn.ts";
+import { iamHostOf, type Partition } from "../regions.ts";
+import { callForAccount } from "./account-credentials.ts";
+import type { ApiCall } from "./call-api.ts";
+import type { CloudAccount, CloudClient } from "./client.ts";
+import { sharedLookup } from "./shared-lookup.ts";
+
+const API_VERSION = "2010-05-08";
+
+/** How a thing of IAM is looked up by its name. */
+type IamLookup = {
+  readonly operation: string;
+  readonly parameter: string;
+  readonly read: (answer: CloudAnswer, accountId: string) => Result<IamPrincipal, Failure>;
+};
+
+const USER: IamLookup = { operation: "GetUser", parameter: "UserName", read: readUser };
+const ROLE: IamLookup = { operation: "GetRole", parameter: "RoleName", read: readRole };
+const PROFILE: IamLookup = {
+  operation: "GetInstanceProfile",
+  parameter: "InstanceProfileName",
+  read: readInstanceProfileRole,
+};
+
+/**
+ * The user or role of this name as IAM has it now: with its path and its unique ID. For an assumed role, the role; for
+ * an instance profile, the one role in it.
+ */
+export function findPrincipal(
+  client: CloudClient,
+  account: CloudAccount,
+  principal: PrincipalArn,
+): Promise<Result<IamPrincipal, Failure>> {
+  switch (principal.type) {
+    case "user":
+      return lookUp(client, account, principal, USER);
+    case "role":
+    case "assumed-role":
+      return lookUp(client, account, principal, ROLE);
+    case "instance-profile":
+      return lookUp(client, account, principal, PROFILE);
+  }
+}
+
+/** The role of the instance profile with this ARN, which must be one of the account. */
+export async function findProfileRole(
+  client: CloudClient,
+  account: CloudAccount,
+  profileArn: string,
+): Promise<Result<IamPrincipal, Failure>> {
+  const profile = parsePrincipalArn(profileArn);
+  const fits = profile.ok && profile.value.type === "instance-profile";
+  if (!fits || profile.value.accountId !== account.accountId) {
+    return err(invalid("IAM instance profile ARN in the instance description is not one of the account"));
+  }
+  return findPrincipal(client, account, profile.value);
+}
+
+/** A call of IAM's API in a partition. */
+export function iamCall(client: CloudClient, partition: Partition, form: Readonly<Record<string, string>>): ApiCall {
+  const { host, signingRegion } = iamHostOf(partition);
+  return {
+    service: "IAM",
+    origin: client.endpoints.iam || `https://${host}`,
+    region: signingRegion,
+    form: { ...form, Version: API_VERSION },
+  };
+}
+
+async function lookUp(
+  client: CloudClient,
+  account: CloudAccount,
+  { partition, friendlyName }: PrincipalArn,
+  { operation, parameter, read }: IamLookup,
+): Promise<Result<IamPrincipal, Failure>> {
+  const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
+  const found = await sharedLookup<IamPrincipal>(client, account, group, friendlyName, async () => {
+    const call = iamCall(client, partition, { Action: operation, [parameter]: friendlyName });
+    const answer = await callForAccount(client, account, partition, call);
+    const principal = answer.ok ? read(answer.value, account.accountId) : answer;
+    return principal.ok ? ok({ [friendlyName]: principal.value }) : principal;
+  });
+  if (!found.ok) return found;
+  return found.value === null ? err(invalid(`${operation} gives another name`)) : ok(found.value);
+}

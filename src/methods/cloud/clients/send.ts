@@ -1,0 +1,88 @@
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { CloudAnswer } from "../answers/answer.ts";
+
+/** A request to a service of the cloud, complete: nothing is added to it. */
+export type OutboundRequest = {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | null;
+};
+
+export type SendLimits = {
+  /** For the whole answer, body included. */
+  readonly timeoutMs: number;
+  /** Reading stops beyond it. */
+  readonly maxBytes: number;
+};
+
+/** An answer, and the pause in seconds that the service asks for before the next try (null: it doesn't say). */
+export type SentAnswer = CloudAnswer & { readonly retryAfterSeconds: number | null };
+
+/** Why there is no answer. A too long one, or one that is no text, will not be another one next time. */
+export type NoAnswer = "unreachable" | "timeout" | "unreadable";
+
+/**
+ * Sends one request. A redirect is an answer like any other and is not followed: it would let whoever answers choose the
+ * next host.
+ */
+export async function send(request: OutboundRequest, limits: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
+  const { method, url, headers, body } = request;
+  const abort = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const timeout = new Promise<"timeout">((resolve) => {
+    timer = setTimeout(() => resolve("timeout"), limits.timeoutMs);
+  });
+  try {
+    const answer = fetchText(
+      new Request(url, { method, headers, body, redirect: "manual", signal: abort.signal }),
+      limits,
+    );
+    const first = await Promise.race([answer, timeout]);
+    if (first !== "timeout") return first;
+    answer.catch(() => undefined);
+    return err("timeout");
+  } catch {
+    return err("unreachable");
+  } finally {
+    clearTimeout(timer);
+    abort.abort();
+  }
+}
+
+async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
+  const response = await fetch(request);
+  const body = await readText(response, maxBytes);
+  if (body === null) return err("unreadable");
+  const retryAfter = response.headers.get("Retry-After") ?? "";
+  return ok({
+    status: response.status,
+    contentType: response.headers.get("Content-Type"),
+    body,
+    retryAfterSeconds: /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null,
+  });
+}
+
+/** The body as text; null when it is longer than `maxBytes` or not UTF-8. */
+async function readText(response: Response, maxBytes: number): Promise<string | null> {
+  const reader = response.body?.getReader();
+  if (!reader) return "";
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let size = 0;
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    size += value?.byteLength ?? 0;
+    if (size > maxBytes) {
+      await reader.cancel().catch(() => undefined);
+      return null;
+    }
+    try {
+      text += decoder.decode(value, { stream: !done });
+    } catch {
+      await reader.cancel().catch(() => undefined);
+      return null;
+    }
+    if (done) return text;
+  }
+}

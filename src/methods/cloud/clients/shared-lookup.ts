@@ -1,0 +1,27 @@
+import type { Failure } from "../../../base/errors.ts";
+import type { Result } from "../../../base/result.ts";
+import { type CloudAccount, type CloudClient, nameOf } from "./client.ts";
+import type { FetchItems } from "./lookups.ts";
+
+/** Things of an account that one call can look up together. */
+export type LookupGroup = {
+  readonly name: string;
+  /** Most items of a call. */
+  readonly maxItems: number;
+};
+
+/** Looks up a thing of an account, together with the equal and the similar look-ups of other requests. */
+export async function sharedLookup<T>(
+  client: CloudClient,
+  account: CloudAccount,
+  group: LookupGroup,
+  item: string,
+  fetch: FetchItems<T>,
+): Promise<Result<T | null, Failure>> {
+  const name = await nameOf(client.revision, account.accountId, account.stsRole);
+  const lookups = client.env.CLOUD_LOOKUPS.getByName(name);
+  return (await lookups.ask(group.name, item, group.maxItems, fetch as FetchItems<unknown>)) as Result<
+    T | null,
+    Failure
+  >;
+}

@@ -1,0 +1,46 @@
+import * as z from "zod";
+import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { allowsPrivateHosts } from "../../../base/public-host.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { cloudAuthOf, mountOf } from "../mount.ts";
+import { sealSecret } from "../secrets.ts";
+import { CLIENT_FIELDS, type ClientChange, readClientChange, renderClient, SECRET_KEY } from "./client.ts";
+import { rotateRoot } from "./rotate-root.ts";
+
+const NO_FIELDS = z.object({});
+
+/** `config/client` and `config/rotate-root`. */
+export const CLIENT_ROUTES: readonly Route[] = [
+  simpleRoute("read", "config/client", NO_FIELDS, async (context) => {
+    const client = await cloudAuthOf(context).readClient();
+    return client ? ok(dataReply(renderClient(client))) : err({ code: "not_found" });
+  }),
+
+  tokenRoute("update", "config/client", CLIENT_FIELDS, {
+    createsOrUpdates: true,
+    async prepare(context): Promise<Result<ClientChange, Failure>> {
+      const { env, installation, fields } = context;
+      const change = readClientChange(fields, allowsPrivateHosts(env));
+      if (!change.ok || fields.secret_key === undefined) return change;
+      const secret = fields.secret_key;
+      const sealedSecretKey =
+        secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
+      return ok({ ...change.value, sealedSecretKey });
+    },
+    async handle(context) {
+      const written = await cloudAuthOf(context).writeClient(context.prepared, context.verdict);
+      if (!written.ok) return written;
+      const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
+      return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
+    },
+  }),
+
+  simpleRoute("delete", "config/client", NO_FIELDS, async (context) => {
+    await cloudAuthOf(context).deleteClient();
+    return ok(EMPTY);
+  }),
+
+  simpleRoute("update", "config/rotate-root", NO_FIELDS, rotateRoot),
+];

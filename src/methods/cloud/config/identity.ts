@@ -1,0 +1,112 @@
+import * as z from "zod";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { text } from "../../../wire/fields.ts";
+import { isPlainWord, list, onlySent, sent } from "../fields.ts";
+
+const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
+const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;
+export type IamAlias = (typeof IAM_ALIASES)[number];
+export type VmAlias = (typeof VM_ALIASES)[number];
+
+/** Names of metadata that need no choice. */
+const DEFAULT_METADATA: readonly string[] = ["account_id", "auth_type"];
+const IAM_METADATA: readonly string[] = [
+  ...DEFAULT_METADATA,
+  ...["canonical_arn", "client_arn", "client_user_id"],
+  ...["inferred_cloud_region", "inferred_entity_id", "inferred_entity_type"],
+];
+const VM_METADATA: readonly string[] = [...DEFAULT_METADATA, "image_id", "instance_id", "region"];
+
+/** What names the holder of a token, and what is told about it. */
+export interface IdentityConfig {
+  readonly iamAlias: IamAlias;
+  readonly vmAlias: VmAlias;
+  /** null means the default, also a later one; so does it in the next. */
+  readonly iamMetadata: readonly string[] | null;
+  readonly vmMetadata: readonly string[] | null;
+}
+
+/** What a write changes. */
+export type IdentityChange = { readonly [K in keyof IdentityConfig]?: IdentityConfig[K] };
+
+/** What applies to a mount whose identity integration was never configured. */
+export const DEFAULT_IDENTITY: IdentityConfig = {
+  iamAlias: "role_id",
+  vmAlias: "role_id",
+  iamMetadata: null,
+  vmMetadata: null,
+};
+
+export const IDENTITY_FIELDS = z.object({
+  iam_alias: sent(text()),
+  vm_alias: sent(text()),
+  iam_metadata: sent(list()),
+  vm_metadata: sent(list()),
+});
+
+/** Checks a write of the identity configuration. Returns what it changes, or a 400. */
+export function readIdentityChange(fields: z.infer<typeof IDENTITY_FIELDS>): Result<IdentityChange, Failure> {
+  const iamAlias = readAlias("iam_alias", fields.iam_alias, IAM_ALIASES);
+  if (!iamAlias.ok) return iamAlias;
+  const vmAlias = readAlias("vm_alias", fields.vm_alias, VM_ALIASES);
+  if (!vmAlias.ok) return vmAlias;
+  const iamMetadata = readMetadata("iam_metadata", fields.iam_metadata, IAM_METADATA);
+  if (!iamMetadata.ok) return iamMetadata;
+  const vmMetadata = readMetadata("vm_metadata", fields.vm_metadata, VM_METADATA);
+  if (!vmMetadata.ok) return vmMetadata;
+  return ok(
+    onlySent({
+      iamAlias: iamAlias.value,
+      vmAlias: vmAlias.value,
+      iamMetadata: iamMetadata.value,
+      vmMetadata: vmMetadata.value,
+    }),
+  );
+}
+
+/** What a read shows: the default metadata by name. */
+export function renderIdentity(config: IdentityConfig): Record<string, unknown> {
+  return {
+    iam_alias: config.iamAlias,
+    iam_metadata: metadataNames(config.iamMetadata),
+    vm_alias: config.vmAlias,
+    vm_metadata: metadataNames(config.vmMetadata),
+  };
+}
+
+/** The names that a configured list stands for. */
+export function metadataNames(configured: readonly string[] | null): readonly string[] {
+  return configured ?? DEFAULT_METADATA;
+}
+
+function readAlias<T extends string>(
+  field: string,
+  value: string | undefined,
+  allowed: readonly T[],
+): Result<T | undefined, Failure> {
+  if (value === undefined) return ok(undefined);
+  const known = allowed.find((alias) => alias === value);
+  if (known) return ok(known);
+  const what = isPlainWord(value) ? `${field} of "${value}"` : field;
+  return err(invalid(`${what} not in set of allowed values: [${allowed.join(" ")}]`));
+}
+
+/** undefined when not sent; null for `default`. */
+function readMetadata(
+  field: string,
+  items: readonly string[] | undefined,
+  available: readonly string[],
+): Result<readonly string[] | null | undefined, Failure> {
+  if (items === undefined) return ok(undefined);
+  const names = [...new Set(items.map((item) => item.toLowerCase()))].sort();
+  const plain = names.length <= available.length + 1 && names.every(isPlainWord);
+  if (names.includes("default")) {
+    if (names.length === 1) return ok(null);
+    const what = plain ? `[${names.map((name) => `"${name}"`).join(" ")}]` : field;
+    return err(invalid(`${what} contains default - default can't be used in combination with other fields`));
+  }
+  if (names.every((name) => available.includes(name))) return ok(names);
+  const what = plain ? `"${names.join(", ")}"` : field;
+  return err(invalid(`${what} contains an unavailable field, please select from "${available.join(", ")}"`));
+}

@@ -1,0 +1,43 @@
+import * as z from "zod";
+import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { text } from "../../../wire/fields.ts";
+import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { sent } from "../fields.ts";
+import { listRoute } from "../list-route.ts";
+import { cloudAuthOf } from "../mount.ts";
+import { namedSegment } from "../path.ts";
+import { readStsRole, stsRoleWarning } from "./sts-role.ts";
+
+const PATH = `config/sts/${namedSegment("account_id")}`;
+const FIELDS = z.object({ account_id: z.unknown().optional(), sts_role: sent(text()) });
+
+/** `config/sts`: the roles to assume for the instances of other accounts. */
+export const STS_ROUTES: readonly Route[] = [
+  listRoute("config/sts", (auth, after, limit) => auth.listStsRoles(after, limit)),
+
+  simpleRoute("read", PATH, z.object({}), async (context) => {
+    const arn = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
+    return arn === null ? err({ code: "not_found" }) : ok(dataReply({ sts_role: arn }));
+  }),
+
+  tokenRoute("update", PATH, FIELDS, {
+    createsOrUpdates: true,
+    prepare: async ({ fields }): Promise<Result<string | undefined, Failure>> =>
+      fields.sts_role === undefined ? ok(undefined) : readStsRole(fields.sts_role),
+    async handle(context) {
+      const { params, prepared, verdict } = context;
+      const accountId = params.account_id ?? "";
+      const written = await cloudAuthOf(context).writeStsRole(accountId, prepared, verdict);
+      if (!written.ok) return written;
+      const warning = prepared === undefined ? null : stsRoleWarning(accountId, prepared);
+      return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
+    },
+  }),
+
+  simpleRoute("delete", PATH, z.object({}), async (context) => {
+    await cloudAuthOf(context).deleteStsRole(context.params.account_id ?? "");
+    return ok(EMPTY);
+  }),
+];

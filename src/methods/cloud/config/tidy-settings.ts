@@ -1,0 +1,44 @@
+import * as z from "zod";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { flag } from "../../../wire/fields.ts";
+import { onlySent, sent, sentDuration } from "../fields.ts";
+
+/** The lists whose entries end: logins of instances, and denied role tags. */
+export type TidyList = "access" | "deny";
+
+/** How the entries of one list are removed after their end. */
+export interface TidySettings {
+  /** Seconds that an entry stays beyond its end. */
+  readonly safetyBuffer: number;
+  readonly disablePeriodicTidy: boolean;
+}
+
+/** What a write changes. */
+export type TidyChange = { readonly [K in keyof TidySettings]?: TidySettings[K] };
+
+/** 72 h, for both lists. */
+export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
+
+/** What applies to a list without settings of its own. */
+export const DEFAULT_TIDY: TidySettings = { safetyBuffer: DEFAULT_SAFETY_BUFFER, disablePeriodicTidy: false };
+
+export const TIDY_FIELDS = z.object({ safety_buffer: sentDuration(), disable_periodic_tidy: sent(flag(false)) });
+
+/** Checks a write of tidy settings. Returns what it changes, or a 400. */
+export function readTidyChange(fields: z.infer<typeof TIDY_FIELDS>): Result<TidyChange, Failure> {
+  const buffer = readSafetyBuffer(fields.safety_buffer);
+  if (!buffer.ok) return buffer;
+  return ok(onlySent({ safetyBuffer: buffer.value, disablePeriodicTidy: fields.disable_periodic_tidy }));
+}
+
+/** A safety buffer in seconds, as sent; a negative one is a 400. */
+export function readSafetyBuffer(sentBuffer: number | undefined): Result<number | undefined, Failure> {
+  if (sentBuffer === undefined || sentBuffer >= 0) return ok(sentBuffer);
+  return err(invalid('error converting input for field "safety_buffer": cannot provide negative value'));
+}
+
+/** What a read shows. */
+export function renderTidy(settings: TidySettings): Record<string, unknown> {
+  return { safety_buffer: settings.safetyBuffer, disable_periodic_tidy: settings.disablePeriodicTidy };
+}

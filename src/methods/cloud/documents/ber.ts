@@ -1,0 +1,178 @@
+import { err, ok, type Result } from "../../../base/result.ts";
+
+/**
+ * One BER element. `tag` is the whole identifier octet. A constructed element has `children`, a primitive one has
+ * `content`.
+ */
+export type Element =
+  | { readonly tag: number; readonly children: readonly Element[] }
+  | { readonly tag: number; readonly content: Uint8Array };
+
+/** The identifier octets that the formats of this method use. */
+export const TAG = {
+  INTEGER: 0x02,
+  BIT_STRING: 0x03,
+  OCTET_STRING: 0x04,
+  OBJECT_IDENTIFIER: 0x06,
+  UTC_TIME: 0x17,
+  GENERALIZED_TIME: 0x18,
+  CONSTRUCTED_OCTET_STRING: 0x24,
+  SEQUENCE: 0x30,
+  SET: 0x31,
+} as const;
+
+/** A signed document is some 1.2 kB; with a few embedded certificates it stays below this. */
+const MAX_BYTES = 32 * 1024;
+
+/** Signed data nests about 12 levels deep. The bound keeps a crafted input from exhausting the stack. */
+const MAX_DEPTH = 24;
+
+const CONSTRUCTED = 0x20;
+const CLASS_MASK = 0xc0;
+const TAG_NUMBER_MASK = 0x1f;
+const INDEFINITE = 0x80;
+const INDEFINITE_LENGTH = -1;
+
+/**
+ * Reads exactly one BER element that fills `bytes`. Indefinite lengths and octet strings in segments are allowed, as
+ * the cloud's signer writes them. Everything else must be as in DER: lengths in their shortest form, no tag above 30,
+ * no constructed form of another primitive type, nothing after the element.
+ */
+export function readBer(bytes: Uint8Array): Result<Element, string> {
+  if (bytes.length > MAX_BYTES) return err("encoding is too large");
+  const reader = new Reader(bytes);
+  const element = reader.element(bytes.length, 0);
+  if (element === undefined) return err(reader.problem);
+  if (reader.position !== bytes.length) return err("data follows the encoded value");
+  return ok(element);
+}
+
+/** Encodes an element in definite lengths. The order of the members of a SET is kept. */
+export function writeDer(element: Element): Uint8Array<ArrayBuffer> {
+  const parts = "children" in element ? element.children.map(writeDer) : [element.content];
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  const header = [element.tag, ...encodeLength(length)];
+  const out = new Uint8Array(header.length + length);
+  out.set(header);
+  let offset = header.length;
+  for (const part of parts) {
+    out.set(part, offset);
+    offset += part.length;
+  }
+  return out;
+}
+
+function encodeLength(length: number): number[] {
+  if (length < 0x80) return [length];
+  const octets: number[] = [];
+  for (let rest = length; rest > 0; rest >>>= 8) octets.unshift(rest & 0xff);
+  return [0x80 | octets.length, ...octets];
+}
+
+/** A position in the input. A method that fails sets `problem` and returns `undefined`. */
+class Reader {
+  readonly #bytes: Uint8Array;
+  position = 0;
+  problem = "encoding is truncated";
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  element(end: number, depth: number): Element | undefined {
+    if (depth > MAX_DEPTH) return this.#fail("encoding nests too deep");
+    const tag = this.#octet(end);
+    if (tag === undefined) return undefined;
+    if ((tag & TAG_NUMBER_MASK) === TAG_NUMBER_MASK) return this.#fail("encoding has a tag that is too long");
+    if (tag === 0) return this.#fail("encoding has an end without a start");
+    const constructed = (tag & CONSTRUCTED) !== 0;
+    if (!formIsAllowed(tag, constructed)) return this.#fail("encoding has a type in the wrong form");
+
+    const length = this.#length(end);
+    if (length === undefined) return undefined;
+    if (length === INDEFINITE_LENGTH && !constructed) return this.#fail("encoding has a primitive of unknown length");
+    if (!constructed) {
+      const content = this.#bytes.subarray(this.position, this.position + length);
+      this.position += length;
+      return { tag, content };
+    }
+    const children =
+      length === INDEFINITE_LENGTH ? this.#untilEnd(end, depth) : this.#upTo(this.position + length, depth);
+    if (children === undefined) return undefined;
+    return tag === TAG.CONSTRUCTED_OCTET_STRING ? this.#joinSegments(children) : { tag, children };
+  }
+
+  #upTo(end: number, depth: number): Element[] | undefined {
+    const children: Element[] = [];
+    while (this.position < end) {
+      const child = this.element(end, depth + 1);
+      if (child === undefined) return undefined;
+      children.push(child);
+    }
+    return children;
+  }
+
+  #untilEnd(end: number, depth: number): Element[] | undefined {
+    const children: Element[] = [];
+    while (this.#bytes[this.position] !== 0 || this.position >= end) {
+      const child = this.element(end, depth + 1);
+      if (child === undefined) return undefined;
+      children.push(child);
+    }
+    if (this.position + 2 > end) return this.#fail("encoding is truncated");
+    if (this.#bytes[this.position + 1] !== 0) return this.#fail("encoding has a bad end marker");
+    this.position += 2;
+    return children;
+  }
+
+  #joinSegments(segments: readonly Element[]): Element | undefined {
+    const content: number[] = [];
+    for (const segment of segments) {
+      if (segment.tag !== TAG.OCTET_STRING || !("content" in segment)) {
+        return this.#fail("encoding has a segment of another type");
+      }
+      for (const octet of segment.content) content.push(octet);
+    }
+    return { tag: TAG.OCTET_STRING, content: Uint8Array.from(content) };
+  }
+
+  #length(end: number): number | undefined {
+    const first = this.#octet(end);
+    if (first === undefined) return undefined;
+    if (first === INDEFINITE) return INDEFINITE_LENGTH;
+    let length = first;
+    if (first > INDEFINITE) {
+      const octets = first & 0x7f;
+      if (octets > 3) return this.#fail("encoding has a length that is too long");
+      length = 0;
+      for (let index = 0; index < octets; index++) {
+        const octet = this.#octet(end);
+        if (octet === undefined) return undefined;
+        if (index === 0 && octet === 0) return this.#fail("encoding has a length with a leading zero");
+        length = length * 256 + octet;
+      }
+      if (length < 0x80) return this.#fail("encoding has a length in a longer form than needed");
+    }
+    if (length > end - this.position) return this.#fail("encoding has a length beyond its data");
+    return length;
+  }
+
+  #octet(end: number): number | undefined {
+    if (this.position >= end) return this.#fail("encoding is truncated");
+    return this.#bytes[this.position++];
+  }
+
+  #fail(problem: string): undefined {
+    this.problem = problem;
+    return undefined;
+  }
+}
+
+/** Universal types have one form each (octet strings two); other classes may have either. */
+function formIsAllowed(tag: number, constructed: boolean): boolean {
+  if ((tag & CLASS_MASK) !== 0) return true;
+  if (tag === TAG.CONSTRUCTED_OCTET_STRING) return true;
+  const number = tag & TAG_NUMBER_MASK;
+  const mustBeConstructed = number === (TAG.SEQUENCE & TAG_NUMBER_MASK) || number === (TAG.SET & TAG_NUMBER_MASK);
+  return constructed === mustBeConstructed;
+}

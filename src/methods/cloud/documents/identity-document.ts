@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { parseRfc3339 } from "../../../base/rfc3339.ts";
+import { fromUtf8 } from "../encoding.ts";
+import { foldCase, type JsonObject, parseStrictObject } from "../strict-json.ts";
+
+/** What an instance identity document says about its instance. */
+export type IdentityDocument = {
+  /** 12 digits. */
+  readonly accountId: string;
+  readonly instanceId: string;
+  readonly imageId: string;
+  readonly region: string;
+  /** When the instance was last started, as written in the document (RFC 3339). */
+  readonly pendingTime: string;
+  /** The same in ms. */
+  readonly pendingTimeMs: number;
+};
+
+/** A document is some 500 bytes. */
+const MAX_BYTES = 16 * 1024;
+
+const FIELDS = z.object({
+  accountId: z.string().regex(/^\d{12}$/),
+  instanceId: z.string().regex(/^i-[0-9a-z]{1,32}$/),
+  imageId: z.string().regex(/^ami-[0-9a-z]{1,32}$/),
+  region: z.string().regex(/^[a-z]{2,4}(-[a-z]{2,16}){1,3}-\d{1,2}$/),
+  pendingTime: z.string(),
+});
+
+const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
+  Object.keys(FIELDS.shape).map((name) => [foldCase(name), name]),
+);
+
+/**
+ * Reads an instance identity document: one JSON object in UTF-8 with the fields above, each a string of its form. Names
+ * that repeat or that differ from a field only in case are refused, since another reader could take them for the field.
+ * Other fields may be there and are ignored.
+ */
+export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocument, Failure> {
+  if (bytes.length > MAX_BYTES) return err(invalid("instance identity document is too large"));
+  const text = fromUtf8(bytes);
+  const object = text === null ? null : parseStrictObject(text);
+  if (object === null) return err(invalid("instance identity document is not a JSON object with unique names"));
+  if (hasRecasedField(object)) return err(invalid("instance identity document has a field in another casing"));
+
+  const fields = FIELDS.safeParse(object);
+  if (!fields.success) {
+    const field = fields.error.issues[0]?.path.join(".");
+    return err(invalid(`instance identity document has no valid ${field}`));
+  }
+  const pendingTimeMs = parseRfc3339(fields.data.pendingTime);
+  if (pendingTimeMs === null) return err(invalid("instance identity document has no valid pendingTime"));
+  return ok({ ...fields.data, pendingTimeMs });
+}
+
+function hasRecasedField(object: JsonObject): boolean {
+  return Object.keys(object).some((name) => (FIELD_BY_FOLDED_NAME.get(foldCase(name)) ?? name) !== name);
+}

@@ -1,0 +1,115 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { equalBytes } from "../../../crypto/bytes.ts";
+import type { Certificate } from "../certificates/certificate.ts";
+import { publishedCertificates } from "../certificates/published.ts";
+import { type RegisteredCertificate, registeredCertificates } from "../certificates/registered.ts";
+import { fromWrappedBase64 } from "../encoding.ts";
+import { readSignedMessage, type Signer } from "./cms.ts";
+import { type IdentityDocument, parseIdentityDocument } from "./identity-document.ts";
+import { sha1Refusal } from "./sha1-policy.ts";
+import { verifySignature } from "./verify-signature.ts";
+
+export type VerifyOptions = {
+  /** The installation's ALLOW_SHA1_SIGNATURES. */
+  readonly allowSha1: boolean;
+};
+
+/** Base64 of what the decoders accept at most, with its line breaks. */
+const MAX_TEXT_LENGTH = 48 * 1024;
+
+/**
+ * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
+ * must verify with a certificate that was published for the document's region or registered; a certificate inside the
+ * message counts for nothing.
+ */
+export async function verifyPkcs7(
+  pkcs7: string,
+  registered: readonly RegisteredCertificate[],
+  options: VerifyOptions,
+): Promise<Result<IdentityDocument, Failure>> {
+  const bytes = pkcs7.length > MAX_TEXT_LENGTH ? null : fromWrappedBase64(pkcs7);
+  if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
+  const message = readSignedMessage(bytes);
+  if (!message.ok) return err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
+  const { content, signers } = message.value;
+  const document = parseIdentityDocument(content);
+  if (!document.ok) return document;
+
+  const certificates = [
+    ...publishedCertificates("pkcs7", document.value.region),
+    ...registeredCertificates(registered, "pkcs7"),
+  ];
+  for (const signer of signers) {
+    const problem = await verifySigner(signer, content, certificates, options);
+    if (problem !== null) return err(invalid(`failed to verify the signature: ${problem}`));
+  }
+  return document;
+}
+
+/**
+ * Verifies the `identity` and `signature` values of a login: base64 of the document and of an RSA signature with
+ * SHA-256 over its exact bytes.
+ */
+export async function verifyIdentity(
+  identity: string,
+  signature: string,
+  registered: readonly RegisteredCertificate[],
+  options: VerifyOptions,
+): Promise<Result<IdentityDocument, Failure>> {
+  const content = identity.length > MAX_TEXT_LENGTH ? null : fromWrappedBase64(identity);
+  if (!content?.length) return err(invalid("failed to base64 decode the instance identity document"));
+  const value = signature.length > MAX_TEXT_LENGTH ? null : fromWrappedBase64(signature);
+  if (!value?.length) {
+    return err(invalid("failed to base64 decode the SHA256 RSA signature of the instance identity document"));
+  }
+  const document = parseIdentityDocument(content);
+  if (!document.ok) return document;
+
+  const certificates = [
+    ...publishedCertificates("identity", document.value.region),
+    ...registeredCertificates(registered, "identity"),
+  ];
+  for (const certificate of certificates) {
+    if (certificate.key.type !== "RSA") continue;
+    if (!(await verifySignature(certificate, "SHA-256", content, value))) continue;
+    const problem = sha1Refusal(certificate, "SHA-256", options.allowSha1);
+    return problem === null ? ok(document.value) : err(invalid(`failed to verify the signature: ${problem}`));
+  }
+  return err(invalid("instance identity verification using SHA256 RSA signature is unsuccessful"));
+}
+
+/** @returns why the signer does not verify, or null when it does */
+async function verifySigner(
+  signer: Signer,
+  content: Uint8Array<ArrayBuffer>,
+  certificates: readonly Certificate[],
+  options: VerifyOptions,
+): Promise<string | null> {
+  const certificate = certificates.find((candidate) => isCertificateOf(candidate, signer));
+  if (certificate === undefined) return "no certificate for signer in the region of the document";
+  const refusal = sha1Refusal(certificate, signer.digest, options.allowSha1);
+  if (refusal !== null) return refusal;
+
+  const { attributes } = signer;
+  if (attributes !== undefined) {
+    const digest = new Uint8Array(await crypto.subtle.digest(signer.digest, content));
+    if (!equalBytes(digest, attributes.messageDigest)) return "message digest mismatch";
+    const time = attributes.signingTime;
+    if (time !== undefined && (time < certificate.notBefore || time > certificate.notAfter)) {
+      return "signing time is outside the validity of the certificate";
+    }
+  }
+  const signed = attributes?.encoded ?? content;
+  const verified = await verifySignature(certificate, signer.digest, signed, signer.signature);
+  return verified ? null : "signature mismatch";
+}
+
+/** The key type is compared too: an RSA signature is never offered to a DSA key. */
+function isCertificateOf(certificate: Certificate, signer: Signer): boolean {
+  return (
+    certificate.key.type === signer.keyType &&
+    equalBytes(certificate.serialNumber, signer.serialNumber) &&
+    equalBytes(certificate.issuer, signer.issuer)
+  );
+}

@@ -1,0 +1,30 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { ok } from "../../base/result.ts";
+import { PAGE } from "../../wire/page.ts";
+import type { CloudAuth } from "./cloud-auth.ts";
+import { cloudAuthOf } from "./mount.ts";
+
+/** Names that one answer holds at most. */
+const MAX_NAMES = 10_000;
+
+/**
+ * An endpoint that lists names in order. The next page begins after the last name of the one before, so a list that
+ * changes meanwhile is neither skipped nor repeated.
+ */
+export function listRoute(
+  path: string,
+  names: (auth: DurableObjectStub<CloudAuth>, after: string, limit: number) => Promise<string[]>,
+): Route {
+  return simpleRoute("list", path, z.object(PAGE), async (context) => {
+    const { fields } = context;
+    const asked = fields.limit;
+    const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;
+    const found = await names(cloudAuthOf(context), fields.after, limit + 1);
+    const data = { keys: found.slice(0, limit) };
+    const cut = found.length > limit && (asked <= 0 || asked > MAX_NAMES);
+    return ok({ kind: "data", data, ...(cut && { warnings: [CUT] }) });
+  });
+}
+
+const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with after=<the last name of this answer>`;

@@ -1,0 +1,27 @@
+import { type LoginContext, loginRoute, type Route } from "../../../auth/route.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { ok, type Result } from "../../../base/result.ts";
+import type { Reply } from "../../../wire/reply.ts";
+import { mountOf } from "../mount.ts";
+import type { Attempt } from "./attempt.ts";
+import { chooseKind, LOGIN_FIELDS, type LoginFields } from "./fields.ts";
+import { loginByPrincipal } from "./iam.ts";
+import { loginByInstance } from "./vm.ts";
+
+/** `login`: a token for whoever proves to be an instance or a principal of the cloud. */
+export const LOGIN_ROUTES: readonly Route[] = [loginRoute("login", LOGIN_FIELDS, login)];
+
+async function login(context: LoginContext<LoginFields>): Promise<Result<Reply, Failure>> {
+  const { env, installation, request, fields } = context;
+  const kind = chooseKind(fields);
+  if (!kind.ok) return kind;
+  const attempt: Attempt = {
+    env,
+    keys: installation.keys,
+    mount: mountOf(context),
+    installation,
+    clientAddress: request.clientAddress,
+  };
+  const issued = kind.value === "vm" ? await loginByInstance(attempt, fields) : await loginByPrincipal(attempt, fields);
+  return issued.ok ? ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings }) : issued;
+}

@@ -1,0 +1,170 @@
+import type { IssuedLogin } from "../../../auth/login.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { formatDuration } from "../../../base/duration.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { mountTtl } from "../../../system/mount.ts";
+import { prepareNonce } from "../access-list/nonce.ts";
+import type { InstanceLogin } from "../access-list/rules.ts";
+import type { VmInstance } from "../answers/ec2.ts";
+import type { EnteredLogin } from "../cloud-auth.ts";
+import type { IdentityDocument } from "../documents/identity-document.ts";
+import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
+import { cloudAuthAt } from "../mount.ts";
+import { readTagValue, verifyRoleTag } from "../role-tag/tag-value.ts";
+import { tagKeyPurpose } from "../roles/role.ts";
+import { openSecret } from "../secrets.ts";
+import { type Attempt, findTarget, type LoginTarget } from "./attempt.ts";
+import type { LoginFields } from "./fields.ts";
+import { issueToHolder } from "./holder.ts";
+import { checkInstance } from "./instance.ts";
+import { chosenMetadata } from "./metadata.ts";
+import { type Grant, memorySeconds, narrowByTag, roleTerms, untagged } from "./terms.ts";
+import { writeTokenData } from "./token-data.ts";
+
+/**
+ * A login by the signed identity document of an instance. Documents don't end and are no secret, so the cloud is asked
+ * whether the instance still runs, and the access list whether whoever shows the document may do so again.
+ *
+ * Nothing is written before everything else is verified. The entry in the access list comes before the token: when the
+ * answer is lost in between, the client repeats the login with its nonce, whereas a token without an entry would leave
+ * the instance open to another's first login.
+ */
+export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
+  const document = await verifyDocument(attempt, fields);
+  if (!document.ok) return document;
+  const { accountId, instanceId, imageId, region } = document.value;
+  const found = await findTarget(attempt, "vm", fields.role || imageId, accountId);
+  if (!found.ok) return found;
+  const target = found.value;
+  const nonce = await prepareNonce(attempt.keys, attempt.mount, instanceId, fields.nonce);
+  if (!nonce.ok) return nonce;
+  const checked = await checkInstance(target, region, instanceId, false);
+  if (!checked.ok) return checked;
+  const tagged = await readTag(attempt, target, checked.value.instance);
+  if (!tagged.ok) return tagged;
+  const { grant, tag } = tagged.value;
+
+  const now = currentTime();
+  const login: InstanceLogin = {
+    role: target.roleName,
+    nonce: nonce.value.nonce,
+    pendingTime: document.value.pendingTime,
+    pendingTimeMs: document.value.pendingTimeMs,
+    allowMigration: grant.allowMigration,
+    disallowReauthentication: grant.disallowReauthentication,
+    expiresAt: now + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(attempt.mount)) * 1000,
+  };
+  const auth = cloudAuthAt(attempt.env, attempt.mount);
+  const entered = await auth.enterLogin(instanceId, login, tag, now);
+  if (!entered.ok) return entered;
+  const issued = await issueOrUndo(attempt, instanceId, entered.value, () =>
+    issueToInstance(attempt, target, document.value, grant),
+  );
+  const mayReturn = entered.value.entry.nonceHash !== null;
+  return issued.ok && mayReturn ? ok(withNonce(issued.value, nonce.value.generated)) : issued;
+}
+
+function verifyDocument(attempt: Attempt, fields: LoginFields): Promise<Result<IdentityDocument, Failure>> {
+  const { identity = "", signature = "", pkcs7 = "" } = fields;
+  const refuse = async (message: string) => err(invalid(message));
+  if (pkcs7 === "" && identity === "" && signature === "") {
+    return refuse(
+      "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided",
+    );
+  }
+  if (pkcs7 !== "" && identity !== "" && signature !== "") {
+    return refuse(
+      "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one",
+    );
+  }
+  return withCertificates(attempt, (registered, options) =>
+    pkcs7 === "" ? verifyIdentity(identity, signature, registered, options) : verifyPkcs7(pkcs7, registered, options),
+  );
+}
+
+async function withCertificates<T>(
+  { env, mount }: Attempt,
+  verify: (registered: Parameters<typeof verifyPkcs7>[1], options: Parameters<typeof verifyPkcs7>[2]) => Promise<T>,
+): Promise<T> {
+  const registered = await cloudAuthAt(env, mount).readCertificates();
+  return verify(registered, { allowSha1: env.ALLOW_SHA1_SIGNATURES === "true" });
+}
+
+interface TaggedGrant {
+  readonly grant: Grant;
+  /** The value of the tag; null when the role has no tags. */
+  readonly tag: string | null;
+}
+
+/** What the role gives to this instance. Where the role has a tag, an instance without a genuine one gets nothing. */
+async function readTag(
+  attempt: Attempt,
+  { role, roleName }: LoginTarget,
+  instance: VmInstance,
+): Promise<Result<TaggedGrant, Failure>> {
+  if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
+  const value = instance.tags.get(role.roleTag) ?? "";
+  if (value === "") return err(invalid(`missing tag with key "${role.roleTag}" on the instance`));
+  const read = readTagValue(value);
+  if (!read.ok) return read;
+  const key = await openSecret(attempt.keys, attempt.mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const tag = await verifyRoleTag(read.value, key);
+  if (!tag.ok) return tag;
+  const grant = narrowByTag(role, tag.value, { role: roleName, instanceId: instance.instanceId });
+  return grant.ok ? ok({ grant: grant.value, tag: value }) : err(invalid(grant.error));
+}
+
+function issueToInstance(
+  attempt: Attempt,
+  { role, roleName, identity, boundCidrs }: LoginTarget,
+  { instanceId, imageId, accountId, region }: IdentityDocument,
+  grant: Grant,
+): Promise<Result<IssuedLogin, Failure>> {
+  const chosen = chosenMetadata(identity.vmMetadata, {
+    instance_id: instanceId,
+    image_id: imageId,
+    account_id: accountId,
+    region,
+    auth_type: "vm",
+  });
+  const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
+  return issueToHolder(attempt, {
+    terms: roleTerms(role, grant, boundCidrs),
+    alias: aliases[identity.vmAlias],
+    metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(grant.tagMaxTtl) },
+    aliasMetadata: chosen,
+    displayName: "",
+    internal: writeTokenData({
+      kind: "vm",
+      role: roleName,
+      instanceId,
+      region,
+      accountId,
+      tagMaxTtl: grant.tagMaxTtl,
+    }),
+  });
+}
+
+/** Takes the entry back when no token comes of it: the client would need a nonce that it never learned. */
+async function issueOrUndo(
+  { env, mount }: Attempt,
+  instanceId: string,
+  entered: EnteredLogin,
+  issue: () => Promise<Result<IssuedLogin, Failure>>,
+): Promise<Result<IssuedLogin, Failure>> {
+  let done = false;
+  try {
+    const issued = await issue();
+    done = issued.ok;
+    return issued;
+  } finally {
+    if (!done) await cloudAuthAt(env, mount).undoLogin(instanceId, entered);
+  }
+}
+
+/** Adds a new nonce to what the client is told. It is not part of the token, which others may look up. */
+function withNonce(issued: IssuedLogin, nonce: string | null): IssuedLogin {
+  if (nonce === null) return issued;
+  return { ...issued, auth: { ...issued.auth, metadata: { ...issued.auth.metadata, nonce } } };
+}

@@ -1,0 +1,82 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { type MountTtl, mountTtl } from "../../../system/mount.ts";
+import { flag, text } from "../../../wire/fields.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { list, sent, sentDuration } from "../fields.ts";
+import { cloudAuthOf, mountOf } from "../mount.ts";
+import { namedSegment } from "../path.ts";
+import { type CloudRole, tagKeyPurpose } from "../roles/role.ts";
+import { openSecret } from "../secrets.ts";
+import { isSubsetOfRole } from "./restrict.ts";
+import { canonicalPolicies, newTagNonce, type RoleTag } from "./role-tag.ts";
+import { signRoleTag } from "./tag-value.ts";
+
+/** The fields of a role tag; undefined when not sent. */
+export const ROLE_TAG_FIELDS = z.object({
+  role: z.unknown().optional(),
+  policies: sent(list()),
+  max_ttl: sentDuration(),
+  instance_id: sent(text()),
+  allow_instance_migration: sent(flag(false)),
+  disallow_reauthentication: sent(flag(false)),
+});
+
+type TagFields = z.infer<typeof ROLE_TAG_FIELDS>;
+
+/** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
+export const ROLE_TAG_ROUTES: readonly Route[] = [
+  simpleRoute("update", `role/${namedSegment("role")}/tag`, ROLE_TAG_FIELDS, createTag),
+];
+
+async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {
+  const { installation, params, fields } = context;
+  const mount = mountOf(context);
+  const name = (params.role ?? "").toLowerCase();
+  const role = await cloudAuthOf(context).readRole(name);
+  if (!role) return err(invalid(`entry not found for role ${name}`));
+  const problem = problemOf(role, fields);
+  if (problem) return err(invalid(problem));
+  const tag: RoleTag = {
+    nonce: newTagNonce(),
+    role: name,
+    policies: fields.policies ? canonicalPolicies(fields.policies) : null,
+    maxTtlSeconds: fields.max_ttl ?? 0,
+    instanceId: fields.instance_id ? fields.instance_id.toLowerCase() : null,
+    allowInstanceMigration: fields.allow_instance_migration ?? false,
+    disallowReauthentication: fields.disallow_reauthentication ?? false,
+  };
+  const key = await openSecret(installation.keys, mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const value = await signRoleTag(tag, key);
+  if (!value.ok) return value;
+  const warnings = warningsOf(role, tag, mountTtl(mount));
+  return ok(dataReply({ tag_key: role.roleTag, tag_value: value.value }, warnings.length > 0 ? warnings : undefined));
+}
+
+/** A tag takes away from what its role gives; one that asks for more is not made. */
+function problemOf(role: CloudRole, fields: TagFields): string | null {
+  if (role.roleTag === "") return "tag creation is not enabled for this role";
+  if (!isSubsetOfRole(fields.policies ?? [], role.token.policies)) {
+    return "policies on the tag must be a subset of the policies set on the role";
+  }
+  if (fields.allow_instance_migration && fields.disallow_reauthentication) {
+    return "cannot set both disallow_reauthentication and allow_instance_migration";
+  }
+  return (fields.max_ttl ?? 0) < 0 ? 'error converting input for field "max_ttl": cannot provide negative value' : null;
+}
+
+function warningsOf(role: CloudRole, tag: RoleTag, mount: MountTtl): string[] {
+  const warnings: string[] = [];
+  if (tag.allowInstanceMigration && !role.allowInstanceMigration) {
+    warnings.push("Role does not allow instance migration. The tag does not either unless the role value is updated.");
+  }
+  const capped = (limit: string) =>
+    warnings.push(`Given max TTL of ${tag.maxTtlSeconds} is greater than ${limit}, and will be capped at login time.`);
+  if (tag.maxTtlSeconds > mount.maxSeconds) capped(`the mount maximum of ${mount.maxSeconds} seconds`);
+  if (role.token.maxTtl > 0 && tag.maxTtlSeconds > role.token.maxTtl) {
+    capped(`the role maximum of ${role.token.maxTtl} seconds`);
+  }
+  return warnings;
+}

@@ -1,0 +1,111 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
+
+/** What a role tag says: the instance that bears it may log in with less than its role gives. */
+export type RoleTag = {
+  /** Base64 of 8 random bytes: two tags with the same restrictions differ, and can be denied one by one. */
+  readonly nonce: string;
+  /** In lower case. */
+  readonly role: string;
+  /** In lower case, sorted, unique. Null leaves the role's policies; an empty list gives only `default`. */
+  readonly policies: readonly string[] | null;
+  /** 0 sets no limit. */
+  readonly maxTtlSeconds: number;
+  /** The only instance that may use the tag; null leaves it open to all that satisfy the role. */
+  readonly instanceId: string | null;
+  readonly allowInstanceMigration: boolean;
+  readonly disallowReauthentication: boolean;
+};
+
+/** The cloud's limit on a tag's value. */
+export const MAX_TAG_VALUE_BYTES = 255;
+
+const VERSION = "v1";
+const NONCE_BYTES = 8;
+
+/** Characters that the cloud allows in a tag, without the two that separate items and policies. */
+const POLICY = /^[a-z0-9+\-=._/@]+$/;
+const ROLE = /^[a-z0-9_][a-z0-9_.-]*$/;
+const INSTANCE_ID = /^[a-z0-9-]+$/;
+const SECONDS = /^[1-9]\d{0,9}$/;
+
+/** A nonce for a new tag. */
+export function newTagNonce(): string {
+  return toBase64(randomBytes(NONCE_BYTES));
+}
+
+/** Policy names as a tag holds them: lower case, sorted, unique, without empty ones. */
+export function canonicalPolicies(policies: readonly string[]): string[] {
+  const names = policies.map((policy) => policy.trim().toLowerCase()).filter((policy) => policy !== "");
+  return [...new Set(names)].sort();
+}
+
+/**
+ * The text that is signed: items in a fixed order, each in one spelling. There is exactly one text for a tag:
+ * `v1:<nonce>:r=<role>:d=<bool>:m=<bool>[:p=<policy>,...][:i=<instance>][:t=<seconds>]`.
+ */
+export function formatRoleTag(tag: RoleTag): string {
+  const items = [
+    VERSION,
+    tag.nonce,
+    `r=${tag.role}`,
+    `d=${tag.disallowReauthentication}`,
+    `m=${tag.allowInstanceMigration}`,
+  ];
+  if (tag.policies !== null) items.push(`p=${tag.policies.join(",")}`);
+  if (tag.instanceId !== null) items.push(`i=${tag.instanceId}`);
+  if (tag.maxTtlSeconds > 0) items.push(`t=${tag.maxTtlSeconds}`);
+  return items.join(":");
+}
+
+/**
+ * Reads the signed text of a tag. Only the one spelling that `formatRoleTag` gives is accepted: a tag that could be
+ * spelled in two ways would pass a deny list that holds the other one.
+ */
+export function parseRoleTagText(text: string): Result<RoleTag, Failure> {
+  const [version, nonce = "", ...items] = text.split(":");
+  if (version !== VERSION) return err(invalid("invalid role tag version"));
+  if (fromBase64(nonce)?.length !== NONCE_BYTES) return err(invalid("invalid tag"));
+
+  const values = new Map<string, string>();
+  for (const item of items) {
+    const name = item.slice(0, 2);
+    if (!/^[rdmpit]=$/.test(name)) return err(invalid("unrecognized item in tag"));
+    values.set(name, item.slice(2));
+  }
+  const role = values.get("r=");
+  if (role === undefined) return err(invalid("missing role name"));
+  const policies = values.get("p=");
+  const tag: RoleTag = {
+    nonce,
+    role,
+    policies: policies === undefined ? null : policies.split(",").filter((policy) => policy !== ""),
+    maxTtlSeconds: Number(values.get("t=") ?? "0"),
+    instanceId: values.get("i=") ?? null,
+    allowInstanceMigration: values.get("m=") === "true",
+    disallowReauthentication: values.get("d=") === "true",
+  };
+  if (roleTagProblem(tag) !== null || formatRoleTag(tag) !== text) {
+    return err(invalid("role tag is not in its canonical form"));
+  }
+  return ok(tag);
+}
+
+/** Why a tag can't be written, or null. */
+export function roleTagProblem(tag: RoleTag): string | null {
+  const { policies, maxTtlSeconds, instanceId } = tag;
+  if (!ROLE.test(tag.role)) return "role name can't stand in a role tag";
+  if (policies?.some((policy) => !POLICY.test(policy))) {
+    return "a policy in a role tag may only hold letters, digits and + - = . _ / @";
+  }
+  if (policies !== null && canonicalPolicies(policies).join() !== policies.join()) {
+    return "policies in a role tag must be in lower case, sorted and unique";
+  }
+  if (instanceId !== null && !INSTANCE_ID.test(instanceId)) return "instance_id can't stand in a role tag";
+  if (maxTtlSeconds !== 0 && !SECONDS.test(String(maxTtlSeconds))) return "max_ttl can't stand in a role tag";
+  if (tag.allowInstanceMigration && tag.disallowReauthentication) {
+    return "cannot set both disallow_reauthentication and allow_instance_migration";
+  }
+  return null;
+}

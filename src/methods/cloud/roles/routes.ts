@@ -1,0 +1,76 @@
+import * as z from "zod";
+import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { mountTtl } from "../../../system/mount.ts";
+import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
+import { listRoute } from "../list-route.ts";
+import { cloudAuthOf, mountOf } from "../mount.ts";
+import { namedSegment } from "../path.ts";
+import { newTagKey } from "../role-tag/tag-value.ts";
+import { sealSecret } from "../secrets.ts";
+import { ROLE_FIELDS, type RoleFields } from "./fields.ts";
+import { MAX_ROLE_NAME } from "./limits.ts";
+import { renderRole } from "./render.ts";
+import { resolvePrincipals } from "./resolve.ts";
+import { tagKeyPurpose } from "./role.ts";
+
+const PATH = `role/${namedSegment("role")}`;
+
+/** How often a write begins anew because another one changed the role while principals were looked up. */
+const MAX_ROUNDS = 3;
+
+/** Roles: `role/:role`, and the list under both of its names. */
+export const ROLE_ROUTES: readonly Route[] = [
+  listRoute("roles", (auth, after, limit) => auth.listRoles(after, limit)),
+  listRoute("role", (auth, after, limit) => auth.listRoles(after, limit)),
+
+  simpleRoute("read", PATH, z.object({}), async (context) => {
+    const role = await cloudAuthOf(context).readRole(nameOf(context));
+    return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+  }),
+
+  tokenRoute("update", PATH, ROLE_FIELDS, {
+    createsOrUpdates: true,
+    prepare: readWrite,
+    handle: writeRole,
+  }),
+
+  simpleRoute("delete", PATH, z.object({}), async (context) => {
+    await cloudAuthOf(context).deleteRole(nameOf(context));
+    return ok(EMPTY);
+  }),
+];
+
+function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
+  return (params.role ?? "").toLowerCase();
+}
+
+async function readWrite(
+  context: PresentedContext<RoleFields & { readonly role?: unknown }>,
+): Promise<Result<RoleFields, Failure>> {
+  const { role: _, ...sent } = context.fields;
+  if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
+  return err(invalid(`role name must not be longer than ${MAX_ROLE_NAME} characters`));
+}
+
+async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Result<Reply, Failure>> {
+  const { env, installation, verdict } = context;
+  const mount = mountOf(context);
+  const roleId = crypto.randomUUID();
+  const fresh = {
+    roleId,
+    sealedTagKey: await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), newTagKey()),
+  };
+  let resolved: Readonly<Record<string, string>> = {};
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const write = { sent: context.prepared, mount: mountTtl(mount), fresh, resolved };
+    const written = await cloudAuthOf(context).writeRole(nameOf(context), write, verdict);
+    if (!written.ok) return written;
+    if (written.value.kind === "changed") return ok({ kind: "empty", warnings: written.value.warnings });
+    const answer = await resolvePrincipals({ env, keys: installation.keys, mount }, written.value.arns);
+    if (!answer.ok) return answer;
+    resolved = answer.value;
+  }
+  return err({ code: "unavailable", message: "the role is being changed by others; try again", retryAfterSeconds: 1 });
+}

@@ -1,0 +1,165 @@
+import { formatDuration } from "../../../base/duration.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { normalizePolicyNames, policyNameProblem } from "../../../policy/name.ts";
+import type { MountTtl } from "../../../system/mount.ts";
+import { MAX_CIDRS, parseCidr } from "../../../token/rules/address.ts";
+import type { RoleFields } from "./fields.ts";
+
+const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
+
+/** `service` and `batch` decide; the others give what a mount that is not tuned to one kind uses. */
+export type RoleTokenType = (typeof TOKEN_TYPES)[number];
+
+/** Settings that also have a deprecated name, without `token_`. */
+export type RenamedField = "policies" | "ttl" | "max_ttl" | "period";
+
+/** What a role says about the tokens of its logins. Durations in seconds; 0: not set. */
+export interface TokenSettings {
+  readonly ttl: number;
+  readonly maxTtl: number;
+  readonly explicitMaxTtl: number;
+  readonly period: number;
+  /** Lower case, sorted, without repeats. */
+  readonly policies: readonly string[];
+  readonly noDefaultPolicy: boolean;
+  /** 0: no limit. */
+  readonly numUses: number;
+  /** As `parseCidr` returns them. */
+  readonly boundCidrs: readonly string[];
+  /** Binds a token to the address that logged in. */
+  readonly strictlyBindIp: boolean;
+  readonly type: RoleTokenType;
+  /** Those that the last write to them named by the deprecated name: they are shown under both. */
+  readonly shownByOldName: readonly RenamedField[];
+}
+
+/** The settings of a role that says nothing about its tokens. */
+export const DEFAULT_TOKEN_SETTINGS: TokenSettings = {
+  ttl: 0,
+  maxTtl: 0,
+  explicitMaxTtl: 0,
+  period: 0,
+  policies: [],
+  noDefaultPolicy: false,
+  numUses: 0,
+  boundCidrs: [],
+  strictlyBindIp: false,
+  type: "default",
+  shownByOldName: [],
+};
+
+/** The settings after a write, with what its writer should know. */
+export interface TokenSettingsChange {
+  readonly settings: TokenSettings;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Applies a write to the token settings of a role.
+ *
+ * The new name of a setting wins over its deprecated one; a write by the new name alone ends the showing of the old.
+ *
+ * @returns the settings, or the message of the first rule that refuses.
+ */
+export function changeTokenSettings(
+  before: TokenSettings,
+  sent: RoleFields,
+  mount: MountTtl,
+): Result<TokenSettingsChange, string> {
+  const cidrs = sent.token_bound_cidrs && readCidrs(sent.token_bound_cidrs);
+  if (cidrs && !cidrs.ok) return cidrs;
+  const settings: TokenSettings = {
+    ttl: sent.token_ttl ?? sent.ttl ?? before.ttl,
+    maxTtl: sent.token_max_ttl ?? sent.max_ttl ?? before.maxTtl,
+    explicitMaxTtl: sent.token_explicit_max_ttl ?? before.explicitMaxTtl,
+    period: sent.token_period ?? sent.period ?? before.period,
+    policies: normalizePolicyNames(sent.token_policies ?? sent.policies ?? before.policies),
+    noDefaultPolicy: sent.token_no_default_policy ?? before.noDefaultPolicy,
+    numUses: sent.token_num_uses ?? before.numUses,
+    boundCidrs: cidrs?.value ?? before.boundCidrs,
+    strictlyBindIp: sent.token_strictly_bind_ip ?? before.strictlyBindIp,
+    type: readType(sent.token_type) ?? before.type,
+    shownByOldName: OLD_NAMES.filter((field) =>
+      sent[field] === undefined && sent[`token_${field}`] === undefined
+        ? before.shownByOldName.includes(field)
+        : sent[field] !== undefined,
+    ),
+  };
+  const problem = problemOf(settings, sent, mount);
+  if (problem) return err(problem);
+  const warnings =
+    settings.maxTtl > mount.maxSeconds
+      ? [
+          `Given max ttl of ${settings.maxTtl} seconds greater than current mount/system default of ${mount.maxSeconds} seconds; max ttl will be capped at login time`,
+        ]
+      : [];
+  return ok({ settings, warnings });
+}
+
+/** What a read of a role shows of its token settings. */
+export function renderTokenSettings(settings: TokenSettings): Record<string, unknown> {
+  const old = (field: RenamedField) => settings.shownByOldName.includes(field);
+  return {
+    token_bound_cidrs: settings.boundCidrs,
+    token_explicit_max_ttl: settings.explicitMaxTtl,
+    token_max_ttl: settings.maxTtl,
+    token_no_default_policy: settings.noDefaultPolicy,
+    token_num_uses: settings.numUses,
+    token_period: settings.period,
+    token_policies: settings.policies,
+    token_strictly_bind_ip: settings.strictlyBindIp,
+    token_ttl: settings.ttl,
+    token_type: settings.type,
+    ...(old("policies") && { policies: settings.policies }),
+    ...(old("ttl") && settings.ttl > 0 && { ttl: settings.ttl }),
+    ...(old("max_ttl") && settings.maxTtl > 0 && { max_ttl: settings.maxTtl }),
+    ...(old("period") && settings.period > 0 && { period: settings.period }),
+  };
+}
+
+const OLD_NAMES: readonly RenamedField[] = ["policies", "ttl", "max_ttl", "period"];
+const DURATIONS = [
+  ...(["token_ttl", "token_max_ttl", "token_explicit_max_ttl", "token_period"] as const),
+  ...(["ttl", "max_ttl", "period"] as const),
+];
+
+function problemOf(settings: TokenSettings, sent: RoleFields, mount: MountTtl): string | null {
+  const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
+  if (negative) return `error converting input for field "${negative}": cannot provide negative value`;
+  const badName = settings.policies.map(policyNameProblem).find((problem) => problem !== null);
+  if (badName) return `token_policies: ${badName}`;
+  if (sent.token_type !== undefined && readType(sent.token_type) === undefined) return "invalid 'token_type' value";
+  if (settings.numUses < 0) return "'token_num_uses' cannot be negative";
+  if (settings.type === "batch" || settings.type === "default-batch") {
+    const start = "'token_type' cannot be 'batch' or 'default_batch' when set to generate";
+    if (settings.period > 0) return `${start} periodic tokens`;
+    if (settings.numUses > 0) return `${start} tokens with limited use count`;
+  }
+  if (settings.maxTtl > 0 && settings.ttl > settings.maxTtl) {
+    return sent.ttl === undefined && sent.max_ttl === undefined
+      ? "'token_ttl' cannot be greater than 'token_max_ttl'"
+      : "ttl should be shorter than max ttl";
+  }
+  if (settings.strictlyBindIp && settings.boundCidrs.length > 0) {
+    return "'token_strictly_bind_ip' conflicts with 'token_bound_cidrs'; set only one";
+  }
+  if (settings.period > mount.maxSeconds) {
+    return `period of "${formatDuration(settings.period)}" is greater than the backend's maximum lease TTL of "${formatDuration(mount.maxSeconds)}"`;
+  }
+  return null;
+}
+
+function readType(sent: string | undefined): RoleTokenType | undefined {
+  return TOKEN_TYPES.find((type) => type === (sent === "" ? "default" : sent));
+}
+
+function readCidrs(items: readonly string[]): Result<string[], string> {
+  if (items.length > MAX_CIDRS) return err(`token_bound_cidrs: more than ${MAX_CIDRS} networks`);
+  const networks: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const parsed = parseCidr(item);
+    if (!parsed.ok) return err(`token_bound_cidrs: item ${index + 1} ${parsed.error}`);
+    networks.push(parsed.value);
+  }
+  return ok(networks);
+}

@@ -1,0 +1,29 @@
+import { fromBase64, toBase64 } from "../../crypto/bytes.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
+import { openData, sealData } from "../../crypto/sealed-data.ts";
+import type { Mount } from "../../system/mount.ts";
+
+/** A secret as objects store it: base64 of what only the Worker's key ring opens. */
+export type SealedText = string;
+
+/**
+ * Seals a secret of a mount.
+ *
+ * @param what the one thing that the secret is for. Copied to another mount or purpose it would not open.
+ */
+export async function sealSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, secret: string) {
+  const sealed = await sealData(keys, contextOf(mount, what), new TextEncoder().encode(secret));
+  return toBase64(sealed) satisfies SealedText;
+}
+
+/** Opens what `sealSecret` made for the same mount and purpose. Anything else in the storage is a bug or tampering. */
+export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: string, sealed: SealedText) {
+  const bytes = fromBase64(sealed);
+  const plain = bytes && (await openData(keys, contextOf(mount, what), bytes));
+  if (!plain) throw new Error("a secret of a cloud mount does not open");
+  return new TextDecoder().decode(plain);
+}
+
+function contextOf(mount: Pick<Mount, "uuid">, what: string): string {
+  return `cloud ${mount.uuid} ${what}`;
+}

@@ -1,0 +1,50 @@
+import { err, ok, type Result } from "../../../base/result.ts";
+import { findRegion, findStsHost, type Partition } from "../regions.ts";
+import type { StsSettings } from "./settings.ts";
+
+/** Scheme and host, with a port when there is one: `https://sts.amazonaws.com`. */
+export type Origin = { readonly scheme: "http" | "https"; readonly authority: string };
+
+const ORIGIN = /^(https?):\/\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?)$/;
+
+/**
+ * Reads the URL of a service endpoint that an operator configures. It is an origin and no more: user-info, path, query
+ * and fragment are refused.
+ */
+export function parseEndpoint(text: string): Origin | null {
+  const [, scheme, authority] = ORIGIN.exec(text.replace(/\/$/, "")) ?? [];
+  if (authority === undefined) return null;
+  return { scheme: scheme === "http" ? "http" : "https", authority };
+}
+
+/** Where a signed request goes, and the partition that may answer. */
+export type StsTarget = { readonly origin: Origin; readonly partition: Partition };
+
+/**
+ * Chooses where a signed request is sent. Only a host known from data or configured by an operator is ever called. The
+ * client's own choice matters in so far as the signature covers it: `signed` is the origin of its URL, `region` the one
+ * of its signature, and a pair that STS could not accept is refused here.
+ */
+export function chooseTarget(signed: Origin, region: string, settings: StsSettings): Result<StsTarget, string> {
+  const known = findRegion(region);
+  if (known === null) return err("unable to get regional STS endpoint for the region of the signature");
+  const { partition } = known;
+  const signedHost = signed.scheme === "https" ? findStsHost(signed.authority) : null;
+  if (signedHost !== null && signedHost.region !== region) {
+    return err("the region of the signature is not the region of the STS host in iam_request_url");
+  }
+
+  if (settings.stsEndpoint === "" || settings.useStsRegionFromClient) {
+    return signedHost ? ok({ origin: signed, partition }) : err("iam_request_url is not the URL of a known STS host");
+  }
+  const endpoint = parseEndpoint(settings.stsEndpoint);
+  if (endpoint === null) return err("the configured sts_endpoint is not a URL of scheme and host");
+  if (settings.stsRegion !== "" && settings.stsRegion !== region) {
+    return err("the region of the signature is not the configured sts_region");
+  }
+  const isEndpoint = signed.scheme === endpoint.scheme && signed.authority === endpoint.authority;
+  // A proxy of the operator may stand before STS and restore the signed host; STS itself would refuse another host.
+  const isProxied = signedHost !== null && findStsHost(endpoint.authority) === null;
+  if (!isEndpoint && !isProxied) return err("iam_request_url is not the URL of the configured sts_endpoint");
+  return ok({ origin: endpoint, partition });
+}

@@ -1,0 +1,183 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { fromBase64Text } from "../encoding.ts";
+import type { Partition } from "../regions.ts";
+import { selectHeaders, serverIdProblem } from "./header-rules.ts";
+import { type HeaderValues, readHeaderValues } from "./header-values.ts";
+import { chooseTarget, type Origin, parseEndpoint } from "./origin.ts";
+import type { StsSettings } from "./settings.ts";
+import { parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
+
+/** The signed request of an iam login, as its fields carry it; absent fields are "". */
+export type SignedRequestFields = {
+  readonly iam_http_request_method: string;
+  /** Base64. */
+  readonly iam_request_url: string;
+  /** Base64; "" with GET. */
+  readonly iam_request_body: string;
+  /** A JSON object, or text of one, or base64 of that. */
+  readonly iam_request_headers: unknown;
+};
+
+/** The one request to send to STS: exactly these headers and this body, redirects not followed. */
+export type CallerIdentityRequest = {
+  readonly method: "POST" | "GET";
+  readonly url: string;
+  /** Names in lower case. Never `host` or `content-length`. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** ASCII; null with GET. */
+  readonly body: string | null;
+  /** The partition of the region that was signed for: an answer about another one is wrong. */
+  readonly partition: Partition;
+};
+
+const MAX_TEXT_LENGTH = 32 * 1024;
+
+const ACTION = "GetCallerIdentity";
+const API_VERSION = "2011-06-15";
+
+const FORM_TYPE = "application/x-www-form-urlencoded; charset=utf-8";
+const FORM_TYPE_PATTERN = /^application\/x-www-form-urlencoded(; ?charset=utf-8)?$/i;
+
+const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
+  ...["Action", "Version", "X-Amz-Algorithm", "X-Amz-Content-Sha256", "X-Amz-Credential", "X-Amz-Date"],
+  ...["X-Amz-Expires", "X-Amz-Security-Token", "X-Amz-Signature", "X-Amz-SignedHeaders"],
+]);
+
+/**
+ * Checks a signed GetCallerIdentity request and builds the request to send, before anything is sent. The request is put
+ * together anew from what was checked, so nothing unchecked goes along: a client that could make STS run another action,
+ * or have another host answer, could be anyone.
+ */
+export function checkSignedRequest(
+  fields: SignedRequestFields,
+  settings: StsSettings,
+): Result<CallerIdentityRequest, Failure> {
+  const method = fields.iam_http_request_method;
+  if (method === "") return refuse("missing iam_http_request_method");
+  if (method !== "POST" && method !== "GET") {
+    return refuse("invalid iam_http_request_method; only 'POST' and 'GET' are supported");
+  }
+  const url = readUrl(fields.iam_request_url);
+  if (!url.ok) return refuse(url.error);
+  const headers = readHeaderValues(fields.iam_request_headers);
+  if (!headers.ok) return refuse(headers.error);
+
+  const signed =
+    method === "POST"
+      ? readPost(url.value.query, fields.iam_request_body, headers.value)
+      : readPresignedGet(url.value.query, fields.iam_request_body, headers.value);
+  if (!signed.ok) return refuse(signed.error);
+  const { scope, query, body } = signed.value;
+
+  const framing = framingProblem(headers.value, url.value.origin, body ?? "");
+  if (framing !== null) return refuse(framing);
+  const serverId = serverIdProblem(headers.value, scope.signedHeaders, settings.iamServerIdHeaderValue);
+  if (serverId !== null) return refuse(serverId);
+  const selected = selectHeaders(headers.value, scope.signedHeaders, settings.allowedStsHeaderValues);
+  if (!selected.ok) return refuse(selected.error);
+  if (body !== null) selected.value["content-type"] ??= FORM_TYPE;
+
+  const target = chooseTarget(url.value.origin, scope.region, settings);
+  if (!target.ok) return refuse(target.error);
+  const { origin, partition } = target.value;
+  return ok({
+    method,
+    url: `${origin.scheme}://${origin.authority}/${query}`,
+    headers: selected.value,
+    body,
+    partition,
+  });
+}
+
+type SignedPart = { readonly scope: SignatureScope; readonly query: string; readonly body: string | null };
+
+function readPost(query: string, bodyText: string, headers: HeaderValues): Result<SignedPart, string> {
+  if (query !== "") return err("invalid request");
+  if (bodyText === "") return err("missing iam_request_body");
+  const body = bodyText.length > MAX_TEXT_LENGTH ? null : fromBase64Text(bodyText);
+  if (body === null) return err("failed to base64 decode iam_request_body");
+  const form = readPairs(body);
+  if (form === null || !isCallerIdentity(form)) return err("iam request body is invalid");
+  for (const key of form.keys()) {
+    if (key !== "Action" && key !== "Version") return err("iam request body is invalid");
+  }
+  const type = headers.get("content-type");
+  if (type !== undefined && !FORM_TYPE_PATTERN.test(type.join(","))) return err("iam request body is not a form");
+
+  const authorization = headers.get("authorization");
+  if (authorization === undefined) return err("missing Authorization header");
+  const [header = "", ...more] = authorization;
+  if (more.length > 0) return err("more than one Authorization header");
+  const scope = parseAuthorization(header);
+  return scope.ok ? ok({ scope: scope.value, query: "", body }) : scope;
+}
+
+function readPresignedGet(query: string, bodyText: string, headers: HeaderValues): Result<SignedPart, string> {
+  if (bodyText !== "") return err("iam_request_body must be empty with GET");
+  if (headers.has("authorization")) return err("a pre-signed URL and an Authorization header exclude each other");
+  const pairs = readPairs(query);
+  if (pairs === null || !isCallerIdentity(pairs)) return err("query of iam_request_url is invalid");
+  for (const key of pairs.keys()) {
+    if (!PRESIGNED_KEYS.has(key)) return err("query of iam_request_url is invalid");
+  }
+  const scope = parsePresigned(pairs);
+  if (!scope.ok) return scope;
+  const encoded = [...pairs].map(([key, value]) => `${key}=${encodeStrictly(value)}`);
+  return ok({ scope: scope.value, query: `?${encoded.join("&")}`, body: null });
+}
+
+/** Splits the URL by the few characters it may hold, so that no parser's leniency decides what its host is. */
+function readUrl(text: string): Result<{ readonly origin: Origin; readonly query: string }, string> {
+  if (text === "") return err("missing iam_request_url");
+  const url = text.length > MAX_TEXT_LENGTH ? null : fromBase64Text(text);
+  if (url === null) return err("failed to base64 decode iam_request_url");
+  const [, start = "", , query = ""] = /^([a-z]+:\/\/[^/?#]*)(\/?)(?:\?([!-~]*))?$/.exec(url) ?? [];
+  const origin = parseEndpoint(start);
+  if (origin === null || query.includes("#")) return err("error parsing iam_request_url");
+  return ok({ origin, query });
+}
+
+/** Reads `key=value` pairs of a query or a form. Null when one is malformed or a key stands twice. */
+function readPairs(text: string): ReadonlyMap<string, string> | null {
+  const pairs = new Map<string, string>();
+  for (const pair of text.split("&")) {
+    const [, key, value] = /^([A-Za-z0-9-]+)=([A-Za-z0-9._~/:;=%-]*)$/.exec(pair) ?? [];
+    const decoded = value === undefined ? null : decodePercent(value);
+    if (key === undefined || decoded === null || pairs.has(key)) return null;
+    pairs.set(key, decoded);
+  }
+  return pairs;
+}
+
+function isCallerIdentity(pairs: ReadonlyMap<string, string>): boolean {
+  return pairs.get("Action") === ACTION && (pairs.get("Version") ?? API_VERSION) === API_VERSION;
+}
+
+function framingProblem(headers: HeaderValues, origin: Origin, body: string): string | null {
+  if ((headers.get("host") ?? [origin.authority]).join(",") !== origin.authority) {
+    return "Host header is not the host of iam_request_url";
+  }
+  if ((headers.get("content-length") ?? [`${body.length}`]).join(",") !== `${body.length}`) {
+    return "Content-Length header is not the length of iam_request_body";
+  }
+  return null;
+}
+
+function decodePercent(text: string): string | null {
+  try {
+    const decoded = decodeURIComponent(text);
+    return /^[ -~]*$/.test(decoded) ? decoded : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Percent-encodes all but the unreserved characters of RFC 3986, as signatures do. */
+function encodeStrictly(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+function refuse(message: string) {
+  return err(invalid(message));
+}

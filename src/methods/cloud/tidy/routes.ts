@@ -1,0 +1,36 @@
+import * as z from "zod";
+import { type Route, tokenRoute } from "../../../auth/route.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { ok } from "../../../base/result.ts";
+import { TIDY_STARTED } from "../../../wire/texts.ts";
+import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../config/tidy-settings.ts";
+import { sentDuration } from "../fields.ts";
+import { cloudAuthOf } from "../mount.ts";
+
+const FIELDS = z.object({ safety_buffer: sentDuration() });
+
+const RUNNING = "Tidy operation already in progress.";
+
+/** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
+export const TIDY_ROUTES: readonly Route[] = [
+  tidyRoute("tidy/identity-accesslist", "access"),
+  tidyRoute("tidy/identity-whitelist", "access"),
+  tidyRoute("tidy/roletag-denylist", "deny"),
+  tidyRoute("tidy/roletag-blacklist", "deny"),
+];
+
+function tidyRoute(path: string, list: TidyList): Route {
+  return tokenRoute("update", path, FIELDS, {
+    prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
+    async handle(context) {
+      const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
+      const started = await cloudAuthOf(context).startTidy(list, safetyBuffer, currentTime());
+      return ok({
+        kind: "data",
+        data: null,
+        status: started ? 202 : 200,
+        warnings: [started ? TIDY_STARTED : RUNNING],
+      });
+    },
+  });
+}

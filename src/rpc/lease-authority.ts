@@ -1,0 +1,128 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import {
+  type GrantedLease,
+  type LeaseRegistration,
+  lookupLease,
+  registerLease,
+  renewLease,
+  revokeLease,
+  type ShownLease,
+} from "../lease/service.ts";
+import type { Operation } from "../policy/acl.ts";
+import type { Installation } from "../system/installation.ts";
+import { tokenLeaseTail } from "../tree/leases/ids.ts";
+import { type LeaseView, leaseIdOf } from "../tree/leases/record.ts";
+import { audited } from "./audited.ts";
+import { refusalOf } from "./refusal.ts";
+import type { Lease, LeaseAnswer, LeaseRevocation } from "./types.ts";
+
+/** A secret that another Worker hands out and wants a lease for. Durations in seconds, 0 or absent: not set. */
+export interface NewLease {
+  /** The token that holds the lease: it ends with the token. Give this or `accessor`. */
+  readonly token?: string;
+  readonly accessor?: string;
+  /** The path that made the secret. */
+  readonly path: string;
+  readonly ttl?: number;
+  readonly maxTtl?: number;
+  readonly renewable?: boolean;
+  /** Where Grove sends the revocation: an https URL, or `service://BINDING/path`. */
+  readonly target: string;
+  /** Sent with the revocation. Kept sealed. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+const LONGEST_ID = 4096;
+
+/**
+ * The leases of secrets that other Workers hand out, over a service binding to the entrypoint `LeaseAuthority`. Apart from
+ * `TokenAuthority`, so that a Worker that only checks tokens can't end anything. After any refusal a secret has no lease:
+ * revoke it yourself.
+ */
+export class LeaseAuthority extends WorkerEntrypoint<Env> {
+  /** Gives a lease on a secret to a token. When either ends, Grove tells the target to revoke the secret. */
+  async register(lease: NewLease): Promise<LeaseAnswer> {
+    const registration = readRegistration(lease);
+    return this.#answer("create", "sys/leases/register", async (installation) =>
+      registration.ok ? registerLease(this.env, installation, registration.value) : registration,
+    );
+  }
+
+  /** The lease with this id, of a secret or of a token. */
+  async lookup(leaseId: string): Promise<LeaseAnswer> {
+    return this.#answer("read", "sys/leases/lookup", (installation) =>
+      onId(leaseId, (id) => lookupLease(this.env, installation, id)),
+    );
+  }
+
+  /** Renews the lease of a secret. `increment` in seconds; 0 or absent repeats the last grant. */
+  async renew(leaseId: string, increment = 0): Promise<LeaseAnswer> {
+    return this.#answer("update", "sys/leases/renew", async (installation) => {
+      if (!Number.isSafeInteger(increment)) return err(invalid("increment must be a whole number of seconds"));
+      return onId(leaseId, (id) => renewLease(this.env, installation, id, increment));
+    });
+  }
+
+  /** Revokes a lease and waits for its target. That of a token goes with everything below the token. */
+  async revoke(leaseId: string): Promise<LeaseRevocation> {
+    const asked = { operation: "update", path: "sys/leases/revoke", clientAddress: null, token: "" } as const;
+    const result = await audited(this.env, asked, async (installation) => ({
+      result: await onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false })),
+      caller: null,
+    }));
+    return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
+  }
+
+  async #answer(
+    operation: Operation,
+    path: string,
+    work: (installation: Installation) => Promise<Result<GrantedLease | ShownLease, Failure>>,
+  ): Promise<LeaseAnswer> {
+    const asked = { operation, path, clientAddress: null, token: "" };
+    const result = await audited(this.env, asked, async (installation) => ({
+      result: await work(installation),
+      caller: null,
+    }));
+    if (!result.ok) return { done: false, ...refusalOf(result.error) };
+    const shown = result.value;
+    return { done: true, lease: leaseOf(shown), warnings: "warnings" in shown ? shown.warnings : [] };
+  }
+}
+
+function readRegistration(lease: NewLease): Result<LeaseRegistration, Failure> {
+  const { token = "", accessor = "", path, ttl = 0, maxTtl = 0, renewable = true, target, data } = lease;
+  if (![token, accessor, path, target].every((text) => typeof text === "string")) {
+    return err(invalid("token, accessor, path and target must be texts"));
+  }
+  if (![ttl, maxTtl].every((seconds) => Number.isSafeInteger(seconds) && seconds >= 0)) {
+    return err(invalid("ttl and maxTtl must be whole numbers of seconds"));
+  }
+  return ok({ token, accessor, path, ttl, maxTtl, renewable: renewable === true, target, data: data ?? null });
+}
+
+async function onId<T>(
+  leaseId: unknown,
+  work: (id: string) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
+  return typeof leaseId === "string" && leaseId.length <= LONGEST_ID ? work(leaseId) : err(invalid("invalid lease"));
+}
+
+function leaseOf(shown: GrantedLease | ShownLease): Lease {
+  if (!("kind" in shown) || shown.kind === "secret") return leaseOfSecret(shown.lease);
+  const { token } = shown;
+  return {
+    id: `${token.path}/${tokenLeaseTail(token.accessor)}`,
+    path: token.path,
+    issuedAt: token.createdAt,
+    expiresAt: token.expiresAt,
+    renewable: token.renewable,
+  };
+}
+
+function leaseOfSecret(lease: LeaseView): Lease {
+  const { path, issuedAt, expiresAt, renewable } = lease;
+  return { id: leaseIdOf(lease), path, issuedAt, expiresAt, renewable };
+}

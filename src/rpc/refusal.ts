@@ -1,0 +1,26 @@
+import type { Failure } from "../base/errors.ts";
+import { toWire } from "../wire/failure.ts";
+import type { Refusal } from "./types.ts";
+
+/** A failure as other Workers get it. */
+export function refusalOf(failure: Failure): Refusal {
+  return { reason: reasonOf(failure), message: toWire(failure).errors[0] ?? "not found" };
+}
+
+function reasonOf(failure: Failure): Refusal["reason"] {
+  switch (failure.code) {
+    case "unauthenticated":
+    case "bad_token":
+      return "unauthenticated";
+    case "permission_denied":
+    case "forbidden":
+      return "denied";
+    case "sealed":
+    case "uninitialized":
+    case "unavailable":
+    case "internal":
+      return "unavailable";
+    default:
+      return "invalid";
+  }
+}

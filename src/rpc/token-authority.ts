@@ -1,0 +1,79 @@
+import { WorkerEntrypoint } from "cloudflare:workers";
+import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
+import { judge } from "../auth/judge.ts";
+import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
+import { UNAUTHENTICATED } from "../base/errors.ts";
+import { err, ok } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { policiesOfEntity, standingOf } from "../identity/standing.ts";
+import type { Installation } from "../system/installation.ts";
+import { type Answered, audited } from "./audited.ts";
+import { holderOf } from "./holder.ts";
+import { refusalOf } from "./refusal.ts";
+import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request.ts";
+import type { Authorization, AuthorizeRequest, Lookup, TokenHolder } from "./types.ts";
+
+type Allowed = Extract<Authorization, { allowed: true }>;
+
+/**
+ * The tokens of Grove for other Workers, over a service binding to the entrypoint `TokenAuthority`: whoever has the binding
+ * is trusted with it. Every answer is a value and a refusal unless it says otherwise; nothing is thrown for a bad token.
+ */
+export class TokenAuthority extends WorkerEntrypoint<Env> {
+  /**
+   * Who holds a token, without counting a use and without judging where it comes from.
+   *
+   * Not for letting anybody in: that is `authorize`, which also counts the use and asks the policies.
+   */
+  async lookup(token: string): Promise<Lookup> {
+    const text = readTokenText(token);
+    const asked = { operation: "read", path: "auth/token/lookup", clientAddress: null, token: text } as const;
+    const result = await audited(this.env, asked, async (installation) => this.#find(installation, text));
+    return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };
+  }
+
+  /** Lets a token and its policies decide about a request. Counts one use of the token, also when they refuse. */
+  async authorize(token: string, request: AuthorizeRequest): Promise<Authorization> {
+    const text = readTokenText(token);
+    const read = readAuthorizeRequest(request);
+    if (!read.ok) return { allowed: false, ...refusalOf(read.error) };
+    const { access, clientAddress } = read.value;
+    const asked = { operation: access.operation, path: access.path, clientAddress, token: text };
+    const result = await audited(this.env, asked, (installation) => this.#judge(installation, text, read.value));
+    return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
+  }
+
+  /** The team that a token belongs to, null when it is not the good token of a team. Counts as a use. */
+  async lookupTeam(token: string): Promise<TeamTokenInfo | null> {
+    const text = readTokenText(token);
+    const asked = { operation: "read", path: "authentication-tokens", clientAddress: null, token: text } as const;
+    const result = await audited<TeamTokenInfo>(this.env, asked, async (installation) => {
+      const info = await lookupTeamToken(this.env, installation, text);
+      return { result: info ? ok(info) : err(UNAUTHENTICATED), caller: null };
+    });
+    return result.ok ? result.value : null;
+  }
+
+  async #find(installation: Installation, text: string): Promise<Answered<TokenHolder>> {
+    const presented = text === "" ? null : await readToken(this.env, installation, text);
+    const caller = presented && (await callerOf(this.env, presented));
+    if (!caller) return { result: err(UNAUTHENTICATED), caller: null };
+    const standing = await standingOf(this.env, callerRecord(caller).entityId);
+    if (!standing.ok) return { result: standing, caller: null };
+    return { result: ok(holderOf(caller, standing.value?.policies ?? [])), caller };
+  }
+
+  async #judge(installation: Installation, text: string, request: ReadRequest): Promise<Answered<Allowed>> {
+    const presented = text === "" ? null : await readToken(this.env, installation, text);
+    if (!presented) return { result: err(UNAUTHENTICATED), caller: null };
+    const judged = await judge(this.env, installation, { presented, ...request }, async () => null);
+    if (!judged.ok) return { result: judged, caller: null };
+    const { caller, verdict } = judged.value;
+    const { sudo, create, update, limit } = verdict;
+    const identityPolicies = await policiesOfEntity(this.env, callerRecord(caller).entityId);
+    return {
+      result: ok({ allowed: true, holder: holderOf(caller, identityPolicies), sudo, create, update, limit }),
+      caller,
+    };
+  }
+}

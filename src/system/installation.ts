@@ -1,0 +1,246 @@
+import type { Presented } from "../auth/caller.ts";
+import { currentTime } from "../base/clock.ts";
+import type { Failure } from "../base/errors.ts";
+import { Recent } from "../base/recent.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import {
+  importKeys,
+  type Keys,
+  parseSealKey,
+  sealedWithVersion,
+  sealKeyRing,
+  unsealKeyRing,
+} from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import type { EntityView } from "../identity/model.ts";
+import { type Acl, compileAcl } from "../policy/acl.ts";
+import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
+import { ROOT_POLICY } from "../policy/name.ts";
+import { parsePolicy } from "../policy/parse.ts";
+import type { NamedPolicy, PathRule } from "../policy/rule.ts";
+import { usesClock, usesTemplates } from "../policy/template.ts";
+import type { Mount } from "./mount.ts";
+import type { PolicyRules } from "./policy-store.ts";
+import { type SystemSnapshot, systemOf } from "./system.ts";
+
+/** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
+const MAX_COMPILED_RULES = 2 ** 16;
+/** Characters of tokens that an isolate remembers: those of some ten thousand service tokens, a few MB with what is known. */
+const MAX_RECENT_CHARACTERS = 2 ** 20;
+const DEFAULT_CACHE_SECONDS = 5;
+/** The share of a copy's time after which a request reads it anew while the others go on with it. */
+const RENEWAL_SHARE = 0.8;
+/** A request can end with its client before it has read the copy; after so long (ms) another one tries. */
+const RENEWAL_MS = 500;
+
+/** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
+export class Installation {
+  readonly version: number;
+  readonly clusterId: string;
+  readonly keys: Keys;
+  /** The mounts that serve requests, by path. */
+  readonly mounts: readonly Mount[];
+  readonly customIdFilter: Uint8Array;
+  /** Tokens that were read, and their hashes for the audit log: both follow from the text and the keys alone. */
+  readonly tokensRead = new Recent<string, Presented>(MAX_RECENT_CHARACTERS);
+  readonly tokenHashes = new Recent<string, string>(MAX_RECENT_CHARACTERS);
+  readonly #mountsByPath: ReadonlyMap<string, Mount>;
+  readonly #policies: ReadonlyMap<string, KnownPolicy>;
+  readonly #acls = new Recent<string, Acl>(MAX_COMPILED_RULES);
+
+  constructor(snapshot: SystemSnapshot, keys: Keys) {
+    this.version = snapshot.version;
+    this.clusterId = snapshot.clusterId;
+    this.keys = keys;
+    this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
+    this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
+    this.customIdFilter = snapshot.customIdFilter;
+    const written = snapshot.policies.map(policyWithRules);
+    const builtIn = [
+      knownPolicy({ name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES }, null),
+      knownPolicy({ name: ROOT_POLICY, rules: [] }, null),
+    ];
+    this.#policies = new Map([...written, ...builtIn].map((policy) => [policy.name, policy]));
+  }
+
+  /** True when a policy of this name exists at `now` (ms), built-in or written. */
+  hasPolicy(name: string, now: number): boolean {
+    const policy = this.#policies.get(name);
+    return policy !== undefined && (policy.expiresAt === null || now <= policy.expiresAt);
+  }
+
+  /** The mount at `path` (with a slash at the end), if any. */
+  mountAt(path: string): Mount | undefined {
+    return this.#mountsByPath.get(path);
+  }
+
+  /** The mount that serves `path` (below `auth/`); the one with the longest path if there are several. */
+  mountServing(path: string): Mount | undefined {
+    let found: Mount | undefined;
+    for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+      found = this.#mountsByPath.get(path.slice(0, slash + 1)) ?? found;
+    }
+    return found;
+  }
+
+  /**
+   * The rules of a set of policies for one caller. Unknown names grant nothing. Compiled once for all callers, or where
+   * templates are used once for each state of an entity.
+   *
+   * @param entity null for a caller without one.
+   * @param now ms.
+   */
+  aclFor(names: readonly string[], entity: EntityView | null, now: number): Acl {
+    const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
+    const personal = entity !== null && policies.some(({ templated }) => templated);
+    // As JSON: a name that holds a separator must not become two names.
+    const key = JSON.stringify(personal ? [names, entity.entity.id, entity.revision] : [names]);
+    const cached = this.#acls.get(key);
+    if (cached) return cached;
+    const context = personal ? { now, entity: entity.entity, groups: entity.groups } : { now };
+    const acl = compileAcl(policies, context);
+    if (!policies.some(({ timed }) => timed)) {
+      const size = policies.reduce((rules, policy) => rules + policy.rules.length, 1);
+      this.#acls.set(key, acl, size);
+    }
+    return acl;
+  }
+}
+
+/** A policy with what decides how long and for whom its compiled rules are good. */
+interface KnownPolicy extends NamedPolicy {
+  /** Its rules differ by entity. */
+  readonly templated: boolean;
+  /** Its rules differ by the moment. */
+  readonly timed: boolean;
+  /** ms; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** A stored policy with its rules; one that expires has no rule that outlives it. */
+function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
+  const rules = JSON.parse(rulesJson) as PathRule[];
+  const alive = expiresAt === null ? rules : rules.map((rule) => endingBy(rule, expiresAt));
+  return knownPolicy({ name, rules: alive, allowSlashes, allowWildcards }, expiresAt);
+}
+
+function endingBy(rule: PathRule, expiresAt: number): PathRule {
+  return { ...rule, expiresAt: Math.min(rule.expiresAt ?? expiresAt, expiresAt) };
+}
+
+function knownPolicy(policy: NamedPolicy, expiresAt: number | null): KnownPolicy {
+  const templated = usesTemplates([policy]);
+  return { ...policy, templated, timed: templated && usesClock([policy]), expiresAt };
+}
+
+const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);
+
+function builtinRules(text: string): readonly PathRule[] {
+  const parsed = parsePolicy(text, 0);
+  if (!parsed.ok) throw new Error("a built-in policy does not parse");
+  return parsed.value;
+}
+
+/** The copy of this isolate, when it was last known to be true (ms), and the number of the reading that brought it. */
+let cached: { readonly installation: Installation; readonly checkedAt: number; readonly reading: number } | null = null;
+/** Counts readings as they begin. */
+let readings = 0;
+
+/** When a request last began to read the copy anew before its time was over (ms). */
+let renewalBegan = Number.NEGATIVE_INFINITY;
+
+/**
+ * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS.
+ *
+ * Of many requests at once one reads it anew, shortly before the copy is too old, and the others use the copy meanwhile.
+ * They do not wait for that one's promise: the runtime drops it when its request is cancelled, and they would hang with it.
+ *
+ * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
+ */
+export async function loadInstallation(env: Env): Promise<Result<Installation, Failure>> {
+  const now = currentTime();
+  const maxAge = snapshotMaxAgeMs(env);
+  if (!cached || !isWithin(cached.checkedAt, maxAge, now)) return refreshInstallation(env);
+  if (isWithin(cached.checkedAt, maxAge * RENEWAL_SHARE, now) || isWithin(renewalBegan, RENEWAL_MS, now))
+    return ok(cached.installation);
+  renewalBegan = now;
+  return refreshInstallation(env);
+}
+
+/** False also when the clock went back: then nobody knows how long ago it was. */
+function isWithin(since: number, ms: number, now: number): boolean {
+  return now >= since && now - since < ms;
+}
+
+/** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
+export async function refreshInstallation(env: Env): Promise<Result<Installation, Failure>> {
+  const checkedAt = currentTime();
+  const reading = ++readings;
+  const known = cached;
+  const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
+  if (!snapshot && known) return ok(remember({ installation: known.installation, checkedAt, reading }));
+  if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
+  const keys = await openKeys(env, snapshot.sealedKeyRing);
+  if (!keys.ok) return keys;
+  return ok(remember({ installation: new Installation(snapshot, keys.value), checkedAt, reading }));
+}
+
+/** Two readings can end in the other order than they began; what the later one brought stays. */
+function remember(read: NonNullable<typeof cached>): Installation {
+  if (!cached || cached.reading < read.reading) cached = read;
+  return read.installation;
+}
+
+/** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */
+export function forgetInstallation(): void {
+  cached = null;
+}
+
+/** The seal key that was judged last: the same in every request of a deployment. */
+let judgedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
+
+/** Why the seal key of this deployment can't be used, as a text for operators; null when it can. */
+export function sealKeyProblem(env: Env): string | null {
+  const text = env.GROVE_SEAL_KEY;
+  if (!judgedSealKey || judgedSealKey.text !== text) judgedSealKey = { text, problem: judgeSealKey(env) };
+  return judgedSealKey.problem;
+}
+
+function judgeSealKey(env: Env): string | null {
+  if (!env.GROVE_SEAL_KEY) {
+    return "Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it with: npx wrangler secret put GROVE_SEAL_KEY";
+  }
+  const parsed = parseSealKey(env.GROVE_SEAL_KEY);
+  return parsed.ok ? null : `Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`;
+}
+
+async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, Failure>> {
+  const problem = sealKeyProblem(env);
+  if (problem) return err({ code: "sealed", message: problem });
+  if (sealed === null) return err({ code: "uninitialized" });
+  const current = parseSealKey(env.GROVE_SEAL_KEY ?? "");
+  const previous = parseSealKey(env.GROVE_SEAL_KEY_PREVIOUS ?? "");
+  if (!current.ok) return err({ code: "sealed", message: "Grove is sealed" });
+  const version = sealedWithVersion(sealed);
+  if (version === current.value.version) {
+    const ring = await unsealKeyRing(sealed, current.value);
+    if (ring) return ok(await importKeys(ring));
+  } else if (previous.ok && version === previous.value.version) {
+    const ring = await unsealKeyRing(sealed, previous.value);
+    if (ring) {
+      // The rotation ends here: from now on only the new key opens the ring.
+      await systemOf(env).rewrapKeyRing(sealed, await sealKeyRing(ring, current.value));
+      return ok(await importKeys(ring));
+    }
+  }
+  return err({
+    code: "sealed",
+    message: `Grove is sealed: GROVE_SEAL_KEY is not the key that wrapped the key ring (version ${version}). Set that key, or set it as GROVE_SEAL_KEY_PREVIOUS beside the new one`,
+  });
+}
+
+/** How long an isolate or an object may work with what it read last, in ms: POLICY_CACHE_SECONDS. */
+export function snapshotMaxAgeMs(env: Env): number {
+  const seconds = Number(env.POLICY_CACHE_SECONDS ?? DEFAULT_CACHE_SECONDS);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : DEFAULT_CACHE_SECONDS * 1000;
+}

@@ -1,0 +1,124 @@
+import { err, ok, type Result } from "../base/result.ts";
+import { type Mount, type MountConfig, type MountTokenType, SYSTEM_TTL_SECONDS } from "./mount.ts";
+
+/** Methods that can be enabled. The token method is there from the start, once. */
+export const MOUNT_TYPES: readonly string[] = ["aws", "cloud"];
+/** Mounts of one installation: every isolate keeps all of them. */
+export const MAX_MOUNTS = 256;
+
+const MAX_PATH = 128;
+const MAX_SEGMENTS = 8;
+/** Without the characters that mean something to policies, URLs or the file-like listing of leases. */
+const SEGMENT = /^[A-Za-z0-9_@~-][A-Za-z0-9_.@~-]*$/;
+const MAX_DESCRIPTION = 1024;
+const MAX_LIST = 64;
+const MAX_LIST_ITEM = 128;
+
+const TOKEN_TYPES: readonly string[] = ["default-service", "default-batch", "service", "batch"];
+const VISIBILITIES: readonly string[] = ["", "hidden", "unauth"];
+
+/** What an operator sets on a mount; null leaves a value as it is. TTLs in seconds, 0 for the system's. */
+export interface MountChange {
+  readonly description: string | null;
+  readonly defaultLeaseTtl: number | null;
+  readonly maxLeaseTtl: number | null;
+  readonly tokenType: string | null;
+  readonly listingVisibility: string | null;
+  readonly passthroughRequestHeaders: readonly string[] | null;
+  readonly allowedResponseHeaders: readonly string[] | null;
+  readonly auditNonHmacRequestKeys: readonly string[] | null;
+  readonly auditNonHmacResponseKeys: readonly string[] | null;
+}
+
+/** The path of a mount as it is stored: without slashes at the start, with one at the end. */
+export function normalizeMountPath(path: string): string {
+  return `${path.trim().replace(/^\/+|\/+$/g, "")}/`;
+}
+
+/**
+ * Why no mount may be made at `path` (normalised) beside `existing`, or null. Of two mounts neither may lie below the
+ * other: every path has one owner, and revoking by a mount's prefix never reaches another's tokens.
+ */
+export function mountPathProblem(path: string, existing: readonly Mount[]): string | null {
+  const segments = path.slice(0, -1).split("/");
+  if (path.length > MAX_PATH || segments.length > MAX_SEGMENTS) return "the mount path is too long";
+  if (!segments.every((segment) => SEGMENT.test(segment))) {
+    return "a mount path consists of letters, digits and any of _ . @ ~ - in segments that do not begin with a dot";
+  }
+  // Below a mount these words name its configuration, not a mount.
+  if (segments.at(-1) === "tune") return 'the last segment of a mount path can\'t be "tune"';
+  const conflict = existing.find((mount) => path.startsWith(mount.path) || mount.path.startsWith(path));
+  if (conflict) return `path is already in use at ${conflict.path}`;
+  return existing.length >= MAX_MOUNTS ? `there can be at most ${MAX_MOUNTS} auth mounts` : null;
+}
+
+/** Why no mount of this type can be made, or null. */
+export function mountTypeProblem(type: string): string | null {
+  if (type === "") return "backend type must be specified as a string";
+  if (type === "token") return "token credential backend cannot be instantiated";
+  return MOUNT_TYPES.includes(type) ? null : `unknown auth method; the type must be one of ${MOUNT_TYPES.join(", ")}`;
+}
+
+/**
+ * The configuration of a new mount.
+ *
+ * @returns the configuration, or the message that refuses it.
+ */
+export function configureMount(base: MountConfig, change: MountChange): Result<MountConfig, string> {
+  const config = apply(base, change);
+  if (!config.ok) return config;
+  const { defaultLeaseTtl, maxLeaseTtl } = config.value;
+  if (maxLeaseTtl > 0 && defaultLeaseTtl > maxLeaseTtl) {
+    return err("given default lease TTL greater than given max lease TTL");
+  }
+  if (maxLeaseTtl === 0 && defaultLeaseTtl > SYSTEM_TTL_SECONDS) {
+    return err(`given default lease TTL greater than system max lease TTL of ${SYSTEM_TTL_SECONDS}`);
+  }
+  return config;
+}
+
+/**
+ * `mount` with a change of its settings.
+ *
+ * @returns the mount, or the message that refuses the change.
+ */
+export function tuneMount(mount: Mount, change: MountChange): Result<Mount, string> {
+  if (mount.type === "token" && change.tokenType !== null) {
+    return err("'token_type' cannot be set for 'token' or 'ns_token' auth mounts");
+  }
+  const config = apply(mount.config, change);
+  if (!config.ok) return config;
+  const { defaultLeaseTtl, maxLeaseTtl } = config.value;
+  if (maxLeaseTtl > 0 && defaultLeaseTtl > maxLeaseTtl) {
+    return err(
+      `backend max lease TTL of ${maxLeaseTtl} would be less than backend default lease TTL of ${defaultLeaseTtl}`,
+    );
+  }
+  return ok({ ...mount, description: change.description ?? mount.description, config: config.value });
+}
+
+function apply(base: MountConfig, change: MountChange): Result<MountConfig, string> {
+  const tokenType = change.tokenType ?? base.tokenType;
+  if (!TOKEN_TYPES.includes(tokenType)) return err("invalid value for 'token_type'");
+  const listingVisibility = change.listingVisibility ?? base.listingVisibility;
+  if (!VISIBILITIES.includes(listingVisibility)) return err("invalid listing_visibility");
+  if ((change.description ?? "").length > MAX_DESCRIPTION) return err("the description is too long");
+  const lists = {
+    passthroughRequestHeaders: change.passthroughRequestHeaders ?? base.passthroughRequestHeaders,
+    allowedResponseHeaders: change.allowedResponseHeaders ?? base.allowedResponseHeaders,
+    auditNonHmacRequestKeys: change.auditNonHmacRequestKeys ?? base.auditNonHmacRequestKeys,
+    auditNonHmacResponseKeys: change.auditNonHmacResponseKeys ?? base.auditNonHmacResponseKeys,
+  };
+  for (const list of Object.values(lists)) {
+    if (list.length > MAX_LIST || list.some((item) => item.length > MAX_LIST_ITEM)) {
+      return err(`a list of headers or keys holds at most ${MAX_LIST} names of ${MAX_LIST_ITEM} characters`);
+    }
+  }
+  return ok({
+    defaultLeaseTtl: change.defaultLeaseTtl ?? base.defaultLeaseTtl,
+    maxLeaseTtl: change.maxLeaseTtl ?? base.maxLeaseTtl,
+    tokenType: tokenType as MountTokenType,
+    listingVisibility: listingVisibility as MountConfig["listingVisibility"],
+    ...lists,
+  });
+}

@@ -1,0 +1,205 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { checkAndSetProblem } from "../policy/write.ts";
+
+/** The tables of policies. */
+export const POLICY_TABLES = `
+  CREATE TABLE policies (
+    name TEXT PRIMARY KEY,
+    text TEXT NOT NULL,
+    rules TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    cas_required INTEGER NOT NULL,
+    allow_slashes INTEGER NOT NULL,
+    allow_wildcards INTEGER NOT NULL
+  ) WITHOUT ROWID;
+`;
+
+/** What belongs to a policy beside its text. */
+interface PolicySettings {
+  /** ms; null: never. After this moment the policy counts as absent. */
+  readonly expiresAt: number | null;
+  /** Writes must say which version they have seen. */
+  readonly casRequired: boolean;
+  /** Values that templates insert may hold `/`. */
+  readonly allowSlashes: boolean;
+  /** Values that templates insert may hold `*` and `+`. */
+  readonly allowWildcards: boolean;
+}
+
+/** A policy as the operator wrote it. */
+export interface StoredPolicy extends PolicySettings {
+  readonly name: string;
+  readonly text: string;
+  /** Counts the writes of this name, from 1. */
+  readonly version: number;
+  /** ms. */
+  readonly modifiedAt: number;
+}
+
+/** A policy as requests need it: the rules, read from the text once, at the write. */
+export interface PolicyRules extends PolicySettings {
+  readonly name: string;
+  /** JSON of a list of `PathRule`. */
+  readonly rulesJson: string;
+}
+
+/** A text with the rules that were read from it, as JSON. */
+export interface PolicyText {
+  readonly text: string;
+  readonly rulesJson: string;
+}
+
+/** A write that replaces a policy or makes it. */
+export interface PolicyWrite extends PolicySettings {
+  readonly content: PolicyText;
+  /** The version that the writer has seen, -1 for none; null when it does not say. */
+  readonly cas: number | null;
+}
+
+/** A write that changes what it names of a policy; undefined keeps what is there. */
+export interface PolicyPatch {
+  readonly content: PolicyText | undefined;
+  readonly expiresAt: number | null | undefined;
+  readonly casRequired: boolean | undefined;
+  readonly allowSlashes: boolean | undefined;
+  readonly allowWildcards: boolean | undefined;
+  /** null: whatever version is there. */
+  readonly cas: number | null;
+}
+
+/**
+ * Characters of the rules of all policies together. Every isolate is sent all of them in one message, which the platform
+ * limits to 32 MiB: beyond that nobody could be served any more, not even to delete a policy.
+ */
+const MAX_RULES_LENGTH = 8 * 1024 * 1024;
+
+interface SettingsRow extends Record<string, SqlStorageValue> {
+  name: string;
+  expires_at: number | null;
+  cas_required: number;
+  allow_slashes: number;
+  allow_wildcards: number;
+}
+
+interface PolicyRow extends SettingsRow {
+  text: string;
+  version: number;
+  modified_at: number;
+}
+
+interface RulesRow extends SettingsRow {
+  rules: string;
+}
+
+const SETTINGS = "name, expires_at, cas_required, allow_slashes, allow_wildcards";
+const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
+
+/** The table of policies. An expired one is as good as none, and goes with the next write of any. Times in ms. */
+export class PolicyStore {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** The policy `name` at `now`, or null. */
+  read(name: string, now: number): StoredPolicy | null {
+    const found = this.#sql.exec<PolicyRow>(
+      `SELECT ${SETTINGS}, text, version, modified_at FROM policies WHERE name = ? AND ${ALIVE}`,
+      name,
+      now,
+    );
+    const row = found.toArray()[0];
+    return row ? policyOfRow(row) : null;
+  }
+
+  /** Names at `now`, sorted. */
+  names(now: number): string[] {
+    return this.#sql
+      .exec<{ name: string }>(`SELECT name FROM policies WHERE ${ALIVE} ORDER BY name`, now)
+      .toArray()
+      .map((row) => row.name);
+  }
+
+  /** All policies for isolates, which look at the expiry themselves. */
+  rules(): PolicyRules[] {
+    return this.#sql
+      .exec<RulesRow>(`SELECT ${SETTINGS}, rules FROM policies ORDER BY name`)
+      .toArray()
+      .map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules }));
+  }
+
+  /** Makes or replaces a policy. Refused when the writer has seen another version, or all policies would be too large. */
+  write(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+    const problem = checkAndSetProblem(this.read(name, now), write);
+    return problem ? err(invalid(problem)) : this.#put(name, write, now);
+  }
+
+  /** Changes what a patch names of a policy. */
+  patch(name: string, patch: PolicyPatch, now: number): Result<null, Failure> {
+    const stored = this.read(name, now);
+    if (!stored) return err(invalid("policy not found"));
+    const write: PolicyWrite = {
+      content: patch.content ?? { text: stored.text, rulesJson: this.#rulesOf(name) },
+      expiresAt: patch.expiresAt === undefined ? stored.expiresAt : patch.expiresAt,
+      casRequired: patch.casRequired ?? stored.casRequired,
+      allowSlashes: patch.allowSlashes ?? stored.allowSlashes,
+      allowWildcards: patch.allowWildcards ?? stored.allowWildcards,
+      cas: patch.cas ?? stored.version,
+    };
+    const problem = checkAndSetProblem(stored, write);
+    return problem ? err(invalid(problem)) : this.#put(name, write, now);
+  }
+
+  /** Deletes the policy `name`. Safe to repeat. */
+  delete(name: string): void {
+    this.#sql.exec("DELETE FROM policies WHERE name = ?", name);
+  }
+
+  #rulesOf(name: string): string {
+    return this.#sql.exec<{ rules: string }>("SELECT rules FROM policies WHERE name = ?", name).one().rules;
+  }
+
+  #put(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+    this.#sql.exec("DELETE FROM policies WHERE expires_at < ?", now);
+    const others = this.#sql
+      .exec<{ length: number | null }>("SELECT SUM(LENGTH(rules)) AS length FROM policies WHERE name <> ?", name)
+      .one().length;
+    if ((others ?? 0) + write.content.rulesJson.length > MAX_RULES_LENGTH) {
+      return err(invalid("the policies of this installation would be too large; delete or shorten some"));
+    }
+    this.#sql.exec(
+      `INSERT INTO policies
+         (name, text, rules, version, modified_at, expires_at, cas_required, allow_slashes, allow_wildcards)
+       VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?)
+       ON CONFLICT (name) DO UPDATE SET text = excluded.text, rules = excluded.rules, version = version + 1,
+         modified_at = excluded.modified_at, expires_at = excluded.expires_at, cas_required = excluded.cas_required,
+         allow_slashes = excluded.allow_slashes, allow_wildcards = excluded.allow_wildcards`,
+      name,
+      write.content.text,
+      write.content.rulesJson,
+      now,
+      write.expiresAt,
+      write.casRequired ? 1 : 0,
+      write.allowSlashes ? 1 : 0,
+      write.allowWildcards ? 1 : 0,
+    );
+    return ok(null);
+  }
+}
+
+function policyOfRow(row: PolicyRow): StoredPolicy {
+  return { ...settingsOfRow(row), name: row.name, text: row.text, version: row.version, modifiedAt: row.modified_at };
+}
+
+function settingsOfRow(row: SettingsRow): PolicySettings {
+  return {
+    expiresAt: row.expires_at,
+    casRequired: row.cas_required === 1,
+    allowSlashes: row.allow_slashes === 1,
+    allowWildcards: row.allow_wildcards === 1,
+  };
+}

@@ -1,0 +1,231 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
+import { parsePolicy } from "../policy/parse.ts";
+import { RANDOM_REVISION } from "../storage/revision.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
+import { emptyFilter, withCustomId } from "./custom-id-filter.ts";
+import { type Mount, tokenMount } from "./mount.ts";
+import { type MountChange, mountPathProblem, tuneMount } from "./mount-rules.ts";
+import {
+  POLICY_TABLES,
+  type PolicyPatch,
+  type PolicyRules,
+  PolicyStore,
+  type PolicyWrite,
+  type StoredPolicy,
+} from "./policy-store.ts";
+
+/** Everything that every request needs to know about the installation; isolates keep a copy. */
+export interface SystemSnapshot {
+  /** Another one after every change. Drawn, not counted: a restored object that changes again repeats none of before. */
+  readonly version: number;
+  readonly clusterId: string;
+  /** The wrapped key ring; null until the service is initialised. */
+  readonly sealedKeyRing: string | null;
+  readonly policies: readonly PolicyRules[];
+  readonly mounts: readonly Mount[];
+  readonly customIdFilter: Uint8Array;
+}
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the installation, its policies and its mounts",
+    sql: `
+      CREATE TABLE installation (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        version INTEGER NOT NULL,
+        cluster_id TEXT NOT NULL,
+        sealed_key_ring TEXT,
+        custom_id_filter BLOB NOT NULL
+      );
+      ${POLICY_TABLES}
+      CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** SQL: a new version of the installation. */
+const NEXT_VERSION = `version = ${RANDOM_REVISION}`;
+
+interface InstallationRow extends Record<string, SqlStorageValue> {
+  version: number;
+  cluster_id: string;
+  sealed_key_ring: string | null;
+  custom_id_filter: ArrayBuffer;
+}
+
+/** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
+export class System extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #policies: PolicyStore;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#policies = new PolicyStore(this.#sql);
+    const schema = new Schema(this.#sql, MIGRATIONS);
+    if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
+  }
+
+  /** The state of the installation, or null when the caller's copy of version `known` is still true. */
+  snapshot(known: number | null): SystemSnapshot | null {
+    const row = this.#installation();
+    if (row.version === known) return null;
+    return {
+      version: row.version,
+      clusterId: row.cluster_id,
+      sealedKeyRing: row.sealed_key_ring,
+      policies: this.#policies.rules(),
+      mounts: this.#mounts(),
+      customIdFilter: new Uint8Array(row.custom_id_filter),
+    };
+  }
+
+  /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
+  initialize(sealedKeyRing: string): boolean {
+    if (this.#installation().sealed_key_ring !== null) return false;
+    this.#sql.exec(`UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION}`, sealedKeyRing);
+    return true;
+  }
+
+  /** Replaces the wrapped key ring `from` by `to` (the same keys under another seal key). False when it is not `from`. */
+  rewrapKeyRing(from: string, to: string): boolean {
+    const written = this.#sql.exec(
+      `UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION} WHERE sealed_key_ring = ?`,
+      to,
+      from,
+    );
+    return written.rowsWritten > 0;
+  }
+
+  /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
+  admitCustomId(filterKey: Uint8Array): void {
+    const filter = withCustomId(new Uint8Array(this.#installation().custom_id_filter), filterKey);
+    this.#sql.exec(`UPDATE installation SET custom_id_filter = ?, ${NEXT_VERSION}`, filter);
+  }
+
+  /** The policy `name` at `now` (ms), or null. */
+  readPolicy(name: string, now: number): StoredPolicy | null {
+    return this.#policies.read(name, now);
+  }
+
+  /** The policies of these names that there are at `now` (ms). */
+  readPolicies(names: readonly string[], now: number): StoredPolicy[] {
+    return names.flatMap((name) => this.#policies.read(name, now) ?? []);
+  }
+
+  /** Names of all stored policies at `now` (ms), sorted. */
+  listPolicies(now: number): string[] {
+    return this.#policies.names(now);
+  }
+
+  /** Makes or replaces the policy `name`. `now` in ms. */
+  writePolicy(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+    const written = this.#policies.write(name, write, now);
+    if (written.ok) this.#changed();
+    return written;
+  }
+
+  /** Changes the policy `name`. `now` in ms. */
+  patchPolicy(name: string, patch: PolicyPatch, now: number): Result<null, Failure> {
+    const patched = this.#policies.patch(name, patch, now);
+    if (patched.ok) this.#changed();
+    return patched;
+  }
+
+  /** Deletes the policy `name`. Safe to repeat. */
+  deletePolicy(name: string): void {
+    this.#policies.delete(name);
+    this.#changed();
+  }
+
+  /** Adds a mount. Two that are enabled at once can't both get one place. */
+  enableMount(mount: Mount): Result<null, Failure> {
+    const problem = mountPathProblem(mount.path, this.#mounts());
+    if (problem) return err(invalid(problem));
+    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
+    this.#changed();
+    return ok(null);
+  }
+
+  /** Changes the settings of the mount at `path`. */
+  tuneMount(path: string, change: MountChange): Result<null, Failure> {
+    const mount = this.findMount(path);
+    if (!mount || mount.disabled) return err(invalid(`No auth engine at ${path}`));
+    const tuned = tuneMount(mount, change);
+    if (!tuned.ok) return err(invalid(tuned.error));
+    this.#replaceMount(tuned.value);
+    return ok(null);
+  }
+
+  /** The mount at `path`, in service or not. */
+  findMount(path: string): Mount | null {
+    return this.#mounts().find((mount) => mount.path === path) ?? null;
+  }
+
+  /** Takes the mount with this uuid out of service. Safe to repeat. */
+  disableMount(path: string, uuid: string): void {
+    const mount = this.findMount(path);
+    if (mount?.uuid === uuid && !mount.disabled) this.#replaceMount({ ...mount, disabled: true });
+  }
+
+  /** Frees the place of the mount with this uuid, which is out of service. Safe to repeat. */
+  removeMount(path: string, uuid: string): void {
+    const mount = this.findMount(path);
+    if (mount?.uuid !== uuid || !mount.disabled) return;
+    this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
+    this.#changed();
+  }
+
+  #mounts(): Mount[] {
+    return this.#sql
+      .exec<{ mount: string }>("SELECT mount FROM mounts ORDER BY path")
+      .toArray()
+      .map((stored) => JSON.parse(stored.mount) as Mount);
+  }
+
+  #replaceMount(mount: Mount): void {
+    this.#sql.exec("UPDATE mounts SET mount = ? WHERE path = ?", JSON.stringify(mount), mount.path);
+    this.#changed();
+  }
+
+  #create(schema: Schema): void {
+    schema.create();
+    this.#sql.exec(
+      `INSERT INTO installation (id, version, cluster_id, custom_id_filter) VALUES (1, ${RANDOM_REVISION}, ?, ?)`,
+      crypto.randomUUID(),
+      emptyFilter(),
+    );
+    const rules = parsePolicy(DEFAULT_POLICY_TEXT, 0);
+    if (!rules.ok) throw new Error("the default policy does not parse");
+    const write: PolicyWrite = {
+      content: { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(rules.value) },
+      expiresAt: null,
+      casRequired: false,
+      allowSlashes: false,
+      allowWildcards: false,
+      cas: null,
+    };
+    this.writePolicy(DEFAULT_POLICY, write, currentTime());
+    const mount = tokenMount();
+    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
+  }
+
+  #installation(): InstallationRow {
+    return this.#sql.exec<InstallationRow>("SELECT * FROM installation").one();
+  }
+
+  #changed(): void {
+    this.#sql.exec(`UPDATE installation SET ${NEXT_VERSION}`);
+  }
+}
+
+/** The system object of the installation. */
+export function systemOf(env: Env): DurableObjectStub<System> {
+  return env.SYSTEM.getByName("system");
+}

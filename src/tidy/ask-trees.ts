@@ -1,0 +1,38 @@
+import type { Env } from "../env.ts";
+import { treeOf } from "../tree/find-tree.ts";
+import type { TidyStep, TidyStepResult } from "../tree/tidy/step.ts";
+import { nothingHere } from "../tree/tidy/tree-tidy.ts";
+
+/** Calls in flight at once: the platform's limit of open connections. */
+const PARALLEL = 6;
+
+/** A step for one tree. */
+export interface TreeQuestion extends Omit<TidyStep, "run"> {
+  readonly treeId: string;
+}
+
+/** What one tree answered. */
+export interface TreeAnswer extends TidyStepResult {
+  readonly treeId: string;
+}
+
+/** Has each tree perform its step. A tree that fails is left out: one broken tree must not keep the others untidy. */
+export async function askTrees(env: Env, run: number, questions: readonly TreeQuestion[]): Promise<TreeAnswer[]> {
+  const answers: TreeAnswer[] = [];
+  for (let i = 0; i < questions.length; i += PARALLEL) {
+    const group = questions.slice(i, i + PARALLEL).map((question) => askTree(env, run, question));
+    answers.push(...(await Promise.all(group)).filter((answer) => answer !== null));
+  }
+  return answers;
+}
+
+async function askTree(env: Env, run: number, { treeId, ...step }: TreeQuestion): Promise<TreeAnswer | null> {
+  const tree = treeOf(env, treeId);
+  if (!tree) return { treeId, ...nothingHere({ run, ...step }) };
+  try {
+    return { treeId, ...(await tree.tidy({ run, ...step })) };
+  } catch (error) {
+    console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
+    return null;
+  }
+}

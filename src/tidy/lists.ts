@@ -1,0 +1,109 @@
+import type { Env } from "../env.ts";
+import { routeOf, rowDrawnAt } from "../token/ids.ts";
+import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
+import type { TidyReport } from "../tree/tidy/report.ts";
+import { type CustomIdClaim, SAFETY_AGE_MS } from "../tree/tidy/step.ts";
+
+/** Entries that are read at once: also the most trees that one step asks. */
+export const LIST_PAGE = 100;
+
+/** How far a run has read the lists; null at the end of the last one. */
+export interface ListPosition {
+  readonly list: "accessors" | "custom_ids";
+  readonly shard: number;
+  /** The last entry that was read. */
+  readonly after: string;
+}
+
+/** What a page says about one tree. */
+export interface Claims {
+  readonly accessors: readonly string[];
+  readonly customIds: readonly CustomIdClaim[];
+}
+
+/** A part of a list. */
+export interface ListPage {
+  readonly examined: Partial<TidyReport>;
+  /** By tree id. Entries that are too young to be judged are left out. */
+  readonly claims: ReadonlyMap<string, Claims>;
+  /** Entries that lead nowhere whatever the trees say. */
+  readonly broken: readonly string[];
+  readonly next: ListPosition | null;
+}
+
+/** An entry that one of the trees, or nobody, said to have no token. */
+export interface Gone {
+  readonly treeId: string;
+  readonly goneAccessors: readonly string[];
+  readonly goneCustomIds: readonly CustomIdClaim[];
+}
+
+/** Where a run begins. */
+export const FIRST_POSITION: ListPosition = { list: "accessors", shard: 0, after: "" };
+
+/** Reads the page at `position`. `now` in ms. */
+export function readPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {
+  return position.list === "accessors" ? accessorPage(env, position, now) : customIdPage(env, position, now);
+}
+
+/** Takes what is gone off the list at `position`. Safe to repeat. */
+export async function removeGone(
+  env: Env,
+  position: ListPosition,
+  page: ListPage,
+  gone: readonly Gone[],
+): Promise<Partial<TidyReport>> {
+  if (position.list === "accessors") {
+    const accessors = [...page.broken, ...gone.flatMap(({ goneAccessors }) => goneAccessors)];
+    if (accessors.length > 0) await accessorShard(env, position.shard).remove(accessors);
+    return { accessorsRemoved: accessors.length };
+  }
+  const entries = gone.flatMap(({ treeId, goneCustomIds }) =>
+    goneCustomIds.map(({ key, row }) => ({ key, treeId, row })),
+  );
+  // An entry is released only while it leads where it led when it was judged: a new token may have taken the id since.
+  await customIdsShard(env, position.shard).release(entries);
+  return { customIdsRemoved: entries.length };
+}
+
+async function accessorPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {
+  const accessors = await accessorShard(env, position.shard).list(position.after, LIST_PAGE);
+  const broken: string[] = [];
+  const claims = new Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>();
+  for (const accessor of accessors) {
+    const route = routeOf(accessor);
+    if (!route) broken.push(accessor);
+    else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(accessor);
+  }
+  const examined = { accessorsExamined: accessors.length };
+  return { examined, claims, broken, next: after(position, accessors, ACCESSOR_SHARDS) };
+}
+
+async function customIdPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {
+  const entries = await customIdsShard(env, position.shard).page(position.after, LIST_PAGE);
+  const claims = new Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>();
+  for (const { key, treeId, row } of entries) {
+    if (isOld(row, now)) claimsOf(claims, treeId).customIds.push({ key, row });
+  }
+  const keys = entries.map(({ key }) => key);
+  const examined = { customIdsExamined: entries.length };
+  return { examined, claims, broken: [], next: after(position, keys, CUSTOM_ID_SHARDS) };
+}
+
+function isOld(row: number, now: number): boolean {
+  return rowDrawnAt(row) < now - SAFETY_AGE_MS;
+}
+
+function claimsOf(claims: Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>, treeId: string) {
+  const known = claims.get(treeId) ?? { accessors: [], customIds: [] };
+  claims.set(treeId, known);
+  return known;
+}
+
+function after(position: ListPosition, entries: readonly string[], shards: number): ListPosition | null {
+  const last = entries.at(-1);
+  if (last !== undefined && entries.length === LIST_PAGE) return { ...position, after: last };
+  if (position.shard + 1 < shards) return { ...position, shard: position.shard + 1, after: "" };
+  return position.list === "accessors" ? { list: "custom_ids", shard: 0, after: "" } : null;
+}

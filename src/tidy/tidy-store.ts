@@ -1,0 +1,143 @@
+import { type Migration, Schema } from "../storage/schema.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import type { TreePosition } from "../tree/tidy/step.ts";
+import { FIRST_POSITION, type ListPosition } from "./lists.ts";
+
+/** The schema of the coordinator of tidy runs. */
+export const TIDY_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "tidy runs, and the trees that the one in progress has more to do in",
+    sql: `
+      CREATE TABLE runs (
+        number INTEGER PRIMARY KEY,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER,
+        position TEXT,
+        report TEXT NOT NULL
+      );
+      CREATE TABLE tree_work (tree_id TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** A tidy run. Times in ms. */
+export interface TidyRun {
+  readonly number: number;
+  readonly startedAt: number;
+  /** null while it is in progress. */
+  readonly finishedAt: number | null;
+  /** What is read next; null when the lists are through. */
+  readonly position: ListPosition | null;
+  readonly report: TidyReport;
+}
+
+/** A tree in which the run goes on. */
+export interface TreeWork {
+  readonly treeId: string;
+  readonly from: TreePosition;
+}
+
+interface RunRow extends Record<string, SqlStorageValue> {
+  number: number;
+  started_at: number;
+  finished_at: number | null;
+  position: string | null;
+  report: string;
+}
+
+/** Where the tidy run stands. */
+export class TidyStore {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    this.#schema = new Schema(sql, TIDY_MIGRATIONS);
+  }
+
+  /** The run in progress, or null. */
+  running(): TidyRun | null {
+    return this.#read("finished_at IS NULL");
+  }
+
+  /** The last run that came to its end, or null. */
+  lastFinished(): TidyRun | null {
+    return this.#read("finished_at IS NOT NULL");
+  }
+
+  /** Begins a run at `now` (ms). Of those before only the last is kept. */
+  begin(now: number): void {
+    this.#schema.create();
+    const number = (this.lastFinished()?.number ?? 0) + 1;
+    this.#sql.exec("DELETE FROM runs WHERE number < ?", number - 1);
+    this.#sql.exec("DELETE FROM tree_work");
+    this.#sql.exec(
+      "INSERT INTO runs (number, started_at, position, report) VALUES (?, ?, ?, ?)",
+      number,
+      now,
+      JSON.stringify(FIRST_POSITION),
+      JSON.stringify(NO_REPORT),
+    );
+  }
+
+  /** Ends `run` at `now` (ms). */
+  finish(run: TidyRun, now: number): void {
+    this.#sql.exec("UPDATE runs SET finished_at = ? WHERE number = ?", now, run.number);
+  }
+
+  /** At most `limit` trees with more to do. */
+  treeWork(limit: number): TreeWork[] {
+    return this.#sql
+      .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work LIMIT ?", limit)
+      .toArray()
+      .map(({ tree_id, position }) => ({ treeId: tree_id, from: JSON.parse(position) as TreePosition }));
+  }
+
+  /** Notes that a page was done, and what is left to do in its trees. */
+  pageDone(run: TidyRun, next: ListPosition | null, left: readonly TreeWork[], done: Partial<TidyReport>): void {
+    this.#sql.exec("UPDATE runs SET position = ? WHERE number = ?", next && JSON.stringify(next), run.number);
+    this.#keep(left);
+    this.#report(run, done);
+  }
+
+  /** Notes that a step was done in each of `trees`, and what is left to do in them. */
+  treesDone(run: TidyRun, trees: readonly TreeWork[], left: readonly TreeWork[], done: Partial<TidyReport>): void {
+    for (const { treeId } of trees) this.#sql.exec("DELETE FROM tree_work WHERE tree_id = ?", treeId);
+    this.#keep(left);
+    this.#report(run, done);
+  }
+
+  #keep(left: readonly TreeWork[]): void {
+    for (const { treeId, from } of left) {
+      this.#sql.exec(
+        "INSERT OR REPLACE INTO tree_work (tree_id, position) VALUES (?, ?)",
+        treeId,
+        JSON.stringify(from),
+      );
+    }
+  }
+
+  #report(run: TidyRun, done: Partial<TidyReport>): void {
+    const report = JSON.stringify(addToReport(run.report, done));
+    this.#sql.exec("UPDATE runs SET report = ? WHERE number = ?", report, run.number);
+  }
+
+  #read(condition: "finished_at IS NULL" | "finished_at IS NOT NULL"): TidyRun | null {
+    if (!this.#schema.exists) return null;
+    const row = this.#sql
+      .exec<RunRow>(`SELECT * FROM runs WHERE ${condition} ORDER BY number DESC LIMIT 1`)
+      .toArray()[0];
+    return row ? runOf(row) : null;
+  }
+}
+
+function runOf(row: RunRow): TidyRun {
+  return {
+    number: row.number,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    position: row.position === null ? null : (JSON.parse(row.position) as ListPosition),
+    report: JSON.parse(row.report) as TidyReport,
+  };
+}

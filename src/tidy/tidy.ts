@@ -1,0 +1,136 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../base/clock.ts";
+import type { Env } from "../env.ts";
+import { reconcileTeams } from "../team/reconcile.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import { askTrees, type TreeAnswer } from "./ask-trees.ts";
+import { type ListPosition, readPage, removeGone } from "./lists.ts";
+import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
+
+/**
+ * Time from the beginning of one run to that of the next, in ms: an hour, as the platform's cron. Trees keep themselves tidy; a
+ * run finds what faults, restores and crashes left behind.
+ */
+export const TIDY_INTERVAL_MS = 3_600_000;
+
+/** From one step to the next, in ms. Nobody waits for tidy: what else the process serves comes first. */
+export const TIDY_PAUSE_MS = 25;
+/** Trees that a step goes on in. */
+const TREES_PER_STEP = 24;
+/** Pause after a step that failed, for example because a shard did not answer. */
+const RETRY_MS = 30_000;
+
+/** What can be read about tidying. Times in ms. */
+export interface TidyStatus {
+  readonly running: TidyRun | null;
+  readonly last: TidyRun | null;
+  /** null when nothing is planned. */
+  readonly nextAt: number | null;
+}
+
+/**
+ * Tidies the whole installation, a bounded step at a time: it pages through the lists of accessors and of custom ids, and
+ * lets each tree that they name judge the entries and repair its own rows. Where it stands is in its rows, so a run
+ * survives restarts; every step may be repeated.
+ *
+ * A run begins when somebody asks for it, and an hour after the last one began by the object's own alarm, which every
+ * platform has. The platform's cron, where there is one, only makes sure that the alarm was not lost.
+ *
+ * No object can be asked which trees exist. A tree of whose tokens none is listed, neither by accessor nor by custom id, is
+ * therefore not found: its tokens work and end as usual, they are just in no list, until one of them or of their
+ * children is listed again. Creation hands no token out before it is listed, so this takes the loss of a shard's rows.
+ */
+export class Tidy extends DurableObject<Env> {
+  readonly #store: TidyStore;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#store = new TidyStore(ctx.storage.sql);
+  }
+
+  /** Begins a run. False when one is in progress. */
+  async start(): Promise<boolean> {
+    if (this.#store.running()) {
+      await this.keepSchedule();
+      return false;
+    }
+    const now = currentTime();
+    this.#store.begin(now);
+    await this.ctx.storage.setAlarm(now);
+    return true;
+  }
+
+  /** Makes sure that an alarm comes: for the run in progress, or for the next one. Safe to repeat. */
+  async keepSchedule(): Promise<void> {
+    if ((await this.ctx.storage.getAlarm()) !== null) return;
+    await this.ctx.storage.setAlarm(this.#nextAlarm(currentTime()));
+  }
+
+  /** How far the run in progress is, and what the last one did. */
+  async status(): Promise<TidyStatus> {
+    const running = this.#store.running();
+    return { running, last: this.#store.lastFinished(), nextAt: running ? null : await this.ctx.storage.getAlarm() };
+  }
+
+  /** One step of the run in progress, or of the one that is due. */
+  override async alarm(): Promise<void> {
+    if (!this.#store.running()) this.#store.begin(currentTime());
+    try {
+      const run = this.#store.running();
+      if (run) await this.#step(run);
+    } catch (error) {
+      // The platform gives up after a few retries of its own; a run must not.
+      console.error(JSON.stringify({ type: "tidy", error: String(error) }));
+      await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
+      return;
+    }
+    await this.ctx.storage.setAlarm(this.#nextAlarm(currentTime()));
+  }
+
+  #nextAlarm(now: number): number {
+    if (this.#store.running()) return now + TIDY_PAUSE_MS;
+    const last = this.#store.lastFinished();
+    return Math.max(now, (last?.startedAt ?? now) + TIDY_INTERVAL_MS);
+  }
+
+  /** The next step of `run`: trees that a page has begun with come before the next page. */
+  async #step(run: TidyRun): Promise<void> {
+    const work = this.#store.treeWork(TREES_PER_STEP);
+    if (work.length > 0) return this.#goOnInTrees(run, work);
+    if (run.position) return this.#readOn(run, run.position);
+    // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
+    await reconcileTeams(this.env);
+    this.#store.finish(run, currentTime());
+    console.log(JSON.stringify({ type: "tidy", run: run.number, ...run.report }));
+  }
+
+  /** Lets the trees of a page say which of its entries have no token, and begin with their own rows. */
+  async #readOn(run: TidyRun, position: ListPosition): Promise<void> {
+    const page = await readPage(this.env, position, currentTime());
+    const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
+    const answers = await askTrees(this.env, run.number, questions);
+    const removed = await removeGone(this.env, position, page, answers);
+    const done = { ...totals(questions.length, answers), ...page.examined, ...removed };
+    this.#store.pageDone(run, page.next, workLeft(answers), done);
+  }
+
+  async #goOnInTrees(run: TidyRun, work: readonly TreeWork[]): Promise<void> {
+    const questions = work.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
+    const answers = await askTrees(this.env, run.number, questions);
+    this.#store.treesDone(run, work, workLeft(answers), totals(work.length, answers));
+  }
+}
+
+/** The coordinator of this installation. */
+export function tidyOf(env: Env): DurableObjectStub<Tidy> {
+  return env.TIDY.getByName("tidy");
+}
+
+function workLeft(answers: readonly TreeAnswer[]): TreeWork[] {
+  return answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []));
+}
+
+function totals(asked: number, answers: readonly TreeAnswer[]): TidyReport {
+  const start = { ...NO_REPORT, treeSteps: asked, failures: asked - answers.length };
+  return answers.reduce((sum, { repairs }) => addToReport(sum, repairs), start);
+}

@@ -1,0 +1,39 @@
+import { RESPONSE_WRAPPING_POLICY } from "../policy/builtin.ts";
+import type { TokenRecord, TokenSpec } from "./record.ts";
+
+/** True for a token that holds a wrapped answer. Nobody can give its policy to a token of another kind. */
+export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean {
+  return record.policies.length === 1 && record.policies[0] === RESPONSE_WRAPPING_POLICY;
+}
+
+/**
+ * The token that holds a wrapped answer: good for one use, in a tree of its own, gone after `ttl` seconds.
+ *
+ * @param creationPath where the answer came from; whoever has the token can look it up.
+ * @param now ms.
+ */
+export function wrappingToken(creationPath: string, ttl: number, now: number): TokenSpec {
+  return {
+    type: "service",
+    orphan: true,
+    expiresAt: now + ttl * 1000,
+    record: {
+      policies: [RESPONSE_WRAPPING_POLICY],
+      meta: null,
+      displayName: "",
+      path: creationPath,
+      role: null,
+      createdAt: now,
+      creationTtl: ttl,
+      explicitMaxTtl: ttl,
+      period: 0,
+      renewable: false,
+      entityId: "",
+      boundCidrs: [],
+      numUses: 1,
+      leased: true,
+      customIdKey: null,
+      login: null,
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import type { Keys } from "../../crypto/key-ring.ts";
+import { openData, sealData } from "../../crypto/sealed-data.ts";
+import type { TokenAddress } from "../../token/ids.ts";
+
+/** Seals a value for the cubbyhole of one token. */
+export function sealValue(
+  keys: Keys,
+  owner: TokenAddress,
+  path: string,
+  value: Readonly<Record<string, unknown>>,
+): Promise<Uint8Array<ArrayBuffer>> {
+  return sealData(keys, context(owner, path), new TextEncoder().encode(JSON.stringify(value)));
+}
+
+/** Opens a value that was sealed for this token and path; anything else in its place is damage, and thrown. */
+export async function openValue(
+  keys: Keys,
+  owner: TokenAddress,
+  path: string,
+  sealed: Uint8Array,
+): Promise<Record<string, unknown>> {
+  const plain = await openData(keys, context(owner, path), sealed);
+  if (!plain) throw new Error("a cubbyhole value does not open");
+  return JSON.parse(new TextDecoder().decode(plain)) as Record<string, unknown>;
+}
+
+/** Binds a value to its token and path: copied to another row or path in the storage it would not open. */
+function context({ treeId, row }: TokenAddress, path: string): string {
+  return `cubbyhole ${treeId} ${row} ${path}`;
+}

@@ -1,0 +1,115 @@
+import { type Migration, Schema } from "../../storage/schema.ts";
+import type { OtherEntries } from "./limits.ts";
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "values by token and path",
+    sql: `
+      CREATE TABLE cubbyhole (
+        row INTEGER NOT NULL,
+        path TEXT NOT NULL,
+        value BLOB NOT NULL,
+        PRIMARY KEY (row, path)
+      ) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** A sealed value and its place. */
+export interface CubbyholeValue {
+  readonly path: string;
+  readonly sealed: Uint8Array;
+}
+
+/** The private values of the tokens of one tree. Values are sealed by the Worker; the tree can't read them. */
+export class CubbyholeStore {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    this.#schema = new Schema(sql, MIGRATIONS, "cubbyhole");
+  }
+
+  /** True when no token has a value. */
+  get isEmpty(): boolean {
+    return !this.#schema.exists || this.#sql.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#schema.forget();
+  }
+
+  /** The sealed value at `path` of the token `row`, or null. */
+  read(row: number, path: string): Uint8Array | null {
+    if (!this.#schema.exists) return null;
+    const found = this.#sql
+      .exec<{ value: ArrayBuffer }>("SELECT value FROM cubbyhole WHERE row = ? AND path = ?", row, path)
+      .toArray()[0];
+    return found ? new Uint8Array(found.value) : null;
+  }
+
+  /** How much the token `row` keeps besides what is at `path`. Reads as many rows as there are. */
+  others(row: number, path: string): OtherEntries {
+    if (!this.#schema.exists) return { entries: 0, bytes: 0 };
+    return this.#sql
+      .exec<{ entries: number; bytes: number }>(
+        `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
+         FROM cubbyhole WHERE row = ? AND path <> ?`,
+        row,
+        path,
+      )
+      .one();
+  }
+
+  /** Replaces the value at `path`. */
+  write(row: number, path: string, sealed: Uint8Array): void {
+    this.#schema.create();
+    this.#sql.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
+  }
+
+  /** Drops the value at `path`. Safe to repeat. */
+  delete(row: number, path: string): void {
+    if (!this.#schema.exists) return;
+    this.#sql.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, path);
+  }
+
+  /** Drops all values of these tokens. */
+  deleteOf(rows: readonly number[]): void {
+    if (!this.#schema.exists) return;
+    this.#sql.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
+  }
+
+  /**
+   * The names one level below `prefix` (which is "" or ends with a slash), folders with a slash at the end, sorted, at
+   * most `limit` after `after`. Cost follows the number of names in the answer: each folder is skipped as a whole.
+   */
+  list(row: number, prefix: string, after: string, limit: number): string[] {
+    const keys: string[] = [];
+    if (!this.#schema.exists) return keys;
+    let from = prefix + (after.endsWith("/") ? afterFolder(after) : after === "" ? "" : `${after}\u0000`);
+    while (keys.length < limit) {
+      const next = this.#sql
+        .exec<{ path: string }>(
+          "SELECT path FROM cubbyhole WHERE row = ? AND path >= ? ORDER BY path LIMIT 1",
+          row,
+          from,
+        )
+        .toArray()[0];
+      if (!next?.path.startsWith(prefix)) break;
+      const rest = next.path.slice(prefix.length);
+      const slash = rest.indexOf("/");
+      const key = slash < 0 ? rest : rest.slice(0, slash + 1);
+      keys.push(key);
+      from = prefix + (slash < 0 ? `${key}\u0000` : afterFolder(key));
+    }
+    return keys;
+  }
+}
+
+/** The first text after everything that starts with `folder`: its slash replaced by the next character. */
+function afterFolder(folder: string): string {
+  return `${folder.slice(0, -1)}0`;
+}

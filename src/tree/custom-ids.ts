@@ -1,0 +1,106 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../env.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
+import type { TokenAddress } from "../token/ids.ts";
+
+/** How many objects share the directory. */
+export const CUSTOM_ID_SHARDS = 16;
+
+/** An entry of the directory. */
+export interface CustomIdEntry extends TokenAddress {
+  readonly key: string;
+}
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "custom id -> where the token lives",
+    sql: "CREATE TABLE custom_ids (key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID",
+  },
+  {
+    version: 2,
+    description: "keys of 8 bytes: the rest of the hash is what the tree compares, and only the tree shall hold it",
+    sql: "UPDATE custom_ids SET key = substr(key, 1, 16)",
+  },
+];
+
+/**
+ * The directory of token ids that root callers chose: keyed hash of the id -> tree and row. Generated tokens carry their
+ * way with them and never come here. Several objects share it by the first digit of the key.
+ *
+ * The tree is the authority: an entry whose row is gone is stale and may be replaced.
+ */
+export class CustomIds extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
+  }
+
+  /** Where the token with this key lives, or null. */
+  find(key: string): TokenAddress | null {
+    if (!this.#schema.exists) return null;
+    const row = this.#sql
+      .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
+      .toArray()[0];
+    return row ? { treeId: row.tree_id, row: row.row } : null;
+  }
+
+  /** At most `limit` entries after `after`, in the order of their keys. */
+  page(after: string, limit: number): CustomIdEntry[] {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<{ key: string; tree_id: string; row: number }>(
+        "SELECT key, tree_id, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?",
+        after,
+        limit,
+      )
+      .toArray()
+      .map(({ key, tree_id, row }) => ({ key, treeId: tree_id, row }));
+  }
+
+  /**
+   * Takes `key` for `address`.
+   *
+   * @param replaces the entry that the caller found to be stale; it gives way, any other entry stays.
+   * @returns null when taken, else the address that holds the key.
+   */
+  reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
+    this.#schema.create();
+    const held = this.find(key);
+    if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)",
+      key,
+      address.treeId,
+      address.row,
+    );
+    return null;
+  }
+
+  /** Forgets those keys that still lead where the entries say. Safe to repeat. */
+  release(entries: readonly CustomIdEntry[]): void {
+    if (!this.#schema.exists) return;
+    for (const { key, treeId, row } of entries) {
+      this.#sql.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
+    }
+  }
+}
+
+/** The number of the object that holds `key`, which is hex: 0 to 15. */
+export function customIdsShardNumber(key: string): number {
+  return Number.parseInt(key.slice(0, 1), 16);
+}
+
+/** The object with this number. */
+export function customIdsShard(env: Env, number: number): DurableObjectStub<CustomIds> {
+  return env.CUSTOM_IDS.getByName(`custom-ids-${number.toString(16)}`);
+}
+
+/** The object that holds `key`. */
+export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
+  return customIdsShard(env, customIdsShardNumber(key));
+}

@@ -1,0 +1,151 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../../env.ts";
+import { type Migration, Schema } from "../../storage/schema.ts";
+import { accessorShardName } from "./accessor-shard-number.ts";
+import {
+  type IndexPage,
+  type IrrevocableLease,
+  LEASE_INDEX_SQL,
+  LeaseIndex,
+  type LeaseKind,
+  type LeaseLevel,
+  type PagePosition,
+} from "./index-store.ts";
+
+export { ACCESSOR_SHARDS, accessorShardNumber } from "./accessor-shard-number.ts";
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "accessors and leases of this shard with the paths that made them, mounts that issue nothing any more",
+    sql: `
+      CREATE TABLE accessors (accessor TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
+      CREATE INDEX accessors_by_path ON accessors (path);
+      CREATE TABLE closed_mounts (mount TEXT PRIMARY KEY) WITHOUT ROWID;
+      ${LEASE_INDEX_SQL}
+    `,
+  },
+];
+
+/**
+ * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
+ * accessor goes straight to the tree, which the accessor names. Every creation writes here, so this is also where a mount
+ * that is being disabled stops issuing, whatever an isolate still believes about it.
+ */
+export class AccessorShard extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #leases: LeaseIndex;
+  readonly #schema: Schema;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#leases = new LeaseIndex(this.#sql);
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
+  }
+
+  /**
+   * Lists `accessor` from now on. Safe to repeat.
+   *
+   * @param path the path that made the token; "" for one without a lease.
+   * @param mount the uuid of the auth mount that issues it; null for other tokens.
+   * @returns false, with nothing written, when that mount issues nothing any more.
+   */
+  add(accessor: string, path: string, mount: string | null): boolean {
+    this.#schema.create();
+    if (mount !== null && this.#isClosed(mount)) return false;
+    this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor, path) VALUES (?, ?)", accessor, path);
+    return true;
+  }
+
+  /** Lists nothing that `mount` (a uuid) issues from now on. Safe to repeat. */
+  closeMount(mount: string): void {
+    this.#schema.create();
+    this.#sql.exec("INSERT OR IGNORE INTO closed_mounts (mount) VALUES (?)", mount);
+  }
+
+  /**
+   * Lists those of `tokens` that are not listed.
+   *
+   * @returns how many that were, and the accessors of mounts that issue nothing any more, which stay unlisted.
+   */
+  relist(tokens: readonly { readonly accessor: string; readonly path: string; readonly mount: string | null }[]) {
+    this.#schema.create();
+    const refused: string[] = [];
+    let added = 0;
+    for (const { accessor, path, mount } of tokens) {
+      if (this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0) continue;
+      if (this.add(accessor, path, mount)) added++;
+      else refused.push(accessor);
+    }
+    return { added, refused };
+  }
+
+  /** Drops `accessors` from the list. Safe to repeat. */
+  remove(accessors: readonly string[]): void {
+    if (!this.#schema.exists) return;
+    this.#sql.exec(
+      "DELETE FROM accessors WHERE accessor IN (SELECT value FROM json_each(?))",
+      JSON.stringify(accessors),
+    );
+  }
+
+  /** At most `limit` accessors after `after`, in order. */
+  list(after: string, limit: number): string[] {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<{ accessor: string }>(
+        "SELECT accessor FROM accessors WHERE accessor > ? ORDER BY accessor LIMIT ?",
+        after,
+        limit,
+      )
+      .toArray()
+      .map((row) => row.accessor);
+  }
+
+  /** Indexes a secret's lease from now on. Safe to repeat. */
+  addLease(tail: string, path: string): void {
+    this.#schema.create();
+    this.#leases.add(tail, path);
+  }
+
+  /** Drops secrets' leases from the index. Safe to repeat. */
+  removeLeases(tails: readonly string[]): void {
+    if (this.#schema.exists) this.#leases.remove(tails);
+  }
+
+  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
+  giveUpLease(lease: IrrevocableLease): void {
+    this.#schema.create();
+    this.#leases.giveUp(lease);
+  }
+
+  /** At most `limit` leases of one kind below `prefix` from `start` on. */
+  leasesBelow(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+    return this.#schema.exists ? this.#leases.page(kind, prefix, start, limit) : { leases: [], next: null };
+  }
+
+  /** The first leases of each kind at `prefix` and folders below it that come after `after`, at most `limit` of each. */
+  leaseLevel(prefix: string, after: string, limit: number): LeaseLevel {
+    return this.#schema.exists ? this.#leases.level(prefix, after, limit) : { leases: [], folders: [] };
+  }
+
+  /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
+  irrevocableLeases(limit: number): IrrevocableLease[] {
+    return this.#schema.exists ? this.#leases.irrevocable(limit) : [];
+  }
+
+  /** How many leases were given up, by the first segment of their path. */
+  countIrrevocable(): Record<string, number> {
+    return this.#schema.exists ? this.#leases.countIrrevocable() : {};
+  }
+
+  #isClosed(mount: string): boolean {
+    return this.#sql.exec("SELECT 1 FROM closed_mounts WHERE mount = ?", mount).toArray().length > 0;
+  }
+}
+
+/** The shard object with this number. */
+export function accessorShard(env: Env, number: number): DurableObjectStub<AccessorShard> {
+  return env.ACCESSOR_SHARD.getByName(accessorShardName(number));
+}

@@ -1,0 +1,56 @@
+import type { Env } from "../../env.ts";
+import { leaseIdOfIndexed, orderOfName } from "../leases/ids.ts";
+import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "./accessor-shard.ts";
+import { type IrrevocableLease, orderOfIndexed } from "./index-store.ts";
+
+/** Calls in flight at once: the platform's limit of open connections. */
+const PARALLEL = 6;
+
+/**
+ * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
+ * with a slash at the end. At most `limit`, in the order that pages go by.
+ */
+export async function listLeases(env: Env, prefix: string, after: string, limit: number): Promise<string[]> {
+  const start = orderOfName(after);
+  const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, start, limit));
+  const names = new Map<string, string>();
+  for (const { leases, folders } of levels) {
+    for (const lease of leases) names.set(orderOfIndexed(lease), leaseIdOfIndexed(lease).slice(prefix.length));
+    for (const folder of folders) names.set(folder, folder);
+  }
+  return [...names]
+    .sort(([a], [b]) => compare(a, b))
+    .slice(0, limit)
+    .map(([, name]) => name);
+}
+
+/** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
+export async function listIrrevocable(env: Env, limit: number): Promise<IrrevocableLease[]> {
+  const lists = await fromShards(env, (shard) => shard.irrevocableLeases(limit));
+  return lists
+    .flat()
+    .sort((a, b) => a.expiresAt - b.expiresAt || compare(a.path, b.path) || compare(a.tail, b.tail))
+    .slice(0, limit < 0 ? undefined : limit);
+}
+
+/** How many leases were given up, by engine: the first segment of their path. */
+export async function countIrrevocable(env: Env): Promise<Record<string, number>> {
+  const total: Record<string, number> = {};
+  for (const counts of await fromShards(env, (shard) => shard.countIrrevocable())) {
+    for (const [engine, count] of Object.entries(counts)) total[engine] = (total[engine] ?? 0) + count;
+  }
+  return total;
+}
+
+async function fromShards<T>(env: Env, ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>): Promise<T[]> {
+  const answers: T[] = [];
+  for (let from = 0; from < ACCESSOR_SHARDS; from += PARALLEL) {
+    const group = Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - from) }, (_, i) => from + i);
+    answers.push(...(await Promise.all(group.map((number) => ask(accessorShard(env, number))))));
+  }
+  return answers;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

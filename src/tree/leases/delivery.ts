@@ -1,0 +1,91 @@
+import type { Keys } from "../../crypto/key-ring.ts";
+import { openData } from "../../crypto/sealed-data.ts";
+import type { Env } from "../../env.ts";
+import type { LeaseRecord } from "./record.ts";
+import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
+import { readTarget, serviceOf, targetSettings } from "./target.ts";
+
+/** How long a target may take. */
+export const TIMEOUT_MS = 5_000;
+/** Answers that say that another attempt would get the same: the request itself is not understood. */
+const HOPELESS = new Set([400, 405, 415, 422, 501]);
+
+/** A revocation to send. */
+export interface Revocation {
+  readonly leaseId: string;
+  readonly path: string;
+  readonly record: LeaseRecord;
+  /** As `sealLeaseData` made it, or null. */
+  readonly data: Uint8Array | null;
+}
+
+/** What came of an attempt. */
+export type Delivery =
+  | { readonly delivered: true }
+  | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
+
+/** The context in which the data of a lease is sealed: it can't be moved to another lease. */
+export function leaseDataContext(leaseTail: string): string {
+  return `lease data ${leaseTail}`;
+}
+
+/**
+ * Sends one revocation: a signed POST, at most once per call. The lease id is also its idempotency key. Any 2xx answer, and
+ * 410, mean that the secret is gone. Redirects are not followed and the answer's body is not read: neither may lead to what
+ * was not checked.
+ *
+ * @param now ms.
+ */
+export async function sendRevocation(env: Env, keys: Keys, revocation: Revocation, now: number): Promise<Delivery> {
+  const { leaseId, path, record } = revocation;
+  // The settings may have become stricter since the lease was registered.
+  const target = readTarget(record.target, targetSettings(env));
+  if (!target.ok) return failed(target.error, false);
+  const data = await openLeaseData(keys, revocation);
+  if (data === undefined) return failed("the data of the lease does not open", true);
+  const body = JSON.stringify({
+    lease_id: leaseId,
+    path,
+    target: target.value,
+    issue_time: new Date(record.issuedAt).toISOString(),
+    data,
+  });
+  const headers = {
+    "Content-Type": "application/json",
+    "Idempotency-Key": leaseId,
+    [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
+  };
+  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+  const init = { method: "POST", headers, body, redirect: "manual", signal: timeout.signal } as const;
+  try {
+    const response = await fetchTarget(env, target.value, init);
+    await response.body?.cancel();
+    if (response.ok || response.status === 410) return { delivered: true };
+    return failed(`the target answered ${response.status}`, HOPELESS.has(response.status));
+  } catch {
+    const late = timeout.signal.aborted;
+    return failed(late ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached", false);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function fetchTarget(env: Env, target: string, init: RequestInit): Promise<Response> {
+  const service = serviceOf(target);
+  if (!service) return fetch(target, init);
+  const binding = (env as unknown as Record<string, Partial<Fetcher> | undefined>)[service.name];
+  if (typeof binding?.fetch !== "function") throw new Error("there is no service binding of this name");
+  return binding.fetch(`https://${service.name.toLowerCase()}.service${service.path}`, init);
+}
+
+async function openLeaseData(keys: Keys, { leaseId, data }: Revocation): Promise<unknown> {
+  if (!data) return null;
+  const plain = await openData(keys, leaseDataContext(leaseId.slice(leaseId.lastIndexOf("/") + 1)), data);
+  return plain ? (JSON.parse(new TextDecoder().decode(plain)) as unknown) : undefined;
+}
+
+function failed(error: string, hopeless: boolean): Delivery {
+  return { delivered: false, error, hopeless };
+}

@@ -1,0 +1,145 @@
+import { routedIdText } from "../../token/ids.ts";
+import { indexPath } from "../../token/record.ts";
+import { HELD } from "../leases/store.ts";
+import { CUSTOM_ID_KEY } from "../tree-store.ts";
+import type { CustomIdClaim, TidyStep } from "./step.ts";
+
+/** Rows that one step looks at: a few ms, so that requests to the tree wait no longer than that. */
+export const TIDY_ROWS = 200;
+
+/** A token as its entry in the list of accessors needs it. */
+export interface TidyRow {
+  readonly row: number;
+  readonly accessor: string;
+  /** The path that it is listed under. */
+  readonly path: string;
+  /** The uuid of the auth mount that issued it, or null. */
+  readonly mount: string | null;
+}
+
+interface StoredRow extends Record<string, SqlStorageValue> {
+  row: number;
+  accessor: ArrayBuffer;
+  path: string;
+  /** 0 or 1. */
+  leased: number;
+  mount: string | null;
+  custom_id_key: string | null;
+}
+
+const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.leased') AS leased,
+  json_extract(record, '$.login.mount') AS mount, ${CUSTOM_ID_KEY} AS custom_id_key`;
+
+/** Of what is listed as tokens of the tree, that of which there is no row. A row that is dead counts: the sweep has it. */
+export function claimsOfNobody(
+  sql: SqlStorage,
+  treeId: string,
+  step: Pick<TidyStep, "accessors" | "customIds">,
+  rowOf: (accessor: string) => number | null,
+): { accessors: string[]; customIds: CustomIdClaim[] } {
+  const claimed = [...step.accessors.map(rowOf), ...step.customIds.map(({ row }) => row)];
+  const stored = sql
+    .exec<StoredRow>(
+      `SELECT ${COLUMNS} FROM tokens WHERE row IN (SELECT value FROM json_each(?))`,
+      JSON.stringify(claimed.filter((row) => row !== null)),
+    )
+    .toArray();
+  const accessors = new Set(stored.map((token) => accessorOf(treeId, token)));
+  const keys = new Map(stored.map((token) => [token.row, token.custom_id_key]));
+  return {
+    accessors: step.accessors.filter((accessor) => !accessors.has(accessor)),
+    customIds: step.customIds.filter(({ key, row }) => keys.get(row) !== key),
+  };
+}
+
+/** At most TIDY_ROWS tokens after the row number `after`, in order. */
+export function tokensAfter(sql: SqlStorage, treeId: string, after: number): TidyRow[] {
+  return sql
+    .exec<StoredRow>(`SELECT ${COLUMNS} FROM tokens WHERE row > ? ORDER BY row LIMIT ?`, after, TIDY_ROWS)
+    .toArray()
+    .map((token) => ({
+      row: token.row,
+      accessor: accessorOf(treeId, token),
+      path: indexPath({ path: token.path, leased: token.leased === 1 }),
+      mount: token.mount,
+    }));
+}
+
+/** Makes orphans of the tokens after `after` and up to `last` whose parent has no row. Returns how many. */
+export function orphanChildrenOfNobody(sql: SqlStorage, after: number, last: number): number {
+  return sql
+    .exec(
+      `UPDATE tokens SET parent = NULL
+       WHERE row > ? AND row <= ? AND parent IS NOT NULL
+         AND NOT EXISTS (SELECT 1 FROM tokens p WHERE p.row = tokens.parent)
+       RETURNING row`,
+      after,
+      last,
+    )
+    .toArray().length;
+}
+
+/** What one step did to things that tokens own, and the owner after which the next goes on; null at the end. */
+export interface OwnersStep {
+  readonly done: number;
+  readonly next: number | null;
+}
+
+/** Where the rows of a table name the token that they belong to. */
+const OWNED = {
+  cubbyhole: { owner: "row", where: "TRUE" },
+  leases: { owner: "token", where: `state = ${HELD}` },
+} as const;
+
+/**
+ * Looks at the next TIDY_ROWS owners after the row number `after` of a table of things that tokens own, and hands those
+ * that are no token to `act`. From owner to owner by the index: what is between is not read.
+ *
+ * @param act deals with at most TIDY_ROWS things of these owners and returns how many; so many mean that there may be more.
+ */
+export function dealWithOwnersGone(
+  sql: SqlStorage,
+  table: keyof typeof OWNED,
+  after: number,
+  act: (owners: readonly number[]) => number,
+): OwnersStep {
+  // Made with the first row of its kind.
+  const made = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
+  if (!made) return { done: 0, next: null };
+  const { owner, where } = OWNED[table];
+  const owners = sql
+    .exec<{ row: number; known: number }>(
+      `WITH RECURSIVE owners (row) AS (
+         SELECT MIN(${owner}) FROM ${table} WHERE ${where} AND ${owner} > ?1
+         UNION ALL
+         SELECT (SELECT MIN(x.${owner}) FROM ${table} x WHERE ${where} AND x.${owner} > owners.row)
+         FROM owners WHERE owners.row IS NOT NULL
+         LIMIT ?2
+       )
+       SELECT row, EXISTS (SELECT 1 FROM tokens t WHERE t.row = owners.row) AS known FROM owners WHERE row IS NOT NULL`,
+      after,
+      TIDY_ROWS,
+    )
+    .toArray();
+  const gone = owners.filter(({ known }) => known === 0).map(({ row }) => row);
+  const done = gone.length > 0 ? act(gone) : 0;
+  if (done === TIDY_ROWS) return { done, next: after };
+  return { done, next: owners.length === TIDY_ROWS ? (owners.at(-1)?.row ?? null) : null };
+}
+
+/** Deletes at most TIDY_ROWS cubbyhole entries of `owners`. Returns how many. */
+export function dropEntries(sql: SqlStorage, owners: readonly number[]): number {
+  return sql
+    .exec(
+      `DELETE FROM cubbyhole WHERE (row, path) IN (
+         SELECT c.row, c.path FROM json_each(?1) n JOIN cubbyhole c ON c.row = n.value LIMIT ?2
+       ) RETURNING row`,
+      JSON.stringify(owners),
+      TIDY_ROWS,
+    )
+    .toArray().length;
+}
+
+function accessorOf(treeId: string, { row, accessor }: Pick<StoredRow, "row" | "accessor">): string {
+  return routedIdText(treeId, row, new Uint8Array(accessor));
+}

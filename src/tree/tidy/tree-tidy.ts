@@ -1,0 +1,114 @@
+import { currentTime } from "../../base/clock.ts";
+import type { Env } from "../../env.ts";
+import { routeOf, rowDrawnAt } from "../../token/ids.ts";
+import { REVOKED, type TreeStore } from "../tree-store.ts";
+import {
+  claimsOfNobody,
+  dealWithOwnersGone,
+  dropEntries,
+  orphanChildrenOfNobody,
+  TIDY_ROWS,
+  type TidyRow,
+  tokensAfter,
+} from "./damage.ts";
+import { relist, unlist } from "./relist.ts";
+import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
+import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
+
+/** What a step did to one table. */
+interface TableStep {
+  readonly repairs: Partial<TreeRepairs>;
+  readonly next: TreePosition | null;
+}
+
+/** What tidying needs of the tree around it. */
+export interface TidySurroundings {
+  readonly env: Env;
+  readonly sql: SqlStorage;
+  readonly treeId: string;
+  readonly tokens: TreeStore;
+  /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
+  readonly endLeasesOf: (rows: readonly number[], limit: number) => number;
+}
+
+/** The part of a tidy run that works on the rows of one tree. */
+export class TreeTidy {
+  readonly #tree: TidySurroundings;
+  /** The run that has been through all rows. Forgotten with the memory of the object: then the rows are looked at again. */
+  #doneIn: number | null = null;
+
+  constructor(tree: TidySurroundings) {
+    this.#tree = tree;
+  }
+
+  /** Performs one step: a batch of one table, the tables one after the other. */
+  async perform(step: TidyStep): Promise<TidyStepResult> {
+    const gone = claimsOfNobody(this.#tree.sql, this.#tree.treeId, step, (accessor) => routeOf(accessor)?.row ?? null);
+    const found = { goneAccessors: gone.accessors, goneCustomIds: gone.customIds };
+    if (step.from === null && this.#doneIn === step.run) return { ...found, repairs: NO_REPAIRS, next: null };
+    const done = await this.#batch(step);
+    if (done.next === null) this.#doneIn = step.run;
+    return { ...found, repairs: { ...NO_REPAIRS, ...done.repairs }, next: done.next };
+  }
+
+  async #batch(step: TidyStep): Promise<TableStep> {
+    const { table, after } = step.from ?? { table: "tokens", after: 0 };
+    switch (table) {
+      case "tokens":
+        return this.#tokens(after, new Set(step.accessors));
+      case "cubbyhole":
+        return this.#cubbyhole(after);
+      case "leases":
+        return this.#leases(after);
+    }
+  }
+
+  /** @param listed accessors that are known to be on the list. */
+  async #tokens(after: number, listed: ReadonlySet<string>): Promise<TableStep> {
+    const tokens = tokensAfter(this.#tree.sql, this.#tree.treeId, after);
+    const last = tokens.at(-1);
+    if (!last) return { repairs: {}, next: { table: "cubbyhole", after: 0 } };
+    const orphaned = orphanChildrenOfNobody(this.#tree.sql, after, last.row);
+    const now = currentTime();
+    const unsure = tokens.filter(
+      ({ row, accessor }) =>
+        !listed.has(accessor) && rowDrawnAt(row) < now - SAFETY_AGE_MS && this.#tree.tokens.live(row, now) !== null,
+    );
+    const { relisted, revoked } = await this.#relist(unsure);
+    const next: TreePosition =
+      tokens.length < TIDY_ROWS ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
+    return { repairs: { orphaned, relisted, revoked }, next };
+  }
+
+  async #relist(tokens: readonly TidyRow[]): Promise<Pick<TreeRepairs, "relisted" | "revoked">> {
+    const { added, refused } = await relist(this.#tree.env, tokens);
+    const { left = [], swept = [] } = Object.groupBy(tokens, ({ row }) =>
+      this.#tree.tokens.exists(row) ? "left" : "swept",
+    );
+    const closed = left.filter(({ accessor }) => refused.has(accessor));
+    for (const { row } of closed) this.#tree.tokens.revoke(row, REVOKED);
+    // The sweep of these had taken them off the list just before they came on it again.
+    await unlist(this.#tree.env, swept);
+    return { relisted: added, revoked: closed.length };
+  }
+
+  #cubbyhole(after: number): TableStep {
+    const { sql } = this.#tree;
+    const { done, next } = dealWithOwnersGone(sql, "cubbyhole", after, (owners) => dropEntries(sql, owners));
+    return {
+      repairs: { cubbyholeEntries: done },
+      next: next === null ? { table: "leases", after: 0 } : { table: "cubbyhole", after: next },
+    };
+  }
+
+  #leases(after: number): TableStep {
+    const { sql, endLeasesOf } = this.#tree;
+    const { done, next } = dealWithOwnersGone(sql, "leases", after, (owners) => endLeasesOf(owners, TIDY_ROWS));
+    return { repairs: { leasesEnded: done }, next: next === null ? null : { table: "leases", after: next } };
+  }
+}
+
+/** The answer of a tree that was never planted, or whose storage is lost: nothing that is listed exists. */
+export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
+  return { goneAccessors: accessors, goneCustomIds: customIds, repairs: NO_REPAIRS, next: null };
+}

@@ -1,0 +1,304 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../base/clock.ts";
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { Env } from "../env.ts";
+import { authorize } from "../identity/access.ts";
+import type { EntityView } from "../identity/model.ts";
+import { standingOf } from "../identity/standing.ts";
+import type { Verdict } from "../policy/acl.ts";
+import { loadInstallation } from "../system/installation.ts";
+import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
+import type { NewTokenIds } from "../token/ids.ts";
+import type { TokenSpec, TokenView } from "../token/record.ts";
+import { addressAllowed } from "../token/rules/address.ts";
+import { planCreate } from "../token/rules/create.ts";
+import { performCubbyhole } from "./cubbyhole/perform.ts";
+import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
+import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
+import { TreeLeases } from "./leases/tree-leases.ts";
+import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
+import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
+import { TreeBirths } from "./tree-births.ts";
+import { type TokenRow, TreeStore } from "./tree-store.ts";
+import { TreeSweep } from "./tree-sweep.ts";
+import { TreeTargets } from "./tree-targets.ts";
+
+/** An alarm that should have come this long ago will not come any more. */
+const LOST_ALARM_MS = 600_000;
+
+/** Pause after a step that failed, for example because a shard did not answer. */
+const SWEEP_RETRY_MS = 30_000;
+
+/** The platform takes no alarm after 2189, and a token may outlive that. */
+const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+
+/** The answer for every token that can't be used, whatever the reason. */
+const REFUSED = err(UNAUTHENTICATED);
+const NOT_FOUND = err({ code: "not_found" } as const);
+/**
+ * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are
+ * each one transaction here.
+ *
+ * Methods that change something do all their reading and writing without an `await` in between, which makes them one
+ * transaction; what they wait for (the installation) comes before.
+ */
+export class TokenTree extends DurableObject<Env> {
+  readonly #store: TreeStore;
+  readonly #cubbyhole: CubbyholeStore;
+  readonly #births: TreeBirths;
+  readonly #targets: TreeTargets;
+  readonly #leases: TreeLeases;
+  readonly #sweep: TreeSweep;
+  readonly #tidy: TreeTidy;
+  /** Steps of tidy runs that are under way. */
+  #tidying = 0;
+  /** When the alarm is set for (ms), or null. */
+  #alarmAt: number | null = null;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    const treeId = ctx.id.toString();
+    const arm = () => this.#arm();
+    const tokens = new TreeStore(sql, treeId);
+    const cubbyhole = new CubbyholeStore(sql);
+    const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
+    this.#store = tokens;
+    this.#cubbyhole = cubbyhole;
+    this.#leases = leases;
+    this.#births = new TreeBirths({ env, treeId, tokens, cubbyhole, arm });
+    this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
+    this.#sweep = new TreeSweep({ env, sql, treeId, cubbyhole, endLeasesOf: (rows) => leases.endOfTokens(rows) });
+    const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
+    this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
+    if (this.#store.isPlanted) {
+      ctx.blockConcurrencyWhile(async () => {
+        this.#store.refresh();
+        this.#leases.refresh();
+        // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
+        const alarm = await ctx.storage.getAlarm();
+        const lost = alarm !== null && alarm < currentTime() - LOST_ALARM_MS;
+        this.#alarmAt = lost ? null : alarm;
+        this.#arm();
+      });
+    }
+  }
+
+  /** Starts the tree with its first token, and what it keeps from the beginning. Answers when the token and its entry in the list of accessors are durable. */
+  async plant(
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    cubbyhole: readonly CubbyholeValue[] = [],
+  ): Promise<Result<TokenView, Failure>> {
+    if (this.#store.isPlanted) throw new Error("a tree is planted once");
+    return this.#births.write(spec, ids, null, cubbyhole);
+  }
+
+  /**
+   * Checks the caller's token, counts the use, lets the policies decide and then performs `call.action`: everything that a
+   * request does in its own tree in one call.
+   *
+   * @returns the caller with the outcome; "unauthenticated" for every token that can't be used, "permission_denied" for
+   *   every refusal.
+   *   A failure of the action itself is the inner error: by then the caller is known.
+   */
+  async run(call: TreeCall): Promise<Result<TreeAnswer, Failure>> {
+    const loaded = await loadInstallation(this.env);
+    if (!loaded.ok) return loaded;
+    const installation = loaded.value;
+    let now = currentTime();
+    let known = this.#authenticate(call, now);
+    if (!known) return REFUSED;
+    let entity: EntityView | null = null;
+    if (known.caller.entityId !== "") {
+      const standing = await standingOf(this.env, known.caller.entityId);
+      if (!standing.ok) return standing;
+      entity = standing.value;
+      // Others were served while this waited, so what was read before is not true any more.
+      now = currentTime();
+      known = this.#authenticate(call, now);
+      if (!known) return REFUSED;
+    }
+    const { row, caller } = known;
+
+    // A use counts as soon as the token was good, also when the policies refuse the request.
+    const usesLeft = row.uses_left === 0 ? 0 : this.#store.countUse(row.row, row.uses_left);
+    if (usesLeft < 0) this.#arm();
+    const used = { ...caller, usesLeft };
+    const allowed = authorize(installation, caller, entity, call.access, now);
+    if (!allowed.ok) return allowed;
+    const verdict = allowed.value;
+    const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, now));
+    return ok({ caller: used, verdict, outcome });
+  }
+
+  /**
+   * Performs an action on a token of this tree for a caller whose own tree already allowed it.
+   *
+   * @returns "not_found" when the target is not alive.
+   */
+  async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
+    return this.#targets.perform(action, null, currentTime());
+  }
+
+  /**
+   * Writes a token that was planned here before, now that everything outside this tree is ready for it.
+   *
+   * @returns "not_found" when the parent has died since.
+   */
+  async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
+    const now = currentTime();
+    if (!this.#store.isPlanted || !this.#store.live(parent, now)) return NOT_FOUND;
+    return this.#insert(spec, ids, parent, []);
+  }
+
+  /** True while the token of this row is alive: what the life of a batch token hangs on. */
+  isAlive(row: number): boolean {
+    return this.#store.isPlanted && this.#store.live(row, currentTime()) !== null;
+  }
+
+  /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
+  fateOf(row: number): "alive" | "dead" | "absent" {
+    if (!this.#store.isPlanted || !this.#store.exists(row)) return "absent";
+    return this.#store.live(row, currentTime()) ? "alive" : "dead";
+  }
+
+  /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
+  async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+    return this.#store.isPlanted ? this.#leases.perform(action) : NOT_FOUND;
+  }
+
+  /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
+  async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
+    if (this.#store.isPlanted) return this.#leases.walk(found, mode);
+    const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
+    return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
+  }
+
+  /**
+   * Performs one bounded step of a tidy run here: tells which entries elsewhere have no token, and repairs the tree's own
+   * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
+   */
+  async tidy(step: TidyStep): Promise<TidyStepResult> {
+    if (!this.#store.isPlanted) return nothingHere(step);
+    this.#tidying++;
+    try {
+      const result = await this.#tidy.perform(step);
+      const { swept } = await this.#sweep.step();
+      // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
+      this.#store.refresh();
+      this.#leases.refresh();
+      this.#alarmAt = await this.ctx.storage.getAlarm();
+      this.#arm();
+      return { ...result, repairs: { ...result.repairs, swept } };
+    } finally {
+      this.#tidying--;
+    }
+  }
+
+  /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
+  override async alarm(): Promise<void> {
+    this.#alarmAt = null;
+    if (!this.#store.isPlanted) return;
+    try {
+      await this.#sweep.run();
+      await this.#leases.work();
+    } catch (error) {
+      // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
+      console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+      return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
+    }
+    if (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty) {
+      // Calls that wait for another object come back to the tables.
+      if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
+      // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
+      this.#store.forget();
+      this.#cubbyhole.forget();
+      this.#leases.forget();
+      await this.ctx.storage.deleteAll();
+      return;
+    }
+    this.#store.refresh();
+    this.#leases.refresh();
+    this.#arm();
+  }
+
+  #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
+    const found = this.#store.isPlanted ? this.#store.live(row, now) : null;
+    if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
+    const caller = this.#store.view(found, now);
+    return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
+  }
+
+  async #perform(
+    action: CallerAction,
+    caller: TokenView,
+    callerRow: TokenRow,
+    verdict: Verdict,
+    now: number,
+  ): Promise<Result<Outcome, Failure>> {
+    switch (action.kind) {
+      case "create":
+        return this.#create(action, caller, verdict, now);
+      case "cubbyhole_read":
+      case "cubbyhole_list":
+      case "cubbyhole_write":
+      case "cubbyhole_delete":
+        return performCubbyhole(this.#cubbyhole, action, caller.row, verdict);
+      default:
+        return this.#targets.perform(action, callerRow, now);
+    }
+  }
+
+  async #create(
+    action: Extract<CallerAction, { kind: "create" }>,
+    caller: TokenView,
+    verdict: Verdict,
+    now: number,
+  ): Promise<Result<Outcome, Failure>> {
+    const plan = planCreate({
+      request: action.request,
+      creator: { ...caller, type: "service", expires: caller.expiresAt !== null, sudo: verdict.sudo },
+      role: action.role,
+      mount: action.mount,
+      now,
+    });
+    if (!plan.ok) return plan;
+    const { spec, warnings } = plan.value;
+    const { id, entityAlias } = action.request;
+    const elsewhere = spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
+    if (elsewhere || !action.ids) return ok({ kind: "planned", spec, warnings });
+    return this.#insert(spec, action.ids, caller.row, warnings);
+  }
+
+  async #insert(
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    parent: number,
+    warnings: readonly string[],
+  ): Promise<Result<Outcome, Failure>> {
+    if (this.#store.exists(ids.row)) return ok({ kind: "row_taken" });
+    const written = await this.#births.write(spec, ids, parent);
+    return written.ok ? ok({ kind: "created", token: written.value, warnings }) : written;
+  }
+
+  /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
+  #arm(): void {
+    const next = earlier(this.#store.nextSweepAt(currentTime()), this.#leases.nextDueAt);
+    if (next === null) return;
+    const due = Math.min(next, LATEST_ALARM_MS);
+    if (this.#alarmAt !== null && this.#alarmAt <= due) return;
+    this.#setAlarm(due);
+  }
+
+  #setAlarm(at: number): Promise<void> {
+    this.#alarmAt = at;
+    return this.ctx.storage.setAlarm(at);
+  }
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

@@ -1,0 +1,275 @@
+import { Recent } from "../base/recent.ts";
+import { type Migration, Schema } from "../storage/schema.ts";
+import { type NewTokenIds, routedIdText } from "../token/ids.ts";
+import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
+
+/** Live. */
+export const LIVE = 0;
+/** Revoked together with everything below it. */
+export const REVOKED = 1;
+/** Revoked alone: what hangs directly below it are orphans. */
+export const REVOKED_ALONE = 2;
+
+/**
+ * SQL: the key of a token in the directory of custom ids. Records of before the directory had short keys hold the whole
+ * hash, of which the key is the beginning.
+ */
+export const CUSTOM_ID_KEY = "substr(json_extract(record, '$.customIdKey'), 1, 16)";
+
+/** The table of tokens. */
+export const TOKEN_TABLE: readonly Migration[] = [
+  {
+    version: 1,
+    description: "tokens with their parent links",
+    sql: `
+      CREATE TABLE tokens (
+        row INTEGER PRIMARY KEY,
+        parent INTEGER,
+        verifier BLOB NOT NULL,
+        accessor BLOB NOT NULL,
+        state INTEGER NOT NULL,
+        uses_left INTEGER NOT NULL,
+        granted_ttl INTEGER NOT NULL,
+        expires_at INTEGER,
+        renewed_at INTEGER,
+        record TEXT NOT NULL
+      );
+    `,
+  },
+];
+
+/** Its indexes, of no use to a tree of one token: most trees are a login, and never have another. */
+const TOKEN_INDEXES: readonly Migration[] = [
+  {
+    version: 1,
+    description: "children of a token, tokens by expiry, dead tokens",
+    // Partial: they hold only rows that need them.
+    sql: `
+      CREATE INDEX tokens_by_parent ON tokens (parent) WHERE parent IS NOT NULL;
+      CREATE INDEX tokens_by_expiry ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+      CREATE INDEX tokens_dead ON tokens (state) WHERE state <> 0;
+    `,
+  },
+];
+
+/** The columns of a token that change. Times in ms. */
+type ChangingColumns = {
+  row: number;
+  parent: number | null;
+  state: number;
+  uses_left: number;
+  granted_ttl: number;
+  expires_at: number | null;
+  renewed_at: number | null;
+};
+
+/** All columns. */
+type Columns = ChangingColumns & { verifier: ArrayBuffer; accessor: ArrayBuffer; record: string };
+
+/** What is fixed when a token is made, read. */
+export interface FixedPart {
+  readonly verifier: Uint8Array;
+  readonly accessorTail: Uint8Array;
+  /** The text that clients know. */
+  readonly accessor: string;
+  readonly record: TokenRecord;
+}
+
+/** A token as it is stored. */
+export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
+
+const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at";
+/** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
+const MAX_FIXED_CHARACTERS = 2 ** 17;
+
+/**
+ * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
+ * while a dead token has not been swept away, so the store remembers whether there can be one.
+ */
+export class TreeStore {
+  readonly #sql: SqlStorage;
+  readonly #treeId: string;
+  readonly #table: Schema;
+  readonly #indexes: Schema;
+  /** By row. Rows are never used again, so what is kept here stays true. */
+  readonly #fixed = new Recent<number, FixedPart>(MAX_FIXED_CHARACTERS);
+  /** True while a revoked row may exist. */
+  #hasDead = false;
+  /** No token expires before this (ms); null when none expires. */
+  #earliestExpiry: number | null = null;
+
+  constructor(sql: SqlStorage, treeId: string) {
+    this.#sql = sql;
+    this.#treeId = treeId;
+    this.#table = new Schema(sql, TOKEN_TABLE);
+    this.#indexes = new Schema(sql, TOKEN_INDEXES, "indexes");
+  }
+
+  /** False for a tree that was never planted, or that is freed. */
+  get isPlanted(): boolean {
+    return this.#table.exists;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#table.forget();
+    this.#indexes.forget();
+  }
+
+  /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
+  refresh(): void {
+    this.#hasDead = this.#sql.exec("SELECT 1 FROM tokens WHERE state <> 0 LIMIT 1").toArray().length > 0;
+    this.#earliestExpiry = this.#sql
+      .exec<{ earliest: number | null }>("SELECT MIN(expires_at) AS earliest FROM tokens WHERE expires_at IS NOT NULL")
+      .one().earliest;
+  }
+
+  /** When the sweep has work (ms): `now` while revoked rows wait, null when nothing will ever end. */
+  nextSweepAt(now: number): number | null {
+    return this.#hasDead ? now : this.#earliestExpiry;
+  }
+
+  /** The row with this number, alive or not. */
+  find(row: number): TokenRow | null {
+    const fixed = this.#fixed.get(row);
+    if (!fixed) return this.#read(row);
+    const found = this.#sql.exec<ChangingColumns>(`SELECT ${CHANGING} FROM tokens WHERE row = ?`, row).toArray()[0];
+    return found ? { ...found, fixed } : null;
+  }
+
+  /** The row with this number if its token is alive at `now`, with every ancestor. */
+  live(row: number, now: number): TokenRow | null {
+    const found = this.find(row);
+    if (!found || found.state !== LIVE) return null;
+    if (found.expires_at !== null && found.expires_at <= now) return null;
+    if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
+    return found;
+  }
+
+  /** A stored token as it is shown, at `now` (ms). */
+  view(row: TokenRow, now: number): TokenView {
+    return {
+      ...row.fixed.record,
+      treeId: this.#treeId,
+      row: row.row,
+      accessor: row.fixed.accessor,
+      orphan: this.isOrphan(row, now),
+      usesLeft: row.uses_left,
+      grantedTtl: row.granted_ttl,
+      expiresAt: row.expires_at,
+      renewedAt: row.renewed_at,
+    };
+  }
+
+  /** True when the token has no parent, or a parent that was revoked without its children. */
+  isOrphan(token: TokenRow, now: number): boolean {
+    if (token.parent === null) return true;
+    if (!this.#mayHaveDead(now)) return false;
+    const parent = this.#sql
+      .exec<{ state: number }>("SELECT state FROM tokens WHERE row = ?", token.parent)
+      .toArray()[0];
+    return parent === undefined || parent.state === REVOKED_ALONE;
+  }
+
+  /** True when no token is left. */
+  get isEmpty(): boolean {
+    return this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
+  }
+
+  /** True when a row with this number exists, alive or not. */
+  exists(row: number): boolean {
+    return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
+  }
+
+  /** Writes a new token. The row must be free. */
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): void {
+    const { record, expiresAt } = spec;
+    this.#table.create();
+    if (parent !== null) this.#indexes.create();
+    this.#sql.exec(
+      `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
+       VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?)`,
+      ids.row,
+      parent,
+      ids.verifier,
+      ids.accessorTail,
+      record.numUses,
+      record.creationTtl,
+      expiresAt,
+      JSON.stringify(record),
+    );
+    if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
+      this.#earliestExpiry = expiresAt;
+    }
+  }
+
+  /** Takes back a token that was just written and never handed out. */
+  removeUnseen(row: number): void {
+    this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
+    this.#fixed.forget(row);
+  }
+
+  /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
+  renew(row: number, ttl: number, expiresAt: number, now: number): void {
+    this.#sql.exec(
+      "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
+      ttl,
+      expiresAt,
+      now,
+      row,
+    );
+    if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
+  }
+
+  /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token. */
+  countUse(row: number, left: number): number {
+    if (left > 1) {
+      this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
+      return left - 1;
+    }
+    this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);
+    this.#hasDead = true;
+    return -1;
+  }
+
+  /** Marks the token dead, alone or with everything below it: one row, whatever hangs below. */
+  revoke(row: number, state: typeof REVOKED | typeof REVOKED_ALONE): void {
+    this.#sql.exec("UPDATE tokens SET state = ? WHERE row = ?", state, row);
+    this.#hasDead = true;
+  }
+
+  #read(row: number): TokenRow | null {
+    const found = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
+    if (!found) return null;
+    const { verifier, accessor, record, ...changing } = found;
+    const accessorTail = new Uint8Array(accessor);
+    const fixed = {
+      verifier: new Uint8Array(verifier),
+      accessorTail,
+      accessor: routedIdText(this.#treeId, row, accessorTail),
+      record: JSON.parse(record) as TokenRecord,
+    };
+    this.#fixed.set(row, fixed, record.length);
+    return { ...changing, fixed };
+  }
+
+  #mayHaveDead(now: number): boolean {
+    return this.#hasDead || (this.#earliestExpiry !== null && this.#earliestExpiry <= now);
+  }
+
+  /** Walks up from `row`. The walk ends at a token that was revoked alone: what is below it has no parent any more. */
+  #hasDeadAncestor(row: number, now: number): boolean {
+    const dead = this.#sql.exec(
+      `WITH RECURSIVE up (row, parent, state, expires_at) AS (
+         SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
+         UNION ALL
+         SELECT t.row, t.parent, t.state, t.expires_at
+         FROM up JOIN tokens t ON t.row = up.parent WHERE up.state <> ${REVOKED_ALONE}
+       )
+       SELECT 1 FROM up WHERE state = ${REVOKED} OR (state = ${LIVE} AND expires_at <= ?2) LIMIT 1`,
+      row,
+      now,
+    );
+    return dead.toArray().length > 0;
+  }
+}

@@ -1,0 +1,91 @@
+import type { Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { Outcome, Target, TargetAction } from "../token/actions.ts";
+import type { TokenView } from "../token/record.ts";
+import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
+import { isWrappingToken } from "../token/wrapping-token.ts";
+import { RESPONSE_PATH } from "../wire/stored-answer.ts";
+import type { CubbyholeStore } from "./cubbyhole/store.ts";
+import { REVOKED, REVOKED_ALONE, type TokenRow, type TreeStore } from "./tree-store.ts";
+
+const NOT_FOUND = err({ code: "not_found" } as const);
+
+/** What the actions need of the tree around them. */
+interface TargetSurroundings {
+  readonly tokens: TreeStore;
+  readonly cubbyhole: CubbyholeStore;
+  /** Sets the alarm for the earliest end in the tree. */
+  readonly arm: () => void;
+}
+
+/** What can be done to a token of the tree that a caller names. */
+export class TreeTargets {
+  readonly #tree: TargetSurroundings;
+
+  constructor(tree: TargetSurroundings) {
+    this.#tree = tree;
+  }
+
+  /**
+   * Performs an action in one step, without an `await`: of any number of calls at once each sees what the others did.
+   *
+   * @param callerRow what "self" means; null when no token of this tree asks.
+   * @param now ms.
+   * @returns "not_found" when the target is not alive.
+   */
+  perform(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
+    const { tokens } = this.#tree;
+    const row = tokens.isPlanted ? this.#find(action.target, callerRow, now) : null;
+    if (!row) return NOT_FOUND;
+    switch (action.kind) {
+      case "lookup":
+        return ok({ kind: "token", token: tokens.view(row, now) });
+      case "revoke":
+        return this.#revoke(row, REVOKED);
+      case "revoke_orphan":
+        return this.#revoke(row, REVOKED_ALONE);
+      case "renew":
+        return this.#renew(action, tokens.view(row, now), now);
+      case "unwrap":
+        return this.#unwrap(row, action.take, now);
+    }
+  }
+
+  #find(target: Target, callerRow: TokenRow | null, now: number): TokenRow | null {
+    if (target.by === "self") return callerRow;
+    const row = this.#tree.tokens.live(target.row, now);
+    if (!row) return null;
+    const matches =
+      target.by === "token"
+        ? equalBytes(row.fixed.verifier, target.verifier)
+        : equalBytes(row.fixed.accessorTail, target.tail);
+    return matches ? row : null;
+  }
+
+  #revoke(row: TokenRow, state: typeof REVOKED | typeof REVOKED_ALONE): Result<Outcome, never> {
+    this.#tree.tokens.revoke(row.row, state);
+    this.#tree.arm();
+    return ok({ kind: "done" });
+  }
+
+  #unwrap(row: TokenRow, take: boolean, now: number): Result<Outcome, Failure> {
+    const token = this.#tree.tokens.view(row, now);
+    const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
+    if (!sealed) return NOT_FOUND;
+    if (take) this.#revoke(row, REVOKED);
+    return ok({ kind: "wrapped", token, sealed });
+  }
+
+  #renew(action: Extract<TargetAction, { kind: "renew" }>, token: TokenView, now: number): Result<Outcome, Failure> {
+    const refusal = refuseRenewal(token);
+    if (refusal) return err(refusal);
+    if ((token.role !== null || token.login !== null) && !action.terms) return ok({ kind: "needs_terms", token });
+    const plan = planRenew(token, action.terms ?? ownTerms(token), action.increment, action.mount, now);
+    if (!plan.ok) return plan;
+    const { ttl, expiresAt, warnings } = plan.value;
+    this.#tree.tokens.renew(token.row, ttl, expiresAt, now);
+    this.#tree.arm();
+    return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
+  }
+}

@@ -1,0 +1,121 @@
+import type { Failure } from "../base/errors.ts";
+import { toWire } from "./failure.ts";
+import { type AuthReply, EMPTY, type Reply, type WrapInfo } from "./reply.ts";
+import type { StoredAnswer } from "./stored-answer.ts";
+
+const HEADERS = {
+  "Content-Type": "application/json",
+  // Answers hold tokens; nothing on the way may keep them.
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/** Statuses that can't have a body; a client can ask the health endpoint for them. */
+const NO_BODY = new Set([204, 205, 304]);
+
+/** The response for a reply, with the warnings that the pipeline adds about the input. */
+export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
+  switch (reply.kind) {
+    case "plain":
+      return respond(reply.status, reply.body);
+    case "accepted":
+      return new Response(null, { status: 202, headers: HEADERS });
+    case "stored":
+      return new Response(reply.answer.text, { status: reply.answer.status, headers: HEADERS });
+    case "wrapped":
+      return respond(200, { ...envelopeOf("", EMPTY, []), wrap_info: renderWrapInfo(reply.wrapInfo) });
+    default: {
+      if (hasNoBody(reply)) return respond(204, null);
+      const envelope = envelopeOf(requestId, reply, warnings);
+      const inject = reply.kind === "data" && reply.inject ? reply.data : null;
+      return respond(statusOf(reply), inject ? { ...inject, ...envelope } : envelope);
+    }
+  }
+}
+
+/**
+ * The answer as it is put away when the client asks for it wrapped; null for what is never wrapped: an answer without a
+ * body, one outside the envelope, and one that is wrapped already.
+ */
+export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
+  if (reply.kind === "plain" || reply.kind === "wrapped" || reply.kind === "accepted") return null;
+  if (reply.kind === "stored") return reply.answer;
+  if (hasNoBody(reply)) return null;
+  return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };
+}
+
+/** Warnings about the input are added to an answer that has a body; they alone do not give it one. */
+function hasNoBody(reply: Reply): boolean {
+  return reply.kind === "empty" && !reply.warnings?.length;
+}
+
+type EnvelopeReply = Extract<Reply, { kind: "empty" | "data" | "auth" }>;
+
+function envelopeOf(requestId: string, reply: EnvelopeReply, warnings: readonly string[]) {
+  const all = [...(reply.warnings ?? []), ...warnings];
+  const lease = reply.kind === "data" ? reply.lease : undefined;
+  return {
+    request_id: requestId,
+    lease_id: lease?.id ?? "",
+    renewable: lease?.renewable ?? false,
+    lease_duration: lease?.duration ?? 0,
+    data: reply.kind === "data" && reply.data ? sorted(reply.data) : null,
+    wrap_info: null,
+    warnings: all.length > 0 ? all : null,
+    auth: reply.kind === "auth" ? renderAuth(reply.auth) : null,
+  };
+}
+
+function statusOf(reply: EnvelopeReply): number {
+  return reply.kind === "data" ? (reply.status ?? 200) : 200;
+}
+
+/** The response for a failure. */
+export function renderFailure(failure: Failure): Response {
+  const { status, errors, headers } = toWire(failure);
+  return respond(status, { errors }, headers);
+}
+
+function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  if (NO_BODY.has(status)) return new Response(null, { status, headers: HEADERS });
+  return new Response(bodyText(body), { status, headers: { ...HEADERS, ...headers } });
+}
+
+function bodyText(body: unknown): string {
+  return `${JSON.stringify(body)}\n`;
+}
+
+function renderWrapInfo(info: WrapInfo): Record<string, unknown> {
+  return {
+    token: info.token,
+    accessor: info.accessor,
+    ttl: info.ttl,
+    creation_time: new Date(info.createdAt).toISOString(),
+    creation_path: info.creationPath,
+    ...(info.wrappedAccessor !== "" && { wrapped_accessor: info.wrappedAccessor }),
+  };
+}
+
+function renderAuth(auth: AuthReply): Record<string, unknown> {
+  const identityPolicies = auth.identityPolicies ?? [];
+  const policies = [...new Set([...auth.tokenPolicies, ...identityPolicies])].sort();
+  return {
+    client_token: auth.clientToken,
+    accessor: auth.accessor,
+    policies,
+    ...(auth.tokenPolicies.length > 0 && { token_policies: auth.tokenPolicies }),
+    ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
+    metadata: auth.metadata,
+    lease_duration: auth.leaseDuration,
+    renewable: auth.renewable,
+    entity_id: auth.entityId,
+    token_type: auth.tokenType,
+    orphan: auth.orphan,
+    mfa_requirement: null,
+    num_uses: auth.numUses,
+  };
+}
+
+function sorted(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+}

@@ -1,0 +1,28 @@
+import type { Failure } from "../base/errors.ts";
+import { isStorageFailure } from "../storage/failure.ts";
+
+/**
+ * What a caller is told of a thrown error, which also goes to the error log: a bug, or the platform saying that an object
+ * is overloaded or gone for a moment, or that its disk is full. The first is a 500 without details, the others are a 503
+ * that clients repeat.
+ *
+ * @param requestId "" when no request was read.
+ */
+export function failureOfException(error: unknown, requestId: string): Failure {
+  logException(requestId, error);
+  if (isStorageFailure(error)) {
+    return { code: "unavailable", message: "the storage does not work now; try again", retryAfterSeconds: 5 };
+  }
+  const flags = error as { overloaded?: boolean; retryable?: boolean; durableObjectReset?: boolean } | null;
+  if (flags?.overloaded || flags?.retryable || flags?.durableObjectReset) {
+    return { code: "unavailable", message: "the service is busy; try again", retryAfterSeconds: 1 };
+  }
+  return { code: "internal" };
+}
+
+/** Type, beginning of the message and places: messages of our own never hold values, the tails of others' might. */
+function logException(requestId: string, error: unknown): void {
+  const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
+  const text = error instanceof Error ? `${error.name}: ${error.message.slice(0, 200)}` : "not an Error";
+  console.error(JSON.stringify({ type: "exception", request_id: requestId, error: [text, ...places].join("\n") }));
+}

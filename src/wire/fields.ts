@@ -1,0 +1,171 @@
+import * as z from "zod";
+import { parseDuration } from "../base/duration.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { MAX_JSON_STRINGS } from "../base/limits.ts";
+import { err, ok, type Result } from "../base/result.ts";
+
+/**
+ * The field types of request bodies. Clients send the same value in several forms (a number as text, a list as a comma
+ * string); each type names the forms it takes and gives one. Messages never hold the value: it may be a secret that was
+ * sent in the wrong field.
+ */
+type Field<T> = z.ZodType<T, unknown>;
+
+const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
+
+function field<T>(expected: string, read: (value: unknown) => T | undefined): Field<T> {
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context) => {
+      const result = read(value);
+      if (result !== undefined) return result;
+      context.addIssue({ code: "custom", message: `expected ${expected}` });
+      return z.NEVER;
+    });
+}
+
+/** Text; a number or a bool is taken as its text. */
+export function text(otherwise = ""): Field<string> {
+  return field("a string", (value) => {
+    if (value === undefined || value === null) return otherwise;
+    if (typeof value === "string") return value;
+    return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+  });
+}
+
+/** Text where an empty one means something else than none. null when absent. */
+export function optionalText(): Field<string | null> {
+  return field("a string", (value) => {
+    if (value === undefined || value === null) return null;
+    return isScalar(value) ? String(value) : undefined;
+  });
+}
+
+/** true or false, also as text or as 0 and 1. */
+export function flag(otherwise: boolean): Field<boolean> {
+  return field("a bool", (value) => {
+    if (value === undefined || value === null) return otherwise;
+    if (typeof value === "boolean") return value;
+    if (typeof value === "number") return value === 0 ? false : value === 1 ? true : undefined;
+    if (typeof value !== "string") return undefined;
+    return TRUE.has(value) ? true : FALSE.has(value) ? false : undefined;
+  });
+}
+
+/** A whole number of 32 bits, also as text. */
+export function integer(otherwise: number): Field<number> {
+  return field("an int", (value) => readInteger(value, otherwise));
+}
+
+/** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
+export function pageSize(): Field<number> {
+  return field('an int or "max"', (value) => (value === "max" ? 0 : readInteger(value, 0)));
+}
+
+function readInteger(value: unknown, otherwise: number): number | undefined {
+  if (value === undefined || value === null || value === "") return otherwise;
+  const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
+  return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
+}
+
+/** A list of texts; a single text is a list of one and is not split at commas. null when absent or empty. */
+export function textList(): Field<string[] | null> {
+  return field("a list of strings", (value) => {
+    if (value === undefined || value === null || value === "") return null;
+    const list = Array.isArray(value) ? value : [value];
+    if (list.length === 0) return null;
+    return list.every(isScalar) ? list.map((item) => String(item).trim()) : undefined;
+  });
+}
+
+/** A list of texts as an array or with commas between; items are trimmed. null when absent, [] when empty. */
+export function commaList(): Field<string[] | null> {
+  return field(`a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
+    if (value === undefined || value === null) return null;
+    // One more than there may be, so that a text of commas is not made a list of half a million.
+    const list =
+      typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
+    if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
+    return list.map((item) => String(item).trim()).filter((item) => item !== "");
+  });
+}
+
+/** Text values by name: an object, or `k=v` items. null when absent. */
+export function pairs(): Field<Record<string, string> | null> {
+  return field("an object of strings", (value) => {
+    if (value === undefined || value === null) return null;
+    if (typeof value === "object" && !Array.isArray(value)) {
+      const entries = Object.entries(value);
+      if (!entries.every(([, item]) => isScalar(item) || item === null)) return undefined;
+      return Object.fromEntries(entries.map(([name, item]) => [name, item === null ? "" : String(item)]));
+    }
+    const items = Array.isArray(value) ? value : [value];
+    const split = items.map((item) => (typeof item === "string" ? /^([^=]+)=(.*)$/s.exec(item) : null));
+    if (!split.every((match) => match !== null)) return undefined;
+    return Object.fromEntries(split.map((match) => [(match[1] ?? "").trim(), (match[2] ?? "").trim()]));
+  });
+}
+
+/** A duration in seconds, in any form that clients write; 0 when absent. May be negative: the rules judge that. */
+export function duration(): Field<number> {
+  return field('a duration such as 90, "30s" or "1h30m"', (value) => {
+    if (value === undefined || value === null) return 0;
+    if (typeof value !== "string" && typeof value !== "number") return undefined;
+    const parsed = parseDuration(String(value));
+    return parsed.ok ? parsed.value : undefined;
+  });
+}
+
+/** The same field, but undefined when it is absent or null: for writes that leave alone what they do not name. */
+export function maybe<T>(inner: Field<T>): Field<T | undefined> {
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined || value === null) return undefined;
+      const parsed = inner.safeParse(value);
+      if (parsed.success) return parsed.data;
+      context.addIssue({ code: "custom", message: parsed.error.issues[0]?.message ?? "invalid" });
+      return z.NEVER;
+    });
+}
+
+/** The fields of one endpoint. */
+export type FieldSchema<T> = z.ZodType<T, unknown> & { readonly shape: Record<string, unknown> };
+
+/** For endpoints that keep whatever is sent. */
+export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = z.looseObject({});
+
+/** Fields that were read, and the names that the endpoint does not know. */
+export interface ReadFields<T> {
+  readonly values: T;
+  /** Sorted. */
+  readonly unknown: readonly string[];
+  /** Names that were sent and that the endpoint knows. */
+  readonly known: readonly string[];
+}
+
+/** Reads the fields of `schema` from a body or query. */
+export function readFields<T>(
+  schema: FieldSchema<T>,
+  data: Readonly<Record<string, unknown>>,
+): Result<ReadFields<T>, Failure> {
+  if ((schema as unknown) === ANY_FIELDS) return ok({ values: { ...data } as T, unknown: [], known: [] });
+  const parsed = schema.safeParse({ ...data });
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const name = String(issue?.path[0] ?? "");
+    return err(
+      invalid(`Field validation failed: error converting input for field "${name}": ${issue?.message ?? "invalid"}`),
+    );
+  }
+  const names = Object.keys(data).sort();
+  const known = names.filter((name) => Object.hasOwn(schema.shape, name));
+  return ok({ values: parsed.data, unknown: names.filter((name) => !known.includes(name)), known });
+}
+
+function isScalar(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}

@@ -1,0 +1,83 @@
+import { MAX_JSON_DEPTH, MAX_JSON_STRINGS, MAX_JSON_VALUES } from "../base/limits.ts";
+import { err, ok, type Result } from "../base/result.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** What every number beyond 2^53 holds. */
+const LARGE_NUMBER = /\d{16}|\d[eE]/;
+/** A whole number as JSON writes it without an exponent. */
+const WHOLE_NUMBER = /^-?\d+$/;
+
+/**
+ * Parses a JSON object from a body. The cost is judged on the text before anything is built from it, so a small body
+ * can't turn into a deep or wide structure (the JSON denial of service of the reference servers).
+ *
+ * @returns the object, `{}` for an empty body and for `null` (Go clients send that for no data), or a message that does
+ * not repeat the body.
+ */
+export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
+  if (text.trim() === "") return ok({});
+  const complexity = judgeComplexity(text);
+  if (complexity) return err(`refused JSON input due to high complexity: ${complexity}`);
+  let value: unknown;
+  let isExact = true;
+  // Most bodies have no number that could be too large, and are read without a look at each value.
+  const check = LARGE_NUMBER.test(text) ? (source: string) => (isExact &&= isKept(source)) : null;
+  try {
+    value = check ? parseWatching(text, check) : JSON.parse(text);
+  } catch {
+    return err("failed to decode JSON input: not valid JSON");
+  }
+  if (!isExact) {
+    return err("failed to decode JSON input: a number is too large to be kept as it is; send it as a string");
+  }
+  if (value === null) return ok({});
+  if (typeof value !== "object" || Array.isArray(value)) {
+    return err("failed to decode JSON input: the body must be a JSON object");
+  }
+  return ok(value as Record<string, unknown>);
+}
+
+/** `JSON.parse`, and `onNumber` is told the text of every number. */
+function parseWatching(text: string, onNumber: (source: string) => void): unknown {
+  return JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) => {
+    if (typeof value === "number") onNumber(context?.source ?? String(value));
+    return value;
+  });
+}
+
+/**
+ * False for a number that would be given back as another one: a whole number with more digits than a double keeps, as 64-bit
+ * ids have, and what is beyond all doubles. Decimal fractions are doubles for every client.
+ */
+function isKept(source: string): boolean {
+  const number = Number(source);
+  if (!Number.isFinite(number)) return false;
+  if (Number.isSafeInteger(number) || !WHOLE_NUMBER.test(source)) return true;
+  const [digits = "", exponent = ""] = number.toExponential().split("e");
+  return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
+}
+
+function judgeComplexity(text: string): string | null {
+  let depth = 0;
+  let strings = 0;
+  let values = 0;
+  for (let i = 0; i < text.length; i++) {
+    const char = text.charCodeAt(i);
+    if (char === QUOTE) {
+      if (++strings > MAX_JSON_STRINGS) return "exceeded maximum number of strings";
+      i++;
+      while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
+    } else if (char === 0x7b || char === 0x5b) {
+      if (++depth > MAX_JSON_DEPTH) return "exceeded maximum nesting";
+      values++;
+    } else if (char === 0x7d || char === 0x5d) {
+      depth--;
+    } else if (char === 0x2c) {
+      values++;
+    }
+    if (values > MAX_JSON_VALUES) return "exceeded maximum number of values";
+  }
+  return null;
+}

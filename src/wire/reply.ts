@@ -1,0 +1,79 @@
+import type { StoredAnswer } from "./stored-answer.ts";
+
+/** The answer of a handler, before it is put on the wire. */
+export type Reply =
+  /** 204, or 200 with an empty envelope when the handler warns about something. */
+  | { readonly kind: "empty"; readonly warnings?: readonly string[] }
+  | {
+      readonly kind: "data";
+      readonly data: Readonly<Record<string, unknown>> | null;
+      readonly warnings?: readonly string[];
+      /** 200 unless set. */
+      readonly status?: number;
+      /** The lease of the secret that the answer is about. */
+      readonly lease?: LeaseReply;
+      /** Repeats every key of data beside the envelope's, as some system paths do. */
+      readonly inject?: boolean;
+    }
+  | { readonly kind: "auth"; readonly auth: AuthReply; readonly warnings?: readonly string[] }
+  /** The answer was put away; this is the token that gives it. */
+  | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo }
+  /** An answer that was put away, exactly as it was. */
+  | { readonly kind: "stored"; readonly answer: StoredAnswer }
+  /** 202 without a body: what was asked for goes on by itself. */
+  | { readonly kind: "accepted" }
+  /** Not in the envelope. */
+  | { readonly kind: "plain"; readonly status: number; readonly body: Readonly<Record<string, unknown>> };
+
+/** A token that gives one answer once. */
+export interface WrapInfo {
+  /** A secret. */
+  readonly token: string;
+  readonly accessor: string;
+  /** Seconds. */
+  readonly ttl: number;
+  /** ms. */
+  readonly createdAt: number;
+  readonly creationPath: string;
+  /** Accessor of the token in the answer, "" when it holds none. */
+  readonly wrappedAccessor: string;
+}
+
+/** The part of an answer that describes the lease of a secret. */
+export interface LeaseReply {
+  readonly id: string;
+  readonly renewable: boolean;
+  /** Seconds. */
+  readonly duration: number;
+}
+
+/** The part of an answer that hands out or describes a grant. */
+export interface AuthReply {
+  /** A secret; "" where the endpoint does not give it. */
+  readonly clientToken: string;
+  readonly accessor: string;
+  readonly tokenPolicies: readonly string[];
+  /** Of the entity. Handlers leave them out; they are filled in on the way out. */
+  readonly identityPolicies?: readonly string[];
+  readonly metadata: Readonly<Record<string, string>> | null;
+  /** Seconds; 0: never expires. */
+  readonly leaseDuration: number;
+  readonly renewable: boolean;
+  readonly entityId: string;
+  readonly tokenType: "service" | "batch";
+  readonly orphan: boolean;
+  readonly numUses: number;
+}
+
+/** 204. */
+export const EMPTY = { kind: "empty" } as const satisfies Reply;
+
+/** 200 with `data`. */
+export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: readonly string[]): Reply {
+  return warnings ? { kind: "data", data, warnings } : { kind: "data", data };
+}
+
+/** 200 with the names of a list; a list without names becomes a 404 on its way out. */
+export function keysReply(keys: readonly string[]): Reply {
+  return { kind: "data", data: { keys } };
+}

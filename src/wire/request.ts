@@ -1,0 +1,235 @@
+import { parseDuration } from "../base/duration.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import type { Operation } from "../policy/acl.ts";
+import { parseJsonObject } from "./json.ts";
+
+/** A request in the terms of the service. */
+export interface GroveRequest {
+  readonly id: string;
+  /** How the request was read and its answer is written. */
+  readonly dialect: "vault" | "json-api";
+  /** Origin and base path as the client wrote them, with a slash at the end. */
+  readonly baseUrl: string;
+  readonly operation: Operation;
+  /** Decoded, without base path and leading slash; for a list without the slash at the end. */
+  readonly path: string;
+  /** The body's fields (in JSON:API the attributes of its resource), or the query's for requests without a body. */
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The type of the resource in a JSON:API body, "" without one. */
+  readonly resourceType: string;
+  /** The token that the client sent, "" for none. A secret. */
+  readonly token: string;
+  /** Seconds; 0: the answer is not wrapped. */
+  readonly wrapTtlSeconds: number;
+  /** null when whatever stands in front did not say. */
+  readonly clientAddress: string | null;
+}
+
+/** The base paths that all serve the same. */
+const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
+const MERGE_PATCH = "application/merge-patch+json";
+const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
+
+/** The path of a request line below the base path, decoded; a failure for one that no handler may see. */
+export function readPath(url: URL): Result<string, Failure> {
+  let path: string;
+  try {
+    path = decodeURIComponent(url.pathname.slice(basePathOf(url).length));
+  } catch {
+    return err(invalid("the path is not valid percent-encoded UTF-8"));
+  }
+  const problem = pathProblem(path);
+  return problem ? err(invalid(problem)) : ok(path);
+}
+
+/** Why no policy and no handler may see `path`, or null. */
+export function pathProblem(path: string): string | null {
+  if (path.length > MAX_PATH_LENGTH) return "the path is too long";
+  if (UNPRINTABLE.test(path)) return "the path holds characters that are not printable";
+  const relative = path.split("/").some((segment) => segment === "." || segment === "..");
+  return relative ? "relative paths not supported" : null;
+}
+
+/** Origin and base path of a request, as the client sees them: the gateway says by what name it was called. */
+export function readBaseUrl(url: URL, headers: Headers): string {
+  const host = headers.get("X-Forwarded-Host") ?? "";
+  const scheme = headers.get("X-Forwarded-Proto") ?? "";
+  const protocol = scheme === "http" || scheme === "https" ? `${scheme}:` : url.protocol;
+  return `${protocol}//${HOST.test(host) ? host : url.host}${basePathOf(url)}`;
+}
+
+function basePathOf(url: URL): string {
+  return BASE_PATHS.find((prefix) => url.pathname.startsWith(prefix)) ?? "/";
+}
+
+/** What the client wants to do, from method and query. */
+export function readOperation(method: string, query: URLSearchParams): Result<Operation, Failure> {
+  switch (method) {
+    case "GET": {
+      if (TRUE.has(query.get("help") ?? "")) return ok("help");
+      const list = readFlag(query.get("list"));
+      const scan = readFlag(query.get("scan"));
+      if (list === null || scan === null) return err(invalid("list and scan must be true or false"));
+      if (list && scan) return err(invalid("list and scan can't be asked for together"));
+      return ok(list ? "list" : scan ? "scan" : "read");
+    }
+    case "POST":
+    case "PUT":
+      return ok("update");
+    case "PATCH":
+      return ok("patch");
+    case "DELETE":
+      return ok("delete");
+    case "HEAD":
+      return ok("head");
+    default:
+      return err({ code: "unknown_method" });
+  }
+}
+
+/** The whole request, read and bounded. Nothing is judged here but form. */
+export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
+  const url = new URL(request.url);
+  const path = readPath(url);
+  if (!path.ok) return path;
+  const operation = readOperation(request.method, url.searchParams);
+  if (!operation.ok) return operation;
+  const writes = operation.value === "update" || operation.value === "patch";
+  if (writes && path.value.endsWith("/")) return err(invalid("cannot write to a path ending in '/'"));
+  const wrapTtl = readWrapTtl(request.headers.get("X-Vault-Wrap-TTL"));
+  if (!wrapTtl.ok) return wrapTtl;
+  const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
+  if (namespace) return err(namespace);
+  if (operation.value === "patch" && !isMergePatch(request.headers)) {
+    const message = `PATCH requires Content-Type of ${MERGE_PATCH}`;
+    return err({ code: "unsupported_media_type", message });
+  }
+  const data = writes ? await readBody(request, env) : readQuery(url.searchParams);
+  if (!data.ok) return data;
+  return ok({
+    id,
+    dialect: "vault",
+    baseUrl: readBaseUrl(url, request.headers),
+    operation: operation.value,
+    path: isListing(operation.value) ? path.value.replace(/\/+$/, "") : path.value,
+    data: data.value,
+    resourceType: "",
+    token: readToken(request.headers),
+    wrapTtlSeconds: wrapTtl.value,
+    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+  });
+}
+
+/** True for the operations whose path ends in a slash for the policies. */
+export function isListing(operation: Operation): boolean {
+  return operation === "list" || operation === "scan";
+}
+
+function isMergePatch(headers: Headers): boolean {
+  const [type = ""] = (headers.get("Content-Type") ?? "").split(";");
+  return type.trim().toLowerCase() === MERGE_PATCH;
+}
+
+function readFlag(text: string | null): boolean | null {
+  if (text === null || FALSE.has(text)) return false;
+  return TRUE.has(text) ? true : null;
+}
+
+/** The parameters of a query; one that comes more than once is a list. */
+export function readParameters(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+  const grouped = groupByName(query);
+  if (!grouped.ok) return grouped;
+  const entries = [...grouped.value].map(([name, values]) => [name, values.length === 1 ? values[0] : values]);
+  return ok(Object.fromEntries(entries));
+}
+
+/** The parameters that are fields: not those that name the operation. */
+function readQuery(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+  const parameters = readParameters(query);
+  if (!parameters.ok) return parameters;
+  const { help, list, scan, ...fields } = parameters.value;
+  return ok(fields);
+}
+
+async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown>, Failure>> {
+  const text = await readBodyText(request, env);
+  if (!text.ok) return text;
+  const type = request.headers.get("Content-Type") ?? "";
+  if (type.startsWith("application/x-www-form-urlencoded") && !/^\s*[{[]/.test(text.value)) {
+    return readForm(new URLSearchParams(text.value));
+  }
+  const parsed = parseJsonObject(text.value);
+  return parsed.ok ? parsed : err(invalid(parsed.error));
+}
+
+/** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
+export async function readBodyText(request: Request, env: Env): Promise<Result<string, Failure>> {
+  const limit = maxBodyBytes(env.MAX_BODY_BYTES);
+  if (Number(request.headers.get("Content-Length") ?? 0) > limit) return err({ code: "body_too_large" });
+  if (!request.body) return ok("");
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  const reader = (request.body as ReadableStream<Uint8Array>).getReader();
+  let text = "";
+  let size = 0;
+  try {
+    // Not by the stream's iterator: for the one piece of a usual body that costs measurably more.
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      size += piece.value.byteLength;
+      if (size > limit) return err({ code: "body_too_large" });
+      text += decoder.decode(piece.value, { stream: true });
+    }
+    return ok(text + decoder.decode());
+  } catch {
+    return err(invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8"));
+  }
+}
+
+function readForm(form: URLSearchParams): Result<Record<string, unknown>, Failure> {
+  const grouped = groupByName(form);
+  if (!grouped.ok) return grouped;
+  return ok(Object.fromEntries([...grouped.value].map(([name, values]) => [name, values.join(",")])));
+}
+
+/** The values of each name, in one pass: looking every name up by itself would take minutes for a body of short names. */
+function groupByName(parameters: URLSearchParams): Result<Map<string, string[]>, Failure> {
+  if (parameters.size > MAX_PARAMETERS) return err(invalid("there are too many fields"));
+  const grouped = new Map<string, string[]>();
+  for (const [name, value] of parameters) {
+    const values = grouped.get(name);
+    if (values) values.push(value);
+    else grouped.set(name, [value]);
+  }
+  return ok(grouped);
+}
+
+/** The token of a request: either header, or a bearer token; the first that is there. */
+export function readToken(headers: Headers): string {
+  const token = headers.get("X-Vault-Token") || headers.get("X-Service-Token") || readBearer(headers);
+  return token.length <= MAX_TOKEN_LENGTH ? token.trim() : "";
+}
+
+function readBearer(headers: Headers): string {
+  const authorization = headers.get("Authorization") ?? "";
+  return authorization.startsWith("Bearer ") ? authorization.slice("Bearer ".length) : "";
+}
+
+function readWrapTtl(header: string | null): Result<number, Failure> {
+  if (!header) return ok(0);
+  const ttl = parseDuration(header);
+  if (!ttl.ok) return err(invalid(`error parsing X-Vault-Wrap-TTL header: it ${ttl.error}`));
+  if (ttl.value < 0)
+    return err(invalid("error parsing X-Vault-Wrap-TTL header: requested wrap ttl cannot be negative"));
+  return ok(ttl.value);
+}
+
+/** There is one namespace, the root. Only its exact name means it: nothing may resolve to it by another spelling. */
+export function readNamespace(header: string | null): Failure | null {
+  if (header === null || header === "" || header === "root") return null;
+  return { code: "unknown_namespace" };
+}

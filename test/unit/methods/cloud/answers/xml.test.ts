@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { onlyChild, parseXml, textAt } from "../../../../../src/methods/cloud/answers/xml.ts";
+
+describe("an XML answer", () => {
+  it("is one tree of elements with text", () => {
+    expect(parseXml("<a x='1'>\n <b>1 &amp;amp; 2</b><c/> <b> 3 </b>\n</a>\n")).toEqual({
+      name: "a",
+      text: "",
+      children: [
+        { name: "b", text: "1 &amp; 2", children: [] },
+        { name: "c", text: "", children: [] },
+        { name: "b", text: " 3 ", children: [] },
+      ],
+    });
+  });
+
+  it.each([
+    "",
+    "text",
+    "x<a/>",
+    "<a></a>x",
+    "<a/><b/>",
+    "<b/><a></a>",
+    "<a></a><b/>",
+    "<a>x<b/></a>",
+    "<a><b/>x</a>",
+    "<a>&nbsp;</a>",
+    "<a>&#0;</a>",
+    "<a>&#xd800;</a>",
+    "<a>&#x110000;</a>",
+    "<a>&#12345678;</a>",
+    "<a>&</a>",
+    "<a><b></a></b>",
+    "<a",
+    "<?xml version='1.0'?><?xml version='1.0'?><a/>",
+  ])("is nothing else: %s", (text) => {
+    expect(parseXml(text)).toBeNull();
+  });
+
+  it("is found by names that stand once", () => {
+    const document = parseXml("<a><b><c>1</c></b><d>1</d><d>1</d><e>\n<f/>\n</e></a>");
+    if (document === null) throw new Error("did not parse");
+    expect(textAt(document, "b", "c")).toBe("1");
+    expect(textAt(document, "d")).toBeNull();
+    expect(textAt(document, "e")).toBeNull();
+    expect(textAt(document, "missing")).toBeNull();
+    expect(onlyChild(document, "d")).toBeNull();
+    expect(onlyChild(document, "e", "f")).toEqual({ name: "f", text: "", children: [] });
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { allowsPrivateHosts } from "../../../../../src/base/public-host.ts";
+import { endpointProblem } from "../../../../../src/methods/cloud/config/endpoint.ts";
+
+const PRIVATE = "must not be a private, loopback or link-local address";
+const FORM = "must be a URL of scheme and host, in lower case and without user, path or query";
+const SPELLING = "must name its host in the usual spelling";
+
+describe("an endpoint that an operator configures", () => {
+  it.each([
+    "",
+    "https://ec2.example",
+    "https://sts.eu-west-1.amazonaws.com",
+    "https://sts.eu-west-1.amazonaws.com/",
+    "https://proxy.example.com:8443",
+    "https://1.1.1.1",
+    "https://8.8.8.8:444",
+    "https://internal.example.com",
+    "https://notlocalhost.example",
+  ])("may be %j", (url) => expect(endpointProblem(url, false)).toBeNull());
+
+  it.each([
+    ["http://ec2.example", "must be an https URL"],
+    ["https://127.0.0.1", PRIVATE],
+    ["https://127.1.2.3:8080", PRIVATE],
+    ["https://10.0.0.1", PRIVATE],
+    ["https://172.16.0.1", PRIVATE],
+    ["https://192.168.1.1", PRIVATE],
+    ["https://169.254.169.254", PRIVATE],
+    ["https://100.64.0.1", PRIVATE],
+    ["https://0.0.0.0", PRIVATE],
+    ["https://255.255.255.255", PRIVATE],
+    ["https://224.0.0.1", PRIVATE],
+    ["https://localhost", PRIVATE],
+    ["https://localhost:8080", PRIVATE],
+    ["https://a.localhost", PRIVATE],
+    ["https://printer.local", PRIVATE],
+    ["https://metadata.google.internal", PRIVATE],
+    ["https://router.home.arpa", PRIVATE],
+    ["https://metadata", PRIVATE],
+    ["https://2130706433", SPELLING],
+    ["https://0177.0.0.1", SPELLING],
+    ["https://0x7f.0.0.1", SPELLING],
+    ["https://127.1", SPELLING],
+    ["https://134744072", SPELLING],
+    ["https://[::1]", FORM],
+    ["https://[::ffff:127.0.0.1]", FORM],
+    ["https://[fd00::1]", FORM],
+    ["https://localhost.", FORM],
+    ["https://127.0.0.1.", FORM],
+    ["https://user@ec2.example", FORM],
+    ["https://ec2.example@127.0.0.1", FORM],
+    ["https://ec2.example/path", FORM],
+    ["https://ec2.example?x=1", FORM],
+    ["https://ec2.example#x", FORM],
+    ["https://ec2.example\\@127.0.0.1", FORM],
+    ["HTTPS://EC2.EXAMPLE", FORM],
+    ["https://ⓛocalhost", FORM],
+    ["https://127。0。0。1", FORM],
+    ["ftp://ec2.example", FORM],
+    ["https://ec2.example:99999", SPELLING],
+    ["//ec2.example", FORM],
+    ["ec2.example", FORM],
+    [" https://ec2.example", FORM],
+    ["https://ec2.example\n", FORM],
+  ])("may not be %j", (url, problem) => expect(endpointProblem(url, false)).toBe(problem));
+
+  it.each(["http://127.0.0.1:4566", "https://localhost", "http://metadata"])(
+    "may be %j where the installation allows it",
+    (url) => expect(endpointProblem(url, true)).toBeNull(),
+  );
+
+  it.each(["https://user@localhost", "https://2130706433", "file://x"])("may never be %j", (url) =>
+    expect(endpointProblem(url, true)).not.toBeNull(),
+  );
+
+  it("may be private only when the setting says exactly so", () => {
+    expect(allowsPrivateHosts({ ALLOW_PRIVATE_ENDPOINTS: "true" })).toBe(true);
+    for (const value of ["false", "", "0", "yes", "True"]) {
+      expect(allowsPrivateHosts({ ALLOW_PRIVATE_ENDPOINTS: value })).toBe(false);
+    }
+    expect(allowsPrivateHosts({})).toBe(false);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import type { Env } from "../../../src/env.ts";
+import { auditPath } from "../../../src/wire/audit.ts";
+import { readBodyText, readOperation, readPath } from "../../../src/wire/request.ts";
+
+describe("readPath", () => {
+  it.each([
+    ["/v1/auth/token/create", "auth/token/create"],
+    ["/api/v2/auth/token/create", "auth/token/create"],
+    ["/auth/token/create", "auth/token/create"],
+    ["/v1/sys/policy/a..b", "sys/policy/a..b"],
+    ["/v1/sys/policy/a%2Fb", "sys/policy/a/b"],
+  ])("%s is %s", (path, expected) =>
+    expect(readPath(new URL(`http://x${path}`))).toEqual({ ok: true, value: expected }),
+  );
+
+  it.each(["/v1/sys/policies/acl/..%2fx", "/v1/sys/policies/acl/%2e%2e%2fx", "/v1/a/.%2Fb"])(
+    "CVE-2026-3605: %s is refused as a relative path",
+    (path) => {
+      const read = readPath(new URL(`http://x${path}`));
+      expect(read).toEqual({ ok: false, error: { code: "invalid_request", message: "relative paths not supported" } });
+    },
+  );
+
+  it("CVE-2026-3605: dots that the URL parser folds leave a path without them", () => {
+    for (const path of ["/v1/sys/policies/acl/%2e%2e/x", "/v1/sys/policies/acl/../x", "/v1/../../sys/x"]) {
+      const read = readPath(new URL(`http://x${path}`));
+      expect(read.ok && read.value.split("/")).not.toContain("..");
+    }
+  });
+
+  it.each(["/v1/a%00b", "/v1/a%0ab", "/v1/a%7f", "/v1/%e2%80%a8", "/v1/%ff", "/v1/%", `/v1/${"a".repeat(3000)}`])(
+    "%s is refused",
+    (path) => expect(readPath(new URL(`http://x${path}`)).ok).toBe(false),
+  );
+});
+
+describe("readBodyText", () => {
+  const read = (body: string | Uint8Array<ArrayBuffer>, limit: string | undefined, announced?: string) => {
+    const headers = announced === undefined ? {} : { "Content-Length": announced };
+    const request = new Request("http://x/", { method: "POST", headers, body });
+    return readBodyText(request, { MAX_BODY_BYTES: limit } as Env);
+  };
+
+  it("reads text, whatever pieces it comes in", async () => {
+    expect(await read('{"é": 1}', "10")).toEqual({ ok: true, value: '{"é": 1}' });
+    expect(await read("", "10")).toEqual({ ok: true, value: "" });
+  });
+
+  it("stops at the limit, also when the announced length is smaller", async () => {
+    const refused = { ok: false, error: { code: "body_too_large" } };
+    expect(await read("x".repeat(11), "10")).toEqual(refused);
+    expect(await read("x", "10", "11")).toEqual(refused);
+    expect(await read("x".repeat(11), "10", "1")).toEqual(refused);
+  });
+
+  it.each(["lots", "", "-1", "0", "NaN", "Infinity", "1.5"])("a limit of %j is the usual one", async (limit) => {
+    expect((await read("x".repeat(1_048_576), limit)).ok).toBe(true);
+    expect((await read("x".repeat(1_048_577), limit)).ok).toBe(false);
+  });
+
+  it("refuses what is not UTF-8", async () => {
+    expect(await read(new Uint8Array([0x22, 0xff, 0x22]), "10")).toMatchObject({ ok: false });
+  });
+});
+
+describe("readOperation", () => {
+  const operation = (method: string, query = "") => readOperation(method, new URLSearchParams(query));
+
+  it.each([
+    ["GET", "", "read"],
+    ["GET", "list=true", "list"],
+    ["GET", "list=T", "list"],
+    ["GET", "list=false", "read"],
+    ["GET", "scan=1", "scan"],
+    ["GET", "help=1", "help"],
+    ["POST", "", "update"],
+    ["PUT", "list=true", "update"],
+    ["PATCH", "", "patch"],
+    ["DELETE", "", "delete"],
+    ["HEAD", "", "head"],
+  ])("%s ?%s is %s", (method, query, expected) =>
+    expect(operation(method, query)).toEqual({ ok: true, value: expected }),
+  );
+
+  it("refuses a bad flag, both flags and unknown methods", () => {
+    expect(operation("GET", "list=maybe").ok).toBe(false);
+    expect(operation("GET", "list=1&scan=1").ok).toBe(false);
+    expect(operation("BREW")).toEqual({ ok: false, error: { code: "unknown_method" } });
+  });
+});
+
+describe("auditPath", () => {
+  it.each([
+    ["auth/token/create", "auth/token/create"],
+    ["auth/token/lookup/s.abc", "auth/token/lookup/<token>"],
+    ["auth/token/lookup/hvs.CAES", "auth/token/lookup/<token>"],
+    ["b.xyz", "<token>"],
+    ["sys/policy/as.b", "sys/policy/as.b"],
+  ])("%s is logged as %s", (path, logged) => expect(auditPath(path)).toBe(logged));
+});

@@ -1,0 +1,32 @@
+import { describe, expect, it } from "vitest";
+import page from "../../../docs/compatibility.md?raw";
+import { CLIENT_FIELDS } from "../../../src/methods/cloud/config/client.ts";
+import { IDENTITY_FIELDS } from "../../../src/methods/cloud/config/identity.ts";
+import { TIDY_FIELDS } from "../../../src/methods/cloud/config/tidy-settings.ts";
+import { LOGIN_FIELDS } from "../../../src/methods/cloud/login/fields.ts";
+import { ROLE_TAG_FIELDS } from "../../../src/methods/cloud/role-tag/create.ts";
+import { ROLE_FIELDS } from "../../../src/methods/cloud/roles/fields.ts";
+import { ROUTES } from "../../support/routes.ts";
+
+/** The path as the page writes it: names without their patterns. */
+const written = (path: string) => path.replace("{.+/tune}", "/tune").replace(/\{[^}]*\}+/g, "");
+
+describe("docs/compatibility.md", () => {
+  const endpoints = [...new Set(ROUTES.map(({ path }) => written(path)))].sort();
+
+  it.each(endpoints)("names %s", (path) => expect(page).toContain(`\`${path}\``));
+
+  it.each([
+    ["config/client", CLIENT_FIELDS],
+    ["config/identity", IDENTITY_FIELDS],
+    ["config/tidy/identity-accesslist", TIDY_FIELDS],
+    ["role/:role", ROLE_FIELDS],
+    ["role/:role/tag", ROLE_TAG_FIELDS],
+    ["login", LOGIN_FIELDS],
+  ])("has a row for every field of %s, and for no other", (path, { shape }) => {
+    const section = page.split(`\n### \`${path}\``)[1]?.split("\n#")[0] ?? "";
+    const cells = [...section.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = ""]) => cell);
+    const fields = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
+    expect(fields.sort()).toEqual(Object.keys(shape).sort());
+  });
+});

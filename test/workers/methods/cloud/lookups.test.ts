@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import type { Failure } from "../../../../src/base/errors.ts";
+import { err, ok, type Result } from "../../../../src/base/result.ts";
+import { bindings } from "../../../support/service.ts";
+
+type Found = Result<Record<string, string>, Failure>;
+
+let objects = 0;
+const lookups = () => bindings.CLOUD_LOOKUPS.getByName(`test ${++objects}`);
+const found = (items: string[]): Found => ok(Object.fromEntries(items.map((item) => [item, `<${item}>`])));
+
+/** A call that is under way until the test ends it, and the items of every call. */
+function held() {
+  const gate = Promise.withResolvers<Found>();
+  const calls: string[][] = [];
+  const first = async (items: string[]): Promise<Found> => {
+    calls.push(items);
+    return gate.promise;
+  };
+  const later = async (items: string[]): Promise<Found> => {
+    calls.push(items);
+    return found(items);
+  };
+  return { calls, end: gate.resolve, first, later };
+}
+
+describe("look-ups of one account", () => {
+  it("begin at once when none is under way", async () => {
+    const object = lookups();
+    expect(await object.ask("g", "a", 5, async (items) => found(items))).toEqual(ok("<a>"));
+    expect(await object.ask("g", "b", 5, async (items) => found(items))).toEqual(ok("<b>"));
+  });
+
+  it("that arrive during a call go together with the next, in calls of bounded size", async () => {
+    const object = lookups();
+    const { calls, end, first, later } = held();
+    const answers = ["a", "b", "c", "d", "b"].map((item, at) => object.ask("g", item, 2, at === 0 ? first : later));
+    // The object has seen them all when it answers a question that came after them.
+    await object.ask("other", "x", 1, later);
+    end(found(["a"]));
+    expect(await Promise.all(answers)).toEqual(["<a>", "<b>", "<c>", "<d>", "<b>"].map(ok));
+    expect(calls).toEqual([["a"], ["x"], ["b", "c"], ["d"]]);
+  });
+
+  it("for the item that is being looked up share that call", async () => {
+    const object = lookups();
+    const { calls, end, first, later } = held();
+    const answers = [object.ask("g", "a", 2, first), object.ask("g", "a", 2, later), object.ask("g", "a", 2, later)];
+    await object.ask("other", "x", 1, later);
+    end(found(["a"]));
+    expect(await Promise.all(answers)).toEqual([ok("<a>"), ok("<a>"), ok("<a>")]);
+    expect(calls).toEqual([["a"], ["x"]]);
+  });
+
+  it("get null for what was not found", async () => {
+    expect(await lookups().ask("g", "a", 2, async () => ok({ b: 1 }))).toEqual(ok(null));
+  });
+
+  it("of other groups do not wait", async () => {
+    const object = lookups();
+    const { end, first, later } = held();
+    const slow = object.ask("g", "a", 2, first);
+    expect(await object.ask("h", "a", 2, later)).toEqual(ok("<a>"));
+    end(found(["a"]));
+    await slow;
+  });
+
+  it("all fail when the cloud is overloaded, without a further call, and work again afterwards", async () => {
+    const object = lookups();
+    const { calls, end, first, later } = held();
+    const busy: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
+    const answers = ["a", "b", "c"].map((item, at) => object.ask("g", item, 2, at === 0 ? first : later));
+    await object.ask("other", "x", 1, later);
+    end(err(busy));
+    expect(await Promise.all(answers)).toEqual([err(busy), err(busy), err(busy)]);
+    expect(calls).toEqual([["a"], ["x"]]);
+    expect(await object.ask("g", "d", 2, later)).toEqual(ok("<d>"));
+  });
+
+  it("of others do not fail for a call that was refused", async () => {
+    const object = lookups();
+    const { end, first, later } = held();
+    const refused: Failure = { code: "invalid_request", message: "no" };
+    const answers = ["a", "b"].map((item, at) => object.ask("g", item, 1, at === 0 ? first : later));
+    await object.ask("other", "x", 1, later);
+    end(err(refused));
+    expect(await Promise.all(answers)).toEqual([err(refused), ok("<b>")]);
+  });
+
+  it("are taken over when the request that makes the call goes away", async () => {
+    const object = lookups();
+    const { end, first, later } = held();
+    const gone = async (): Promise<Found> => {
+      throw new Error("the client hung up");
+    };
+    const answers = [object.ask("g", "a", 2, first), object.ask("g", "b", 2, gone), object.ask("g", "b", 2, later)];
+    await object.ask("other", "x", 1, later);
+    end(found(["a"]));
+    const [a, left, b] = await Promise.all(answers);
+    expect([a, b]).toEqual([ok("<a>"), ok("<b>")]);
+    expect(left).toMatchObject({ ok: false, error: { code: "unavailable" } });
+  });
+
+  it("of others do not fail because somebody hung up", async () => {
+    const object = lookups();
+    const gate = Promise.withResolvers<never>();
+    const { later } = held();
+    const answers = [object.ask("g", "a", 2, () => gate.promise), object.ask("g", "b", 2, later)];
+    await object.ask("other", "x", 1, later);
+    gate.reject(new Error("the client hung up"));
+    const [left, b] = await Promise.all(answers);
+    expect(left).toMatchObject({ ok: false, error: { code: "unavailable" } });
+    expect(b).toEqual(ok("<b>"));
+  });
+
+  it("end when all requests have gone away", async () => {
+    const object = lookups();
+    const gone = async (): Promise<Found> => {
+      throw new Error("the client hung up");
+    };
+    expect(await object.ask("g", "a", 2, gone)).toMatchObject({ ok: false, error: { code: "unavailable" } });
+    expect(await object.ask("g", "a", 2, async (items) => found(items))).toEqual(ok("<a>"));
+  });
+
+  it("are limited in number", async () => {
+    const object = lookups();
+    const { end, first, later } = held();
+    const answers = [object.ask("g", "a", 2, first)];
+    for (let at = 0; at < 1001; at++) answers.push(object.ask("g", `b${at}`, 1000, later));
+    expect(await answers[1001]).toMatchObject({ ok: false, error: { code: "unavailable" } });
+    end(found(["a"]));
+    expect((await Promise.all(answers)).filter((answer) => answer.ok)).toHaveLength(1001);
+  });
+});

@@ -1,0 +1,172 @@
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { DocumentSigner } from "../../../support/cloud-login.ts";
+import { type CloudMount, HOME, mountCloud, refusalOf } from "../../../support/cloud-mount.ts";
+import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
+import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
+import type { Instance } from "../../../support/fake-cloud/world.ts";
+import { call, initialized } from "../../../support/service.ts";
+
+const cloud = new FakeCloud();
+let root: string;
+let mount: CloudMount;
+let instance: Instance;
+
+const EARLY = "2026-11-01T10:00:00Z";
+const LATE = "2026-11-02T10:00:00Z";
+
+beforeAll(async () => {
+  root = await initialized();
+  replaceInternet(cloud);
+  mount = await mountCloud(root, "cloud", cloud, new DocumentSigner());
+  const common = { auth_type: "vm", bound_account_id: HOME };
+  await mount.write("role/web", common);
+  await mount.write("role/moving", { ...common, allow_instance_migration: true });
+  await mount.write("role/once", { ...common, disallow_reauthentication: true });
+  await mount.write("role/rooted", { ...common, token_policies: "root" });
+});
+
+beforeEach(() => {
+  instance = cloud.world.addInstance(HOME, "eu-west-1");
+});
+
+const entry = async () => (await mount.call("GET", `identity-accesslist/${instance.id}`)).body?.data;
+const login = (fields: Record<string, unknown>, pendingTime = EARLY, role = "web") =>
+  mount.loginInstance(instance, { role, ...fields }, pendingTime);
+
+describe("a nonce", () => {
+  it("that the client chose counts for the next login, is not told back and not stored", async () => {
+    const first = await login({ nonce: "chosen" });
+    expect(first.body.auth.metadata).not.toHaveProperty("nonce");
+    expect(await entry()).toMatchObject({
+      role: "web",
+      client_nonce: "",
+      disallow_reauthentication: false,
+      pending_time: EARLY,
+    });
+    expect((await login({ nonce: "chosen" })).status).toBe(200);
+    for (const fields of [{ nonce: "other" }, {}, { nonce: "" }]) {
+      expect(refusalOf(await login(fields))).toEqual([400, "client nonce mismatch"]);
+    }
+    expect((await login({ nonce: "chosen" })).status).toBe(200);
+  });
+
+  it("that the server made counts too", async () => {
+    const { nonce } = (await login({})).body.auth.metadata;
+    expect((await login({ nonce })).status).toBe(200);
+    expect(refusalOf(await login({}))).toEqual([400, "client nonce mismatch"]);
+  });
+
+  it("that is empty ends reauthentication, until the entry is deleted", async () => {
+    for (const nonce of ["", null]) {
+      const first = await login({ nonce });
+      expect(first.body.auth.metadata).not.toHaveProperty("nonce");
+      expect(await entry()).toMatchObject({ disallow_reauthentication: true });
+      expect(refusalOf(await login({ nonce: "x" }))).toEqual([400, "reauthentication is disabled"]);
+      await mount.call("DELETE", `identity-accesslist/${instance.id}`);
+    }
+    expect((await login({ nonce: "x" })).status).toBe(200);
+  });
+
+  it("may have 128 bytes", async () => {
+    expect((await login({ nonce: "n".repeat(128) })).status).toBe(200);
+    expect(refusalOf(await login({ nonce: "ü".repeat(65) }))).toEqual([
+      400,
+      "client nonce exceeding the limit of 128 characters",
+    ]);
+  });
+});
+
+describe("a document", () => {
+  it("S15: older than the one of the last login is refused, an equal one is not", async () => {
+    await login({ nonce: "n" }, LATE);
+    expect((await login({ nonce: "n" }, LATE)).status).toBe(200);
+    expect(refusalOf(await login({ nonce: "n" }, EARLY))).toEqual([
+      400,
+      "instance meta-data is older than the one used for previous login",
+    ]);
+  });
+
+  it("without a valid pendingTime is refused at the first login already", async () => {
+    expect(refusalOf(await login({}, "yesterday"))).toEqual([
+      400,
+      "instance identity document has no valid pendingTime",
+    ]);
+  });
+});
+
+describe("migration", () => {
+  it("takes another nonce with a newer document, and remembers that one", async () => {
+    await login({ nonce: "old" }, EARLY, "moving");
+    expect(refusalOf(await login({ nonce: "new" }, EARLY, "moving"))).toEqual([
+      400,
+      "client nonce mismatch and instance meta-data incorrect",
+    ]);
+    expect((await login({ nonce: "new" }, LATE, "moving")).status).toBe(200);
+    expect((await login({ nonce: "new" }, LATE, "moving")).status).toBe(200);
+    expect((await login({ nonce: "old" }, LATE, "moving")).status).toBe(400);
+  });
+
+  it("gives a nonce to a client that sends none, and that nonce works", async () => {
+    await login({ nonce: "old" }, EARLY, "moving");
+    const { nonce } = (await login({}, LATE, "moving")).body.auth.metadata;
+    expect((await login({ nonce }, LATE, "moving")).status).toBe(200);
+  });
+
+  it("is nothing that a role has by itself", async () => {
+    await login({ nonce: "old" }, EARLY);
+    expect(refusalOf(await login({ nonce: "new" }, LATE))).toEqual([400, "client nonce mismatch"]);
+  });
+});
+
+describe("disallow_reauthentication", () => {
+  it("allows one login until the entry is deleted, also for a role that was given it later", async () => {
+    const first = await login({ nonce: "n" }, EARLY, "once");
+    expect(first.status).toBe(200);
+    expect(refusalOf(await login({ nonce: "n" }, EARLY, "once"))).toEqual([400, "reauthentication is disabled"]);
+    // The entry says it, not the role.
+    expect(refusalOf(await login({ nonce: "n" }))).toEqual([400, "reauthentication is disabled"]);
+    await mount.call("DELETE", `identity-accesslist/${instance.id}`);
+    expect((await login({}, EARLY, "once")).body.auth.metadata).not.toHaveProperty("nonce");
+  });
+});
+
+describe("at the same moment", () => {
+  it("of many first logins one wins", async () => {
+    const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => login({ nonce: `n${at}` })));
+    const winners = answers.filter((answer) => answer.status === 200);
+    expect(winners).toHaveLength(1);
+    const losers = answers.filter((answer) => answer.status !== 200).map(refusalOf);
+    expect(losers).toEqual(losers.map(() => [400, "client nonce mismatch"]));
+  });
+});
+
+describe("the memory of a login", () => {
+  it("S15: outlives every token that comes of it", async () => {
+    await mount.write("role/long", { auth_type: "vm", bound_account_id: HOME, token_max_ttl: "2000h" });
+    await login({ nonce: "n" }, EARLY, "long");
+    const { expiration_time } = (await entry()) as unknown as { expiration_time: string };
+    expect(Date.parse(expiration_time)).toBeGreaterThan(Date.now() + 1999 * 3_600_000);
+  });
+
+  it("is taken back when no token comes of it", async () => {
+    expect(refusalOf(await login({}, EARLY, "rooted"))).toEqual([400, "auth methods cannot create root tokens"]);
+    expect((await mount.call("GET", `identity-accesslist/${instance.id}`)).status).toBe(404);
+    await login({ nonce: "n" });
+    const before = await entry();
+    expect((await login({ nonce: "n" }, LATE, "rooted")).status).toBe(400);
+    expect(await entry()).toEqual(before);
+  });
+
+  it("is not written by a login that the cloud does not confirm", async () => {
+    const stopped = cloud.world.addInstance(HOME, "eu-west-1", { state: "stopped" });
+    await mount.loginInstance(stopped, { role: "web" });
+    expect((await mount.call("GET", `identity-accesslist/${stopped.id}`)).status).toBe(404);
+  });
+
+  it("belongs to the mount alone", async () => {
+    await login({ nonce: "n" });
+    const second = await mountCloud(root, "second", cloud, new DocumentSigner());
+    expect((await call("GET", `auth/second/identity-accesslist/${instance.id}`, { token: root })).status).toBe(404);
+    expect(second.path).toBe("second");
+  });
+});

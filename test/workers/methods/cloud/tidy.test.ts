@@ -1,0 +1,208 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CloudAuth } from "../../../../src/methods/cloud/cloud-auth.ts";
+import { type cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
+import { initialized } from "../../../support/service.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** On the hour, and so far ahead of the platform's clock that no alarm goes off by itself. */
+const NOW = Math.ceil(Date.now() / HOUR) * HOUR + 400 * DAY;
+const alarm = CloudAuth.prototype.alarm;
+
+let root: string;
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+  root = await initialized();
+});
+
+describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
+  let at: ReturnType<typeof cloudAt>;
+  let count = 0;
+
+  beforeEach(async () => {
+    vi.setSystemTime(NOW);
+    // The test decides when an alarm goes off.
+    vi.spyOn(CloudAuth.prototype, "alarm").mockResolvedValue(undefined);
+    at = await enableCloud(root, `tidy-${words.type}-${count++}`, words.type);
+    await at.post("config/identity", {});
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  /** Puts `count` entries into a list that end at `end` (ms). */
+  async function fill(table: "access_list" | "deny_list", prefix: string, rows: number, end: number | string) {
+    await runInDurableObject(await cloudObject(at.path), (_, { storage }) => {
+      for (let i = 0; i < rows; i++) {
+        const value = JSON.stringify({ expiresAt: end, createdAt: 0, updatedAt: 0, pendingTime: "", role: "" });
+        storage.sql.exec(
+          `INSERT INTO ${table} (name, value, expires_at) VALUES (?, ?, ?)`,
+          `${prefix}${i}`,
+          value,
+          end,
+        );
+      }
+    });
+  }
+
+  async function names(table: "access_list" | "deny_list"): Promise<string[]> {
+    return runInDurableObject(await cloudObject(at.path), (_, { storage }) =>
+      storage.sql
+        .exec<{ name: string }>(`SELECT name FROM ${table} ORDER BY name`)
+        .toArray()
+        .map(({ name }) => name),
+    );
+  }
+
+  /** Lets one alarm go off. */
+  const ring = async () => runInDurableObject(await cloudObject(at.path), (auth) => alarm.call(auth));
+  const alarmAt = async () => runInDurableObject(await cloudObject(at.path), (_, { storage }) => storage.getAlarm());
+
+  const LISTS = [
+    ["access_list", "identity-accesslist", "identity-whitelist"],
+    ["deny_list", "roletag-denylist", "roletag-blacklist"],
+  ] as const;
+
+  describe.each(LISTS)("of the table %s", (table, name, deprecated) => {
+    it.each([name, deprecated])("by hand at tidy/%s removes what ended more than 72 h ago", async (path) => {
+      await fill(table, "gone", 3, NOW - 3 * DAY - 1);
+      await fill(table, "edge", 1, NOW - 3 * DAY);
+      await fill(table, "alive", 1, NOW + DAY);
+      const answer = await at.post(`tidy/${path}`);
+      expect([answer.status, answer.body.data, answer.body.warnings]).toEqual([
+        202,
+        null,
+        [
+          "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.",
+        ],
+      ]);
+      await ring();
+      expect(await names(table)).toEqual(["alive0", "edge0"]);
+    });
+
+    it("by hand takes its own safety buffer, not the configured one", async () => {
+      await at.post(`config/tidy/${name}`, { safety_buffer: "30d", disable_periodic_tidy: true });
+      await fill(table, "gone", 1, NOW - 61_000);
+      await fill(table, "kept", 1, NOW - 59_000);
+      await at.post(`tidy/${name}`, { safety_buffer: "1m" });
+      await ring();
+      expect(await names(table)).toEqual(["kept0"]);
+      expect((await at.post(`tidy/${name}`, { safety_buffer: "-1m" })).status).toBe(400);
+    });
+
+    it("is done once at a time", async () => {
+      await fill(table, "gone", 1, NOW - 4 * DAY);
+      expect((await at.post(`tidy/${name}`)).status).toBe(202);
+      const second = await at.post(`tidy/${deprecated}`);
+      expect([second.status, second.body.data, second.body.warnings]).toEqual([
+        200,
+        null,
+        ["Tidy operation already in progress."],
+      ]);
+      await ring();
+      expect((await at.post(`tidy/${name}`)).status).toBe(202);
+    });
+
+    it("goes on after a break where it was, in steps", async () => {
+      await fill(table, "gone", 1201, NOW - 4 * DAY);
+      await fill(table, "later", 1, NOW - 3 * DAY + 1000);
+      await at.post(`tidy/${name}`);
+      // A step fails: what the steps before did stays done, and the job stays.
+      await runInDurableObject(await cloudObject(at.path), async (auth, { storage }) => {
+        const original = storage.sql.exec;
+        let steps = 0;
+        storage.sql.exec = function exec(this: SqlStorage, ...args: Parameters<typeof original>) {
+          if (String(args[0]).includes("RETURNING") && ++steps === 2) throw new Error("broken");
+          return original.apply(storage.sql, args);
+        } as typeof original;
+        vi.spyOn(console, "error").mockImplementation(() => {});
+        await alarm.call(auth);
+        storage.sql.exec = original;
+      });
+      expect((await names(table)).length).toBe(702);
+      expect(await alarmAt()).toBe(NOW + 30_000);
+      vi.setSystemTime(NOW + 30_000);
+      expect((await at.post(`tidy/${name}`)).status).toBe(200);
+      const log = vi.spyOn(console, "log").mockImplementation(() => {});
+      await ring();
+      expect(await names(table)).toEqual(["later0"]);
+      const list = table === "access_list" ? "access" : "deny";
+      expect(log.mock.calls).toContainEqual([JSON.stringify({ type: "tidy", list, removed: 1201, unreadable: 0 })]);
+    });
+
+    it("leaves an entry that it can't read alone and tells of it", async () => {
+      await fill(table, "gone", 2, NOW - 4 * DAY);
+      await fill(table, "odd", 1, "soon");
+      await at.post(`tidy/${name}`);
+      const log = vi.spyOn(console, "log").mockImplementation(() => {});
+      await ring();
+      expect(await names(table)).toEqual(["odd0"]);
+      const list = table === "access_list" ? "access" : "deny";
+      expect(log.mock.calls).toContainEqual([JSON.stringify({ type: "tidy", list, removed: 2, unreadable: 1 })]);
+      expect((await at.remove(`${name}/odd0`)).status).toBe(204);
+      expect(await names(table)).toEqual([]);
+    });
+
+    it("happens by itself on the hour, after 72 h or what is configured", async () => {
+      await fill(table, "a", 1, NOW + 1);
+      await fill(table, "b", 1, NOW + 2 * HOUR);
+      await at.post(`config/tidy/${name}`, {});
+      expect(await alarmAt()).toBe(NOW + 3 * DAY + HOUR);
+      await at.post(`config/tidy/${name}`, { safety_buffer: "90m" });
+      expect(await alarmAt()).toBe(NOW + 2 * HOUR);
+      vi.setSystemTime(NOW + 2 * HOUR);
+      await ring();
+      expect(await names(table)).toEqual(["b0"]);
+      expect(await alarmAt()).toBe(NOW + 4 * HOUR);
+      vi.setSystemTime(NOW + 4 * HOUR);
+      await ring();
+      expect(await names(table)).toEqual([]);
+    });
+
+    it("does not happen by itself when that is disabled, and again when the settings are deleted", async () => {
+      await fill(table, "a", 1, NOW - 10 * DAY);
+      await at.post(`config/tidy/${name}`, { disable_periodic_tidy: true });
+      await ring();
+      expect(await names(table)).toEqual(["a0"]);
+      await at.remove(`config/tidy/${name}`);
+      expect(await alarmAt()).toBe(NOW);
+      await ring();
+      expect(await names(table)).toEqual([]);
+    });
+  });
+
+  it("of one list leaves the other alone", async () => {
+    await fill("access_list", "a", 1, NOW - 10 * DAY);
+    await fill("deny_list", "d", 1, NOW - 10 * DAY);
+    await at.post("config/tidy/identity-accesslist", { disable_periodic_tidy: true });
+    await at.post("tidy/roletag-denylist");
+    await ring();
+    expect([await names("access_list"), await names("deny_list")]).toEqual([["a0"], []]);
+  });
+
+  it("of a mount that was never written starts and ends at once, without a trace", async () => {
+    const fresh = await enableCloud(root, `${at.path}-fresh`, words.type);
+    expect((await fresh.post("tidy/roletag-denylist")).status).toBe(202);
+    expect((await fresh.post("tidy/roletag-denylist")).status).toBe(202);
+    const stub = await cloudObject(fresh.path);
+    expect(await runDurableObjectAlarm(stub)).toBe(false);
+    const tables = await runInDurableObject(stub, (_, { storage }) =>
+      storage.sql.exec("SELECT name FROM sqlite_master").toArray(),
+    );
+    expect(tables).toEqual([]);
+  });
+
+  it("is due by denying a tag, without a word about tidy", async () => {
+    await at.post("role/web", { auth_type: words.vm, bound_vpc_id: "v", role_tag: "cap" });
+    const tag = String((await at.post("role/web/tag")).body.data.tag_value);
+    await at.post(`roletag-denylist/${encodeURIComponent(tag)}`);
+    const ends = NOW + 768 * HOUR;
+    expect(await alarmAt()).toBe(ends + 3 * DAY + HOUR);
+    vi.setSystemTime(ends + 3 * DAY + HOUR);
+    await ring();
+    expect(await names("deny_list")).toEqual([]);
+    expect(await alarmAt()).toBe(ends + 3 * DAY + HOUR);
+  });
+});

@@ -1,0 +1,263 @@
+import { createExecutionContext } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
+import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
+import type { AuthorizeRequest } from "../../../src/rpc/types.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdSweeps } from "../../support/trees.ts";
+
+let root: string;
+let authority: TokenAuthority;
+let leases: LeaseAuthority;
+
+beforeAll(async () => {
+  holdSweeps();
+  root = await initialized();
+  authority = new TokenAuthority(createExecutionContext(), bindings);
+  leases = new LeaseAuthority(createExecutionContext(), bindings);
+  await post("sys/policies/acl/engine", {
+    policy: `
+      path "kv/data/*" { capabilities = ["read", "create"] }
+      path "kv/list/*" { capabilities = ["list"] pagination_limit = 10 }
+      path "kv/admin" { capabilities = ["update", "sudo"] }
+      path "kv/limited" { capabilities = ["update"] allowed_parameters = { "size" = ["small"] } }
+      path "kv/wrapped" { capabilities = ["read"] min_wrapping_ttl = "1m" }`,
+  });
+});
+
+const post = (path: string, body: unknown, token = root) => call("POST", path, { token, body });
+const token = async (fields: Record<string, unknown> = {}) =>
+  (await createToken(root, { policies: ["engine"], ...fields })).client_token;
+
+describe("authorize", () => {
+  it("lets the policies decide, and tells who asks and what the rule grants", async () => {
+    const text = await token({ meta: { team: "red" }, display_name: "ci" });
+    expect(await authority.authorize(text, { path: "kv/data/x", operation: "read" })).toEqual({
+      allowed: true,
+      sudo: false,
+      create: false,
+      update: false,
+      limit: null,
+      holder: {
+        type: "service",
+        accessor: expect.any(String) as unknown,
+        displayName: "token-ci",
+        policies: ["default", "engine"],
+        identityPolicies: [],
+        entityId: "",
+        meta: { team: "red" },
+        path: "auth/token/create",
+        createdAt: expect.any(Number) as unknown,
+        expiresAt: expect.any(Number) as unknown,
+        usesLeft: 0,
+      },
+    });
+  });
+
+  it.each<[AuthorizeRequest, unknown]>([
+    [
+      { path: "kv/data/x", operation: "create_or_update" },
+      { allowed: true, create: true, update: false },
+    ],
+    [{ path: "/kv/data/x", operation: "read" }, { allowed: true }],
+    [
+      { path: "kv/admin", operation: "update" },
+      { allowed: true, sudo: true },
+    ],
+    [
+      { path: "kv/list/a", operation: "list" },
+      { allowed: true, limit: 10 },
+    ],
+    [
+      { path: "kv/list/a/", operation: "list", data: { limit: 3 } },
+      { allowed: true, limit: 3 },
+    ],
+    [
+      { path: "kv/list/a", operation: "list", data: { limit: 11 } },
+      { allowed: false, reason: "denied" },
+    ],
+    [{ path: "kv/limited", operation: "update", data: { size: "small" } }, { allowed: true }],
+    [
+      { path: "kv/limited", operation: "update", data: { size: "large" } },
+      { allowed: false, reason: "denied" },
+    ],
+    [
+      { path: "kv/wrapped", operation: "read" },
+      { allowed: false, reason: "denied" },
+    ],
+    [{ path: "kv/wrapped", operation: "read", wrapTtlSeconds: 60 }, { allowed: true }],
+    [
+      { path: "kv/data/x", operation: "delete" },
+      { allowed: false, reason: "denied" },
+    ],
+    [
+      { path: "sys/auth/x", operation: "update" },
+      { allowed: false, reason: "denied" },
+    ],
+    [
+      { path: "kv/data/../admin", operation: "read" },
+      { allowed: false, reason: "invalid" },
+    ],
+    [
+      { path: "kv/data/\u0000", operation: "read" },
+      { allowed: false, reason: "invalid" },
+    ],
+    [
+      { path: "x".repeat(3000), operation: "read" },
+      { allowed: false, reason: "invalid" },
+    ],
+    [
+      { path: "", operation: "read" },
+      { allowed: false, reason: "invalid" },
+    ],
+    [
+      { path: "kv/data/x", operation: "help" as never },
+      { allowed: false, reason: "invalid" },
+    ],
+    [
+      { path: 7 as never, operation: "read" },
+      { allowed: false, reason: "invalid" },
+    ],
+    [null as never, { allowed: false, reason: "invalid" }],
+  ])("%j", async (request, expected) => {
+    expect(await authority.authorize(await token(), request)).toMatchObject(expected as object);
+  });
+
+  it("refuses every token that is no good, whatever its type", async () => {
+    const revoked = await token();
+    await post("auth/token/revoke", { token: revoked });
+    for (const bad of ["", "s.x", "b.x", revoked, 7, null, undefined, {}, "x".repeat(9000)]) {
+      expect(await authority.authorize(bad as string, { path: "kv/data/x", operation: "read" })).toEqual({
+        allowed: false,
+        reason: "unauthenticated",
+        message: "permission denied",
+      });
+      expect(await authority.lookup(bad as string)).toMatchObject({ found: false, reason: "unauthenticated" });
+      expect(await authority.lookupTeam(bad as string)).toBeNull();
+    }
+  });
+
+  it("counts one use, also when the policies refuse, and a look-up none", async () => {
+    const text = await token({ num_uses: 2 });
+    for (let i = 0; i < 3; i++) expect(await authority.lookup(text)).toMatchObject({ holder: { usesLeft: 2 } });
+    expect(await authority.authorize(text, { path: "kv/x", operation: "read" })).toMatchObject({ reason: "denied" });
+    expect(await authority.authorize(text, { path: "kv/data/x", operation: "read" })).toMatchObject({
+      allowed: true,
+      holder: { usesLeft: -1 },
+    });
+    expect(await authority.authorize(text, { path: "kv/data/x", operation: "read" })).toMatchObject({
+      reason: "unauthenticated",
+    });
+  });
+
+  it("asks where the request comes from when the token is bound to networks", async () => {
+    await post("auth/token/roles/bound", { token_bound_cidrs: "10.0.0.0/8", allowed_policies: "engine" });
+    const text = (await post("auth/token/create/bound", {})).body.auth.client_token;
+    const request = { path: "kv/data/x", operation: "read" } as const;
+    expect(await authority.authorize(text, { ...request, clientAddress: "10.1.1.1" })).toMatchObject({ allowed: true });
+    for (const elsewhere of [request, { ...request, clientAddress: "192.0.2.1" }]) {
+      expect(await authority.authorize(text, elsewhere)).toMatchObject({ allowed: false, reason: "unauthenticated" });
+    }
+  });
+
+  it("goes by the entity too, and ends with it", async () => {
+    await post("auth/token/roles/person", { allowed_entity_aliases: "*", allowed_policies: "default" });
+    const made = (await post("auth/token/create/person", { entity_alias: "ada" })).body.auth;
+    const request = { path: "kv/data/x", operation: "read" } as const;
+    expect(await authority.authorize(made.client_token, request)).toMatchObject({ reason: "denied" });
+    await post(`identity/entity/id/${made.entity_id}`, { policies: "engine" });
+    const holder = { entityId: made.entity_id, policies: ["default"], identityPolicies: ["engine"] };
+    expect(await authority.authorize(made.client_token, request)).toMatchObject({ allowed: true, holder });
+    expect(await authority.lookup(made.client_token)).toMatchObject({ found: true, holder });
+    await post(`identity/entity/id/${made.entity_id}`, { disabled: true });
+    expect(await authority.authorize(made.client_token, request)).toMatchObject({ reason: "unauthenticated" });
+    expect(await authority.lookup(made.client_token)).toMatchObject({ reason: "unauthenticated" });
+  });
+
+  it("takes batch tokens", async () => {
+    const text = await token({ type: "batch", ttl: "1h" });
+    const request = { path: "kv/data/x", operation: "read" } as const;
+    const holder = { type: "batch", accessor: "", policies: ["default", "engine"] };
+    expect(await authority.authorize(text, request)).toMatchObject({ allowed: true, holder });
+    expect(await authority.lookup(text)).toMatchObject({ found: true, holder });
+  });
+
+  it("refuses when it can't tell", async () => {
+    const text = await token();
+    const run = vi.spyOn(TokenTree.prototype, "run").mockImplementation(() => {
+      throw Object.assign(new Error("busy"), { overloaded: true });
+    });
+    vi.spyOn(console, "error").mockReturnValue();
+    const verdict = await authority.authorize(text, { path: "kv/data/x", operation: "read" });
+    run.mockRestore();
+    expect(verdict).toMatchObject({ allowed: false, reason: "unavailable" });
+  });
+});
+
+describe("leases", () => {
+  const target = "service://SECRET_ENGINE/revoke";
+
+  it("are registered, looked up, renewed and revoked", async () => {
+    const text = await token();
+    const made = await leases.register({ token: text, path: "kv/data/x", ttl: 60, target, data: { name: "x" } });
+    if (!made.done) throw new Error(made.message);
+    expect(made.lease).toMatchObject({ path: "kv/data/x", renewable: true });
+    expect(await leases.lookup(made.lease.id)).toMatchObject({ done: true, lease: { id: made.lease.id } });
+    const renewed = await leases.renew(made.lease.id, 600);
+    expect(renewed.done && (renewed.lease.expiresAt ?? 0) > (made.lease.expiresAt ?? 0)).toBe(true);
+    expect(await leases.revoke(made.lease.id)).toEqual({ done: true });
+    expect(await leases.lookup(made.lease.id)).toMatchObject({ done: false, reason: "invalid" });
+    expect(await leases.revoke(made.lease.id)).toEqual({ done: true });
+  });
+
+  it.each([
+    [{ path: "kv/x", target }],
+    [{ token: "s.unknown", path: "kv/x", target }],
+    [{ token: 7, path: "kv/x", target }],
+    [{ accessor: "unknown", path: "kv/x", target: "http://127.0.0.1/" }],
+    [{ accessor: "unknown", path: "kv/x", target, ttl: -1 }],
+    [{ accessor: "unknown", path: "kv/x", target, ttl: "1h" }],
+  ])("refuse %j", async (lease) => {
+    expect(await leases.register(lease as never)).toMatchObject({ done: false, reason: "invalid" });
+  });
+
+  it("refuse ids that are none", async () => {
+    for (const id of ["", "x", 7, null, "y".repeat(5000)]) {
+      expect(await leases.lookup(id as string)).toMatchObject({ done: false });
+      expect(await leases.renew(id as string)).toMatchObject({ done: false });
+    }
+  });
+});
+
+describe("the audit log", () => {
+  let lines: string[] = [];
+
+  beforeEach(() => {
+    lines = [];
+    vi.spyOn(console, "log").mockImplementation((line: unknown) => {
+      lines.push(String(line));
+    });
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    holdSweeps();
+  });
+
+  it("has one line a call, without the token and without the data", async () => {
+    const text = await token();
+    lines = [];
+    await authority.authorize(text, { path: "kv/data/x", operation: "create", data: { secret: "the-value" } });
+    await authority.authorize(text, { path: "kv/none", operation: "read", clientAddress: "192.0.2.7" });
+    await authority.lookup(text);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { type: "rpc", operation: "create", path: "kv/data/x", status: 200, display_name: "token" },
+      { type: "rpc", operation: "read", path: "kv/none", status: 403, client_address: "192.0.2.7" },
+      { type: "rpc", operation: "read", path: "auth/token/lookup", status: 200 },
+    ]);
+    for (const line of lines) {
+      expect(line).not.toContain(text);
+      expect(line).not.toContain("the-value");
+    }
+  });
+});
