@@ -133,8 +133,8 @@ function stsCall(
   const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
   const region = findRegion(name);
   if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
-  const origin = client.endpoints.sts || `https://${region.stsHost}`;
-  return ok({ service: "STS", origin, region: region.name, form: { ...form, Version: API_VERSION } });
+  const endpoint = client.endpoints.sts || `https://${region.stsHost}`;
+  return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: API_VERSION } });
 }
 
 /** Drops what was kept of credentials. False when nothing was: then fresh ones would be the same. */

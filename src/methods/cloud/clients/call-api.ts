@@ -10,8 +10,8 @@ import type { OutboundRequest } from "./send.ts";
 /** One operation of a service's query API. */
 export type ApiCall = {
   readonly service: Service;
-  /** Scheme and host. */
-  readonly origin: string;
+  /** Scheme, host and perhaps a path, without a slash at the end. */
+  readonly endpoint: string;
   /** The region to sign for. */
   readonly region: string;
   /** `Action`, `Version` and what the operation takes. */
@@ -33,7 +33,7 @@ export async function signCall(call: ApiCall, credentials: Credentials, now: num
   const { accessKeyId, secretAccessKey, sessionToken } = credentials;
   const signer = new AwsV4Signer({
     method: "POST",
-    url: `${call.origin}/`,
+    url: `${call.endpoint}/`,
     headers: { "Content-Type": "application/x-www-form-urlencoded; charset=utf-8" },
     body,
     accessKeyId,

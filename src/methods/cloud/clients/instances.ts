@@ -41,7 +41,7 @@ async function describeInstances(
   const values = ids.map((id, index) => [`Filter.1.Value.${index + 1}`, id] as const);
   const answer = await callForAccount(client, account, region.partition, {
     service: "EC2",
-    origin: client.endpoints.ec2 || `https://${region.ec2Host}`,
+    endpoint: client.endpoints.ec2 || `https://${region.ec2Host}`,
     region: region.name,
     form: {
       Action: "DescribeInstances",

@@ -12,7 +12,7 @@ export async function openClient(access: CloudAccess, config: ClientConfig): Pro
   return {
     env: access.env,
     retry: { maxRetries },
-    endpoints: { ec2: originOf(endpoint), iam: originOf(iamEndpoint), sts: originOf(stsEndpoint) },
+    endpoints: { ec2: withoutSlash(endpoint), iam: withoutSlash(iamEndpoint), sts: withoutSlash(stsEndpoint) },
     stsRegion,
     staticKeys: () => openKeys(access, config),
     // Sealing the same secret again gives another text, so writing it again counts as a change too.
@@ -40,6 +40,6 @@ async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Resu
   return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });
 }
 
-function originOf(endpoint: string): string {
+function withoutSlash(endpoint: string): string {
   return endpoint.replace(/\/$/, "");
 }

@@ -65,7 +65,7 @@ export function iamCall(client: CloudClient, partition: Partition, form: Readonl
   const { host, signingRegion } = iamHostOf(partition);
   return {
     service: "IAM",
-    origin: client.endpoints.iam || `https://${host}`,
+    endpoint: client.endpoints.iam || `https://${host}`,
     region: signingRegion,
     form: { ...form, Version: API_VERSION },
   };

@@ -9,11 +9,11 @@ import { parseEndpoint } from "../sts/origin.ts";
  */
 export function endpointProblem(url: string, allowPrivate: boolean): string | null {
   if (url === "") return null;
-  const origin = parseEndpoint(url);
-  if (!origin) return "must be a URL of scheme and host, in lower case and without user, path or query";
-  const host = origin.authority.replace(/:\d+$/, "");
+  const endpoint = parseEndpoint(url);
+  if (!endpoint) return "must be a URL of scheme, host in lower case and perhaps a plain path, without user or query";
+  const host = endpoint.authority.replace(/:\d+$/, "");
   if (!URL.canParse(url) || new URL(url).hostname !== host) return "must name its host in the usual spelling";
   if (allowPrivate) return null;
-  if (origin.scheme !== "https") return "must be an https URL";
+  if (endpoint.scheme !== "https") return "must be an https URL";
   return isPublicHost(host) ? null : "must not be a private, loopback or link-local address";
 }

@@ -5,20 +5,29 @@ import type { StsSettings } from "./settings.ts";
 /** Scheme and host, with a port when there is one: `https://sts.amazonaws.com`. */
 export type Origin = { readonly scheme: "http" | "https"; readonly authority: string };
 
-const ORIGIN = /^(https?):\/\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?)$/;
+/** An origin and what stands before the path of every call: "" or `/ec2`. */
+export type Endpoint = Origin & { readonly path: string };
 
-/**
- * Reads the URL of a service endpoint that an operator configures. It is an origin and no more: user-info, path, query
- * and fragment are refused.
- */
-export function parseEndpoint(text: string): Origin | null {
-  const [, scheme, authority] = ORIGIN.exec(text.replace(/\/$/, "")) ?? [];
+const ORIGIN = /^(https?):\/\/([a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?(?::[1-9]\d{0,4})?)$/;
+/** Segments that no parser and no server reads as anything but themselves; none is `.` or `..`. */
+const PATH = /^(?:\/(?!\.{1,2}(?:\/|$))[A-Za-z0-9._~-]{1,64}){0,8}$/;
+
+/** Reads scheme and host of a URL that has nothing else: user-info, path, query and fragment are refused. */
+export function parseOrigin(text: string): Origin | null {
+  const [, scheme, authority] = ORIGIN.exec(text) ?? [];
   if (authority === undefined) return null;
   return { scheme: scheme === "http" ? "http" : "https", authority };
 }
 
+/** Reads the URL of a service endpoint that an operator configures: an origin, and a path where several share one. */
+export function parseEndpoint(text: string): Endpoint | null {
+  const [, start = "", path = ""] = /^([a-z]+:\/\/[^/?#]*)(.*?)\/?$/s.exec(text) ?? [];
+  const origin = parseOrigin(start);
+  return origin && PATH.test(path) ? { ...origin, path } : null;
+}
+
 /** Where a signed request goes, and the partition that may answer. */
-export type StsTarget = { readonly origin: Origin; readonly partition: Partition };
+export type StsTarget = { readonly endpoint: Endpoint; readonly partition: Partition };
 
 /**
  * Chooses where a signed request is sent. Only a host known from data or configured by an operator is ever called. The
@@ -35,10 +44,12 @@ export function chooseTarget(signed: Origin, region: string, settings: StsSettin
   }
 
   if (settings.stsEndpoint === "" || settings.useStsRegionFromClient) {
-    return signedHost ? ok({ origin: signed, partition }) : err("iam_request_url is not the URL of a known STS host");
+    return signedHost
+      ? ok({ endpoint: { ...signed, path: "" }, partition })
+      : err("iam_request_url is not the URL of a known STS host");
   }
   const endpoint = parseEndpoint(settings.stsEndpoint);
-  if (endpoint === null) return err("the configured sts_endpoint is not a URL of scheme and host");
+  if (endpoint === null) return err("the configured sts_endpoint can't be read");
   if (settings.stsRegion !== "" && settings.stsRegion !== region) {
     return err("the region of the signature is not the configured sts_region");
   }
@@ -46,5 +57,5 @@ export function chooseTarget(signed: Origin, region: string, settings: StsSettin
   // A proxy of the operator may stand before STS and restore the signed host; STS itself would refuse another host.
   const isProxied = signedHost !== null && findStsHost(endpoint.authority) === null;
   if (!isEndpoint && !isProxied) return err("iam_request_url is not the URL of the configured sts_endpoint");
-  return ok({ origin: endpoint, partition });
+  return ok({ endpoint, partition });
 }

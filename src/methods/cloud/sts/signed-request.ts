@@ -4,7 +4,7 @@ import { fromBase64Text } from "../encoding.ts";
 import type { Partition } from "../regions.ts";
 import { selectHeaders, serverIdProblem } from "./header-rules.ts";
 import { type HeaderValues, readHeaderValues } from "./header-values.ts";
-import { chooseTarget, type Origin, parseEndpoint } from "./origin.ts";
+import { chooseTarget, type Origin, parseOrigin } from "./origin.ts";
 import type { StsSettings } from "./settings.ts";
 import { parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
@@ -80,10 +80,10 @@ export function checkSignedRequest(
 
   const target = chooseTarget(url.value.origin, scope.region, settings);
   if (!target.ok) return refuse(target.error);
-  const { origin, partition } = target.value;
+  const { endpoint, partition } = target.value;
   return ok({
     method,
-    url: `${origin.scheme}://${origin.authority}/${query}`,
+    url: `${endpoint.scheme}://${endpoint.authority}${endpoint.path}/${query}`,
     headers: selected.value,
     body,
     partition,
@@ -133,7 +133,7 @@ function readUrl(text: string): Result<{ readonly origin: Origin; readonly query
   const url = text.length > MAX_TEXT_LENGTH ? null : fromBase64Text(text);
   if (url === null) return err("failed to base64 decode iam_request_url");
   const [, start = "", , query = ""] = /^([a-z]+:\/\/[^/?#]*)(\/?)(?:\?([!-~]*))?$/.exec(url) ?? [];
-  const origin = parseEndpoint(start);
+  const origin = parseOrigin(start);
   if (origin === null || query.includes("#")) return err("error parsing iam_request_url");
   return ok({ origin, query });
 }

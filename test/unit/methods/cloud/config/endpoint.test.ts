@@ -3,7 +3,7 @@ import { allowsPrivateHosts } from "../../../../../src/base/public-host.ts";
 import { endpointProblem } from "../../../../../src/methods/cloud/config/endpoint.ts";
 
 const PRIVATE = "must not be a private, loopback or link-local address";
-const FORM = "must be a URL of scheme and host, in lower case and without user, path or query";
+const FORM = "must be a URL of scheme, host in lower case and perhaps a plain path, without user or query";
 const SPELLING = "must name its host in the usual spelling";
 
 describe("an endpoint that an operator configures", () => {
@@ -17,6 +17,8 @@ describe("an endpoint that an operator configures", () => {
     "https://8.8.8.8:444",
     "https://internal.example.com",
     "https://notlocalhost.example",
+    "https://gateway.example.com/ec2",
+    "https://gateway.example.com/aws/v1.2/ec2/",
   ])("may be %j", (url) => expect(endpointProblem(url, false)).toBeNull());
 
   it.each([
@@ -50,7 +52,20 @@ describe("an endpoint that an operator configures", () => {
     ["https://127.0.0.1.", FORM],
     ["https://user@ec2.example", FORM],
     ["https://ec2.example@127.0.0.1", FORM],
-    ["https://ec2.example/path", FORM],
+    ["https://127.0.0.1/ec2", PRIVATE],
+    ["https://ec2.example/..", FORM],
+    ["https://ec2.example/a/./b", FORM],
+    ["https://ec2.example/a/../b", FORM],
+    ["https://ec2.example//a", FORM],
+    ["https://ec2.example/a//", FORM],
+    ["https://ec2.example/%2e%2e", FORM],
+    ["https://ec2.example/a b", FORM],
+    ["https://ec2.example/a\\b", FORM],
+    ["https://ec2.example/a\n/b", FORM],
+    ["https://ec2.example/@127.0.0.1", FORM],
+    ["https://ec2.example/a?x=1", FORM],
+    ["https://ec2.example/a#x", FORM],
+    [`https://ec2.example${"/a".repeat(9)}`, FORM],
     ["https://ec2.example?x=1", FORM],
     ["https://ec2.example#x", FORM],
     ["https://ec2.example\\@127.0.0.1", FORM],

@@ -465,6 +465,15 @@ describe("a configured endpoint", () => {
     );
   });
 
+  it("may have a path, which then stands before that of the request", () => {
+    expect(check(post(), endpoint("https://gateway.example/aws/sts/"))).toMatchObject({
+      url: "https://gateway.example/aws/sts/",
+    });
+    expect(check(post({ url: "https://gateway.example/other/" }), endpoint("https://gateway.example/sts"))).toMatch(
+      /error parsing iam_request_url/,
+    );
+  });
+
   it("of the cloud takes only requests that were signed for it", () => {
     expect(check(post(), endpoint("https://sts.us-east-1.amazonaws.com"))).toMatch(/configured sts_endpoint/);
   });
@@ -474,17 +483,17 @@ describe("a configured endpoint", () => {
     expect(check(post(), endpoint("https://sts-proxy.internal", ""))).toHaveProperty("url");
   });
 
-  it("that is not an origin refuses every login", () => {
+  it("that can't be read refuses every login", () => {
     for (const url of [
       "sts.amazonaws.com",
-      "https://a/b",
+      "https://a/../b",
       "https://u@a",
       "https://a?b",
       "file:///etc",
       "https://a#b",
       "https://",
     ]) {
-      expect(check(post(), endpoint(url))).toMatch(/not a URL of scheme and host/);
+      expect(check(post(), endpoint(url))).toMatch(/sts_endpoint can't be read/);
     }
   });
 });
