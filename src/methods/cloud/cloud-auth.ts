@@ -13,18 +13,31 @@ import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from 
 import type { DenyEntry } from "./deny-list/entry.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "./roles/change.ts";
 import { MAX_ROLE_LENGTH, MAX_ROLES } from "./roles/limits.ts";
-import type { CloudRole } from "./roles/role.ts";
+import type { AuthType, CloudRole } from "./roles/role.ts";
 import { CloudStore } from "./store.ts";
 import { TidyJobs } from "./tidy/jobs.ts";
 
 /** Certificates of one mount: a login may try all of them. */
 const MAX_CERTIFICATES = 256;
 const MAX_STS_ROLES = 10_000;
+/** What the id of an image begins with: a vm login without a role means the role that is named like its image. */
+const IMAGE_PREFIX = "ami-";
 /** Pause after an alarm that failed. */
 const RETRY_MS = 30_000;
 
 /** What the caller's policies grant on the path of what is written. */
 export type WriteGrants = Pick<Verdict, "create" | "update">;
+
+/** What a login needs before its proof is read. */
+export interface LoginStart {
+  /** The role that the login names; null when there is none of that name, or it names none. */
+  readonly role: CloudRole | null;
+  /** For a login that names no role: false when no role of the mount could be the one that its proof leads to. */
+  readonly hasUnnamed: boolean;
+  readonly client: ClientConfig;
+  /** Registered certificates; empty for a login that needs none. */
+  readonly certificates: readonly RegisteredCertificate[];
+}
 
 /** The part of a mount's configuration that decides about one login. */
 export interface LoginView {
@@ -123,9 +136,18 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.certificates.names(after, limit);
   }
 
-  /** All registered certificates. */
-  readCertificates(): RegisteredCertificate[] {
-    return this.#store.certificates.values();
+  /**
+   * What a login of this kind begins with, in one call: what its role refuses at once, and what its proof is checked with.
+   *
+   * @param roleName in lower case; "" for a login that names none.
+   */
+  startLogin(kind: AuthType, roleName: string): LoginStart {
+    return {
+      role: roleName === "" ? null : this.#store.roles.read(roleName),
+      hasUnnamed: roleName === "" && this.#hasRoleFrom(kind === "vm" ? IMAGE_PREFIX : ""),
+      client: this.#store.client.read() ?? DEFAULT_CLIENT,
+      certificates: kind === "vm" ? this.#store.certificates.values() : [],
+    };
   }
 
   /** Registers a certificate. `type` null keeps that of the one it replaces. */
@@ -311,6 +333,10 @@ export class CloudAuth extends DurableObject<Env> {
       return;
     }
     this.#arm();
+  }
+
+  #hasRoleFrom(prefix: string): boolean {
+    return this.#store.roles.names(prefix, 1).some((name) => name.startsWith(prefix));
   }
 
   /** Sets the alarm for what is due next, if it is not set for an earlier time. */

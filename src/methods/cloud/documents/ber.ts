@@ -21,8 +21,14 @@ export const TAG = {
   SET: 0x31,
 } as const;
 
-/** A signed document is some 1.2 kB; with a few embedded certificates it stays below this. */
-const MAX_BYTES = 32 * 1024;
+/** A signed document is some 1.2 kB; with three embedded certificates it stays below this. */
+export const MAX_BER_BYTES = 8 * 1024;
+
+/**
+ * A signed document has some 65 elements, a certificate as many. The readers behind this one build objects for each, so
+ * the number of elements decides the cost of a message, not its bytes.
+ */
+const MAX_ELEMENTS = 300;
 
 /** Signed data nests about 12 levels deep. The bound keeps a crafted input from exhausting the stack. */
 const MAX_DEPTH = 24;
@@ -39,7 +45,7 @@ const INDEFINITE_LENGTH = -1;
  * no constructed form of another primitive type, nothing after the element.
  */
 export function readBer(bytes: Uint8Array): Result<Element, string> {
-  if (bytes.length > MAX_BYTES) return err("encoding is too large");
+  if (bytes.length > MAX_BER_BYTES) return err("encoding is too large");
   const reader = new Reader(bytes);
   const element = reader.element(bytes.length, 0);
   if (element === undefined) return err(reader.problem);
@@ -73,6 +79,7 @@ function encodeLength(length: number): number[] {
 class Reader {
   readonly #bytes: Uint8Array;
   position = 0;
+  #elements = 0;
   problem = "encoding is truncated";
 
   constructor(bytes: Uint8Array) {
@@ -81,6 +88,7 @@ class Reader {
 
   element(end: number, depth: number): Element | undefined {
     if (depth > MAX_DEPTH) return this.#fail("encoding nests too deep");
+    if (++this.#elements > MAX_ELEMENTS) return this.#fail("encoding has too many elements");
     const tag = this.#octet(end);
     if (tag === undefined) return undefined;
     if ((tag & TAG_NUMBER_MASK) === TAG_NUMBER_MASK) return this.#fail("encoding has a tag that is too long");

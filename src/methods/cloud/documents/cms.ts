@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import { type Digest, digestOf, type KeyType, signatureKeyOf } from "./algorithms.ts";
 import { readSignedAttributes, type SignedAttributes } from "./attributes.ts";
-import { readBer, writeDer } from "./ber.ts";
+import { type Element, readBer, TAG, writeDer } from "./ber.ts";
 
 /** What CMS signed data says, before anything of it is verified. */
 export type SignedMessage = {
@@ -30,6 +30,8 @@ const DATA = "1.2.840.113549.1.7.1";
 
 /** Every signer costs a verification; the cloud's documents have one. */
 const MAX_SIGNERS = 4;
+/** One for each signer at most. */
+const MAX_DIGEST_ALGORITHMS = MAX_SIGNERS;
 
 /**
  * Reads CMS signed data (RFC 5652) from BER. Certificates inside are ignored: whoever signs can embed one. Refused are
@@ -39,6 +41,8 @@ const MAX_SIGNERS = 4;
 export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string> {
   const element = readBer(ber);
   if (!element.ok) return element;
+  const crowd = crowdProblem(element.value);
+  if (crowd !== null) return err(crowd);
   const signedData = decode(writeDer(element.value));
   if (signedData === null) return err("not well-formed CMS signed data");
 
@@ -52,7 +56,6 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
 
   const infos = [...signedData.signerInfos];
   if (infos.length === 0) return err("message has no signers");
-  if (infos.length > MAX_SIGNERS) return err("message has too many signers");
   const signers: Signer[] = [];
   for (const info of infos) {
     const signer = readSigner(info);
@@ -62,6 +65,22 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
   }
   if (!declaresDigestsOf(signedData, signers)) return err("declared digest algorithms differ from the signers'");
   return ok({ content: new Uint8Array(content.buffer), signers });
+}
+
+/**
+ * Why a message holds more than any signer of documents puts into one, or null. Asked before the schema library reads the
+ * message, which costs much more. Where something else stands in the place of a list, that library refuses it.
+ */
+function crowdProblem(contentInfo: Element): string | null {
+  const signedData = childrenOf(childrenOf(contentInfo)[1])[0];
+  const members = childrenOf(signedData);
+  if (childrenOf(members[1]).length > MAX_DIGEST_ALGORITHMS) return "message has too many digest algorithms";
+  const last = members.at(-1);
+  return last?.tag === TAG.SET && childrenOf(last).length > MAX_SIGNERS ? "message has too many signers" : null;
+}
+
+function childrenOf(element: Element | undefined): readonly Element[] {
+  return element !== undefined && "children" in element ? element.children : [];
 }
 
 /**

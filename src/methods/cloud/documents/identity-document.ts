@@ -19,7 +19,7 @@ export type IdentityDocument = {
 };
 
 /** A document is some 500 bytes. */
-const MAX_BYTES = 16 * 1024;
+export const MAX_DOCUMENT_BYTES = 4 * 1024;
 
 const FIELDS = z.object({
   accountId: z.string().regex(/^\d{12}$/),
@@ -39,7 +39,7 @@ const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
  * Other fields may be there and are ignored.
  */
 export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocument, Failure> {
-  if (bytes.length > MAX_BYTES) return err(invalid("instance identity document is too large"));
+  if (bytes.length > MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
   const text = fromUtf8(bytes);
   const object = text === null ? null : parseStrictObject(text);
   if (object === null) return err(invalid("instance identity document is not a JSON object with unique names"));

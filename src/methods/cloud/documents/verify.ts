@@ -5,8 +5,9 @@ import type { Certificate } from "../certificates/certificate.ts";
 import { publishedCertificates } from "../certificates/published.ts";
 import { type RegisteredCertificate, registeredCertificates } from "../certificates/registered.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
+import { MAX_BER_BYTES } from "./ber.ts";
 import { readSignedMessage, type Signer } from "./cms.ts";
-import { type IdentityDocument, parseIdentityDocument } from "./identity-document.ts";
+import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "./identity-document.ts";
 import { sha1Refusal } from "./sha1-policy.ts";
 import { verifySignature } from "./verify-signature.ts";
 
@@ -15,8 +16,11 @@ export type VerifyOptions = {
   readonly allowSha1: boolean;
 };
 
-/** Base64 of what the decoders accept at most, with its line breaks. */
-const MAX_TEXT_LENGTH = 48 * 1024;
+/** Base64 of what the decoders accept at most, with line breaks. */
+const MAX_PKCS7_LENGTH = base64Length(MAX_BER_BYTES);
+const MAX_IDENTITY_LENGTH = base64Length(MAX_DOCUMENT_BYTES);
+/** Of an RSA key of 4096 bits, twice what the cloud's longest has. */
+const MAX_SIGNATURE_LENGTH = base64Length(512);
 
 /**
  * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
@@ -28,7 +32,7 @@ export async function verifyPkcs7(
   registered: readonly RegisteredCertificate[],
   options: VerifyOptions,
 ): Promise<Result<IdentityDocument, Failure>> {
-  const bytes = pkcs7.length > MAX_TEXT_LENGTH ? null : fromWrappedBase64(pkcs7);
+  const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
   if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
   const message = readSignedMessage(bytes);
   if (!message.ok) return err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
@@ -57,9 +61,9 @@ export async function verifyIdentity(
   registered: readonly RegisteredCertificate[],
   options: VerifyOptions,
 ): Promise<Result<IdentityDocument, Failure>> {
-  const content = identity.length > MAX_TEXT_LENGTH ? null : fromWrappedBase64(identity);
+  const content = identity.length > MAX_IDENTITY_LENGTH ? null : fromWrappedBase64(identity);
   if (!content?.length) return err(invalid("failed to base64 decode the instance identity document"));
-  const value = signature.length > MAX_TEXT_LENGTH ? null : fromWrappedBase64(signature);
+  const value = signature.length > MAX_SIGNATURE_LENGTH ? null : fromWrappedBase64(signature);
   if (!value?.length) {
     return err(invalid("failed to base64 decode the SHA256 RSA signature of the instance identity document"));
   }
@@ -77,6 +81,12 @@ export async function verifyIdentity(
     return problem === null ? ok(document.value) : err(invalid(`failed to verify the signature: ${problem}`));
   }
   return err(invalid("instance identity verification using SHA256 RSA signature is unsuccessful"));
+}
+
+/** Characters of base64 of so many bytes in lines of 64 characters, each ending in two. */
+function base64Length(bytes: number): number {
+  const characters = 4 * Math.ceil(bytes / 3);
+  return characters + 2 * Math.ceil(characters / 64);
 }
 
 /** @returns why the signer does not verify, or null when it does */

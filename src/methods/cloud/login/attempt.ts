@@ -5,6 +5,7 @@ import { addressAllowed, parseCidr } from "../../../token/rules/address.ts";
 import type { CloudAccount, CloudClient } from "../clients/client.ts";
 import { openClient } from "../clients/open-client.ts";
 import type { CloudAccess } from "../cloud-api.ts";
+import type { LoginStart } from "../cloud-auth.ts";
 import type { IdentityConfig } from "../config/identity.ts";
 import { isPlainWord } from "../fields.ts";
 import { cloudAuthAt } from "../mount.ts";
@@ -37,6 +38,26 @@ export interface LoginTarget extends Target {
 }
 
 /**
+ * Refuses what can be refused before the proof is read, which costs more than anything else here and which anybody may
+ * send: a role that does not exist, another kind of login, an address that the role does not take.
+ *
+ * @param name as the client sent it; "" or undefined when the proof shall say it.
+ */
+export async function startLogin(
+  attempt: Attempt,
+  kind: AuthType,
+  name: string | undefined,
+): Promise<Result<LoginStart, Failure>> {
+  const roleName = readRoleName(name ?? "");
+  if (!roleName.ok) return roleName;
+  const start = await cloudAuthAt(attempt.env, attempt.mount).startLogin(kind, roleName.value);
+  if (roleName.value === "") return start.hasUnnamed ? ok(start) : err(invalid("entry for role not found"));
+  if (!start.role) return err(notFound(roleName.value));
+  const allowed = judgeRole(start.role, roleName.value, kind, attempt.clientAddress);
+  return allowed.ok ? ok(start) : allowed;
+}
+
+/**
  * Finds the role of a login and checks what needs no call to the cloud: that it exists, takes this kind of login, and
  * takes it from this address.
  *
@@ -48,13 +69,13 @@ export async function findTarget(
   name: string,
   accountId: string,
 ): Promise<Result<LoginTarget, Failure>> {
-  const roleName = name.toLowerCase();
-  if (!isName(roleName) || roleName.length > MAX_ROLE_NAME) return err(notFound(roleName));
+  const read = readRoleName(name);
+  if (!read.ok) return read;
+  const roleName = read.value;
   const view = await cloudAuthAt(attempt.env, attempt.mount).readLogin(roleName, accountId);
   if (!view.role) return err(notFound(roleName));
-  const boundCidrs = bindAddress(view.role.token, attempt.clientAddress);
+  const boundCidrs = judgeRole(view.role, roleName, kind, attempt.clientAddress);
   if (!boundCidrs.ok) return boundCidrs;
-  if (view.role.authType !== kind) return err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
   return ok({
     roleName,
     role: view.role,
@@ -63,6 +84,27 @@ export async function findTarget(
     client: await openClient(attempt, view.client),
     boundCidrs: boundCidrs.value,
   });
+}
+
+/** A role's name in lower case, "" for none; a failure for what no role can be called. */
+function readRoleName(name: string): Result<string, Failure> {
+  const roleName = name.toLowerCase();
+  const possible = roleName === "" || (isName(roleName) && roleName.length <= MAX_ROLE_NAME);
+  return possible ? ok(roleName) : err(notFound(roleName));
+}
+
+/** The networks that a token of the role is tied to, if the role takes this kind of login from this address. */
+function judgeRole(
+  role: CloudRole,
+  roleName: string,
+  kind: AuthType,
+  clientAddress: string | null,
+): Result<readonly string[], Failure> {
+  const boundCidrs = bindAddress(role.token, clientAddress);
+  if (boundCidrs.ok && role.authType !== kind) {
+    return err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
+  }
+  return boundCidrs;
 }
 
 /** The networks that a token is tied to, if the role takes a login from this address. */

@@ -1,14 +1,14 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
+import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import { askCallerIdentity } from "../clients/caller-identity.ts";
-import { DEFAULT_CLIENT } from "../config/client.ts";
+import type { ClientConfig } from "../config/client.ts";
 import { inContext } from "../in-context.ts";
-import { cloudAuthAt } from "../mount.ts";
 import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
-import { type Attempt, findTarget, type LoginTarget } from "./attempt.ts";
+import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
 import { issueToHolder } from "./holder.ts";
 import { checkInstance } from "./instance.ts";
@@ -22,7 +22,9 @@ import { writeTokenData } from "./token-data.ts";
  * that the signer runs on is inferred from its session.
  */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
-  const caller = await identifyCaller(attempt, fields);
+  const start = await startLogin(attempt, "iam", fields.role);
+  if (!start.ok) return start;
+  const caller = await identifyCaller(start.value.client, fields);
   if (!caller.ok) return caller;
   const { principal, accountId } = caller.value;
   const found = await findTarget(attempt, "iam", fields.role || principal.friendlyName, accountId);
@@ -37,8 +39,7 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   return inferred.ok ? issueToPrincipal(attempt, target, caller.value, inferred.value) : inferred;
 }
 
-async function identifyCaller(attempt: Attempt, fields: LoginFields): Promise<Result<CallerIdentity, Failure>> {
-  const config = (await cloudAuthAt(attempt.env, attempt.mount).readClient()) ?? DEFAULT_CLIENT;
+async function identifyCaller(config: ClientConfig, fields: LoginFields): Promise<Result<CallerIdentity, Failure>> {
   const request = checkSignedRequest(
     {
       iam_http_request_method: fields.iam_http_request_method ?? "",
@@ -47,6 +48,7 @@ async function identifyCaller(attempt: Attempt, fields: LoginFields): Promise<Re
       iam_request_headers: fields.iam_request_headers,
     },
     config,
+    currentTime(),
   );
   if (!request.ok) return request;
   const caller = await askCallerIdentity({ maxRetries: config.maxRetries }, request.value);

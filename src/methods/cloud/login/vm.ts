@@ -7,6 +7,7 @@ import { mountTtl } from "../../../system/mount.ts";
 import { prepareNonce } from "../access-list/nonce.ts";
 import type { InstanceLogin } from "../access-list/rules.ts";
 import type { VmInstance } from "../answers/ec2.ts";
+import type { RegisteredCertificate } from "../certificates/registered.ts";
 import type { EnteredLogin } from "../cloud-auth.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
 import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
@@ -14,7 +15,7 @@ import { cloudAuthAt } from "../mount.ts";
 import { readTagValue, verifyRoleTag } from "../role-tag/tag-value.ts";
 import { tagKeyPurpose } from "../roles/role.ts";
 import { openSecret } from "../secrets.ts";
-import { type Attempt, findTarget, type LoginTarget } from "./attempt.ts";
+import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
 import { issueToHolder } from "./holder.ts";
 import { checkInstance } from "./instance.ts";
@@ -31,7 +32,9 @@ import { writeTokenData } from "./token-data.ts";
  * the instance open to another's first login.
  */
 export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
-  const document = await verifyDocument(attempt, fields);
+  const start = await startLogin(attempt, "vm", fields.role);
+  if (!start.ok) return start;
+  const document = await verifyDocument(start.value.certificates, attempt.env.ALLOW_SHA1_SIGNATURES === "true", fields);
   if (!document.ok) return document;
   const { accountId, instanceId, imageId, region } = document.value;
   const found = await findTarget(attempt, "vm", fields.role || imageId, accountId);
@@ -65,7 +68,11 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
   return issued.ok && mayReturn ? ok(withNonce(issued.value, nonce.value.generated)) : issued;
 }
 
-function verifyDocument(attempt: Attempt, fields: LoginFields): Promise<Result<IdentityDocument, Failure>> {
+function verifyDocument(
+  registered: readonly RegisteredCertificate[],
+  allowSha1: boolean,
+  fields: LoginFields,
+): Promise<Result<IdentityDocument, Failure>> {
   const { identity = "", signature = "", pkcs7 = "" } = fields;
   const refuse = async (message: string) => err(invalid(message));
   if (pkcs7 === "" && identity === "" && signature === "") {
@@ -78,17 +85,9 @@ function verifyDocument(attempt: Attempt, fields: LoginFields): Promise<Result<I
       "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one",
     );
   }
-  return withCertificates(attempt, (registered, options) =>
-    pkcs7 === "" ? verifyIdentity(identity, signature, registered, options) : verifyPkcs7(pkcs7, registered, options),
-  );
-}
-
-async function withCertificates<T>(
-  { env, mount }: Attempt,
-  verify: (registered: Parameters<typeof verifyPkcs7>[1], options: Parameters<typeof verifyPkcs7>[2]) => Promise<T>,
-): Promise<T> {
-  const registered = await cloudAuthAt(env, mount).readCertificates();
-  return verify(registered, { allowSha1: env.ALLOW_SHA1_SIGNATURES === "true" });
+  return pkcs7 === ""
+    ? verifyIdentity(identity, signature, registered, { allowSha1 })
+    : verifyPkcs7(pkcs7, registered, { allowSha1 });
 }
 
 interface TaggedGrant {

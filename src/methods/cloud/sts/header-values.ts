@@ -6,10 +6,10 @@ import { parseStrictObject } from "../strict-json.ts";
 export type HeaderValues = ReadonlyMap<string, readonly string[]>;
 
 /** Bounds of a request that a client signs; session tokens are the long values, some 2 kB each. */
-const MAX_TEXT_LENGTH = 64 * 1024;
-const MAX_HEADERS = 64;
+const MAX_TEXT_LENGTH = 16 * 1024;
+const MAX_HEADERS = 32;
 const MAX_VALUES = 8;
-const MAX_VALUE_LENGTH = 16 * 1024;
+const MAX_VALUE_LENGTH = 8 * 1024;
 
 const NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/;
 const VALUE = /^[\x20-\x7e\t]*$/;

@@ -2,6 +2,8 @@ import { err, ok, type Result } from "../../../base/result.ts";
 
 /** What a Signature Version 4 says it covers. Whether it is genuine, only STS can tell. */
 export type SignatureScope = {
+  /** 64 hex digits. */
+  readonly signature: string;
   /** Region of the credential scope. */
   readonly region: string;
   /** Names in lower case. */
@@ -13,13 +15,32 @@ const AUTHORIZATION = /^AWS4-HMAC-SHA256 Credential=([^\s,]+), ?SignedHeaders=([
 const CREDENTIAL = /^\w{1,128}\/\d{8}\/([a-z0-9-]{1,32})\/sts\/aws4_request$/;
 const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 
+/**
+ * How long a signed request may be shown after it was signed, whatever it says itself: what STS allows for clocks that
+ * differ. Seconds.
+ */
+const MAX_AGE_SECONDS = 15 * 60;
+
+/**
+ * When a signed request ends (ms), by its `X-Amz-Date`; or why it is too old, or from the future, to be shown at `now` (ms).
+ * The signature covers the date, and STS judges by the same one.
+ */
+export function endOfRequest(amzDate: string, now: number): Result<number, string> {
+  const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
+  const signedAt = iso === amzDate ? Number.NaN : Date.parse(iso);
+  if (Number.isNaN(signedAt)) return err("X-Amz-Date is missing or malformed");
+  const maxAge = MAX_AGE_SECONDS * 1000;
+  if (Math.abs(now - signedAt) > maxAge) return err("X-Amz-Date is more than 15 minutes away: sign the request anew");
+  return ok(signedAt + maxAge);
+}
+
 /** Reads an Authorization header. Each item stands once and in the usual order: a second reading is not possible. */
 export function parseAuthorization(header: string): Result<SignatureScope, string> {
-  const [, credential, signedHeaders] = AUTHORIZATION.exec(header) ?? [];
-  if (credential === undefined || signedHeaders === undefined) {
+  const [, credential, signedHeaders, signature] = AUTHORIZATION.exec(header) ?? [];
+  if (credential === undefined || signedHeaders === undefined || signature === undefined) {
     return err(`Authorization header is not a signature of the form ${ALGORITHM}`);
   }
-  return readScope(credential, signedHeaders);
+  return readScope(credential, signedHeaders, signature);
 }
 
 /** Reads the signature of a pre-signed URL from its query. */
@@ -27,17 +48,17 @@ export function parsePresigned(query: ReadonlyMap<string, string>): Result<Signa
   if (query.get("X-Amz-Algorithm") !== ALGORITHM) return err(`pre-signed URL is not signed with ${ALGORITHM}`);
   const credential = query.get("X-Amz-Credential");
   const signedHeaders = query.get("X-Amz-SignedHeaders");
-  const date = query.get("X-Amz-Date") ?? "";
   const signature = query.get("X-Amz-Signature") ?? "";
   const expires = query.get("X-Amz-Expires") ?? "0";
-  const complete = /^\d{8}T\d{6}Z$/.test(date) && /^[0-9a-f]{64}$/.test(signature) && /^\d{1,6}$/.test(expires);
+  const complete = /^[0-9a-f]{64}$/.test(signature) && /^\d{1,6}$/.test(expires);
   if (credential === undefined || signedHeaders === undefined || !complete) {
     return err("pre-signed URL lacks a part of its signature");
   }
-  return readScope(credential, signedHeaders);
+  if (Number(expires) > MAX_AGE_SECONDS) return err("X-Amz-Expires of the pre-signed URL is more than 15 minutes");
+  return readScope(credential, signedHeaders, signature);
 }
 
-function readScope(credential: string, signedHeaders: string): Result<SignatureScope, string> {
+function readScope(credential: string, signedHeaders: string, signature: string): Result<SignatureScope, string> {
   const [, region] = CREDENTIAL.exec(credential) ?? [];
   if (region === undefined) return err("region missing from the signature, or the signature is not one for sts");
   if (!SIGNED_HEADERS.test(signedHeaders)) return err("list of signed headers is malformed");
@@ -45,5 +66,5 @@ function readScope(credential: string, signedHeaders: string): Result<SignatureS
   const unique = new Set(names);
   if (unique.size !== names.length) return err("list of signed headers names a header twice");
   if (!unique.has("host")) return err("Host header is not signed");
-  return ok({ region, signedHeaders: unique });
+  return ok({ signature, region, signedHeaders: unique });
 }

@@ -6,7 +6,7 @@ import { selectHeaders, serverIdProblem } from "./header-rules.ts";
 import { type HeaderValues, readHeaderValues } from "./header-values.ts";
 import { chooseTarget, type Origin, parseOrigin } from "./origin.ts";
 import type { StsSettings } from "./settings.ts";
-import { parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
+import { endOfRequest, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
 /** The signed request of an iam login, as its fields carry it; absent fields are "". */
 export type SignedRequestFields = {
@@ -29,9 +29,16 @@ export type CallerIdentityRequest = {
   readonly body: string | null;
   /** The partition of the region that was signed for: an answer about another one is wrong. */
   readonly partition: Partition;
+  /** What makes this request another one than every other. */
+  readonly signature: string;
+  /** When nobody takes the request any more (ms). */
+  readonly endsAt: number;
 };
 
-const MAX_TEXT_LENGTH = 32 * 1024;
+/** Base64 of a URL. A pre-signed one with a session token of 4 kB, percent-encoded, has some 6 kB. */
+const MAX_URL_LENGTH = 16 * 1024;
+/** Base64 of a body, which says two short things. */
+const MAX_BODY_LENGTH = 1024;
 
 const ACTION = "GetCallerIdentity";
 const API_VERSION = "2011-06-15";
@@ -48,10 +55,13 @@ const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
  * Checks a signed GetCallerIdentity request and builds the request to send, before anything is sent. The request is put
  * together anew from what was checked, so nothing unchecked goes along: a client that could make STS run another action,
  * or have another host answer, could be anyone.
+ *
+ * @param now in ms
  */
 export function checkSignedRequest(
   fields: SignedRequestFields,
   settings: StsSettings,
+  now: number,
 ): Result<CallerIdentityRequest, Failure> {
   const method = fields.iam_http_request_method;
   if (method === "") return refuse("missing iam_http_request_method");
@@ -69,6 +79,8 @@ export function checkSignedRequest(
       : readPresignedGet(url.value.query, fields.iam_request_body, headers.value);
   if (!signed.ok) return refuse(signed.error);
   const { scope, query, body } = signed.value;
+  const endsAt = endOfRequest(signed.value.amzDate, now);
+  if (!endsAt.ok) return refuse(endsAt.error);
 
   const framing = framingProblem(headers.value, url.value.origin, body ?? "");
   if (framing !== null) return refuse(framing);
@@ -87,15 +99,23 @@ export function checkSignedRequest(
     headers: selected.value,
     body,
     partition,
+    signature: scope.signature,
+    endsAt: endsAt.value,
   });
 }
 
-type SignedPart = { readonly scope: SignatureScope; readonly query: string; readonly body: string | null };
+type SignedPart = {
+  readonly scope: SignatureScope;
+  /** "" when there is none. */
+  readonly amzDate: string;
+  readonly query: string;
+  readonly body: string | null;
+};
 
 function readPost(query: string, bodyText: string, headers: HeaderValues): Result<SignedPart, string> {
   if (query !== "") return err("invalid request");
   if (bodyText === "") return err("missing iam_request_body");
-  const body = bodyText.length > MAX_TEXT_LENGTH ? null : fromBase64Text(bodyText);
+  const body = bodyText.length > MAX_BODY_LENGTH ? null : fromBase64Text(bodyText);
   if (body === null) return err("failed to base64 decode iam_request_body");
   const form = readPairs(body);
   if (form === null || !isCallerIdentity(form)) return err("iam request body is invalid");
@@ -110,7 +130,8 @@ function readPost(query: string, bodyText: string, headers: HeaderValues): Resul
   const [header = "", ...more] = authorization;
   if (more.length > 0) return err("more than one Authorization header");
   const scope = parseAuthorization(header);
-  return scope.ok ? ok({ scope: scope.value, query: "", body }) : scope;
+  const amzDate = headers.get("x-amz-date")?.join(",") ?? "";
+  return scope.ok ? ok({ scope: scope.value, amzDate, query: "", body }) : scope;
 }
 
 function readPresignedGet(query: string, bodyText: string, headers: HeaderValues): Result<SignedPart, string> {
@@ -124,13 +145,14 @@ function readPresignedGet(query: string, bodyText: string, headers: HeaderValues
   const scope = parsePresigned(pairs);
   if (!scope.ok) return scope;
   const encoded = [...pairs].map(([key, value]) => `${key}=${encodeStrictly(value)}`);
-  return ok({ scope: scope.value, query: `?${encoded.join("&")}`, body: null });
+  const amzDate = pairs.get("X-Amz-Date") ?? "";
+  return ok({ scope: scope.value, amzDate, query: `?${encoded.join("&")}`, body: null });
 }
 
 /** Splits the URL by the few characters it may hold, so that no parser's leniency decides what its host is. */
 function readUrl(text: string): Result<{ readonly origin: Origin; readonly query: string }, string> {
   if (text === "") return err("missing iam_request_url");
-  const url = text.length > MAX_TEXT_LENGTH ? null : fromBase64Text(text);
+  const url = text.length > MAX_URL_LENGTH ? null : fromBase64Text(text);
   if (url === null) return err("failed to base64 decode iam_request_url");
   const [, start = "", , query = ""] = /^([a-z]+:\/\/[^/?#]*)(\/?)(?:\?([!-~]*))?$/.exec(url) ?? [];
   const origin = parseOrigin(start);

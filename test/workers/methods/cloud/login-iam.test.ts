@@ -99,7 +99,7 @@ describe("a login by signed request", () => {
       expect(text).toMatch(/^error making upstream request: received error code 403 from STS: \w+$/);
     }
     const old = await signCaller(aliceKey, { now: Date.now() - HOUR });
-    expect(refusalOf(await mount.login({ role: "people", ...old }))[1]).toMatch(/SignatureDoesNotMatch/);
+    expect(refusalOf(await mount.login({ role: "people", ...old }))[1]).toMatch(/X-Amz-Date/);
   });
 
   it("asks for the server ID, under either of its names, and signed", async () => {

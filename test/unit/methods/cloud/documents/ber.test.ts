@@ -58,14 +58,26 @@ describe("BER to DER", () => {
   });
 
   it("refuses deep nesting without exhausting the stack", () => {
-    expect(normalise(new Uint8Array(30_000).map((_, index) => (index % 2 === 0 ? 0x30 : 0x80)))).toContain("deep");
+    expect(normalise(new Uint8Array(8_000).map((_, index) => (index % 2 === 0 ? 0x30 : 0x80)))).toContain("deep");
     let nested = octets(new Uint8Array());
     for (let depth = 0; depth < 200; depth++) nested = tlv(0x24, nested);
     expect(normalise(nested)).toContain("deep");
   });
 
-  it("refuses more than 32 kB", () => {
-    expect(normalise(octets(new Uint8Array(33_000)))).toContain("too large");
+  it("refuses more than 8 kB", () => {
+    expect(normalise(octets(new Uint8Array(8_188)))).not.toContain("too large");
+    expect(normalise(octets(new Uint8Array(8_189)))).toContain("too large");
+  });
+
+  it("counts elements while it reads, whatever their length and nesting", () => {
+    const flat = (count: number) => sequence(...Array.from({ length: count }, () => tlv(0x05)));
+    expect(normalise(flat(299))).toBe(hex(flat(299)));
+    expect(normalise(flat(300))).toContain("too many elements");
+    const pairs = indefinite(0x30, ...Array.from({ length: 150 }, () => indefinite(0x31, integer(1))));
+    expect(normalise(pairs)).toContain("too many elements");
+    expect(normalise(indefinite(0x24, ...Array.from({ length: 300 }, () => octets(bytes("01")))))).toContain(
+      "too many",
+    );
   });
 
   it("never throws, and its output is a fixed point", () => {

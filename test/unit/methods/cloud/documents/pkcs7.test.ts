@@ -138,6 +138,13 @@ describe("S16: forged PKCS#7", () => {
     expect(await verdict(makeMessage(content, { signers: many }))).toMatch(/too many signers/);
   });
 
+  it("more digest algorithms than signers can use, before they are read", async () => {
+    const digests = Array.from({ length: 5 }, (_, index) => `1.2.${index}`);
+    expect(await verdict(makeMessage(content, { signers: [makeSigner(content, us)], digests }))).toMatch(
+      /too many digest algorithms/,
+    );
+  });
+
   it("a signer that names another issuer", async () => {
     const { issuer } = makeCertificate("other", ours, 1);
     expect(await verdict(signedBy({ certificate: { ...ourCertificate, issuer } }))).toMatch(

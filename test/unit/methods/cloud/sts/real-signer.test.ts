@@ -34,6 +34,7 @@ describe("a request of a real signer", () => {
         iam_request_headers: base64(JSON.stringify(Object.fromEntries(request.headers))),
       },
       settings,
+      Date.now(),
     );
     expect(result).toMatchObject({ ok: true, value: { url: request.url, body: FORM, method: "POST" } });
     expect(result.ok && result.value.headers).toEqual(Object.fromEntries(request.headers));
@@ -53,6 +54,7 @@ describe("a request of a real signer", () => {
         iam_request_headers: serverId,
       },
       settings,
+      Date.now(),
     );
     if (!result.ok) throw new Error(JSON.stringify(result.error));
     expect(result.value.headers).toEqual({ "x-vault-aws-iam-server-id": "grove.example" });

@@ -66,15 +66,20 @@ const get = (change: Record<string, string | undefined> = {}, changedHeaders: Re
 
 const withServerId: StsSettings = { ...DEFAULT_STS_SETTINGS, iamServerIdHeaderValue: "grove.example" };
 
-function check(fields: SignedRequestFields, settings: Partial<StsSettings> = {}) {
-  const result = checkSignedRequest(fields, { ...DEFAULT_STS_SETTINGS, ...settings });
+/** Some minutes after the requests above were signed. */
+const NOW = Date.UTC(2026, 10, 21, 4, 5);
+/** When they end. */
+const END = Date.UTC(2026, 10, 21, 4, 15);
+
+function check(fields: SignedRequestFields, settings: Partial<StsSettings> = {}, now = NOW) {
+  const result = checkSignedRequest(fields, { ...DEFAULT_STS_SETTINGS, ...settings }, now);
   if (result.ok) return result.value;
   return "message" in result.error ? result.error.message : result.error.code;
 }
 
 describe("a signed POST", () => {
   it("is put together anew, with what STS needs and no more", () => {
-    expect(checkSignedRequest(post(), withServerId)).toEqual({
+    expect(checkSignedRequest(post(), withServerId, NOW)).toEqual({
       ok: true,
       value: {
         method: "POST",
@@ -87,6 +92,8 @@ describe("a signed POST", () => {
         },
         body: FORM,
         partition: "aws",
+        signature: SIGNATURE,
+        endsAt: END,
       },
     });
   });
@@ -127,7 +134,7 @@ describe("a signed POST", () => {
 
 describe("a pre-signed GET", () => {
   it("is put together anew", () => {
-    expect(checkSignedRequest(get({ "X-Amz-Security-Token": "a/+=b" }), withServerId)).toEqual({
+    expect(checkSignedRequest(get({ "X-Amz-Security-Token": "a/+=b" }), withServerId, NOW)).toEqual({
       ok: true,
       value: {
         method: "GET",
@@ -139,6 +146,8 @@ describe("a pre-signed GET", () => {
         headers: { "x-service-cloud-iam-server-id": "grove.example" },
         body: null,
         partition: "aws",
+        signature: SIGNATURE,
+        endsAt: END,
       },
     });
   });
@@ -301,7 +310,7 @@ describe("S11: the server ID header", () => {
     return post({ rawHeaders: { ...rest, Authorization: authorization("us-east-1", signed), [name]: value } });
   };
   const checked = (fields: SignedRequestFields) => {
-    const result = checkSignedRequest(fields, withServerId);
+    const result = checkSignedRequest(fields, withServerId, NOW);
     if (result.ok) return "accepted";
     return "message" in result.error ? result.error.message : result.error.code;
   };
@@ -512,10 +521,36 @@ describe("S18: refusals", () => {
       post({ headers: { Authorization: authorization(secret) } }),
       post({ headers: { Host: secret } }),
     ]) {
-      const message = checkSignedRequest(fields, withServerId);
+      const message = checkSignedRequest(fields, withServerId, NOW);
       expect(message.ok).toBe(false);
       expect(JSON.stringify(message)).not.toMatch(/zz-secret|grove\.example/i);
     }
+  });
+});
+
+describe("the age of a signed request", () => {
+  const minute = 60_000;
+  it.each([
+    ["POST", post()],
+    ["pre-signed GET", get()],
+  ])("of a %s may be 15 minutes, by clocks that differ in either direction", (_, fields) => {
+    expect(check(fields, {}, END)).toHaveProperty("url");
+    expect(check(fields, {}, END - 30 * minute)).toHaveProperty("url");
+    expect(check(fields, {}, END + 1)).toMatch(/X-Amz-Date is more than 15 minutes away/);
+    expect(check(fields, {}, END - 30 * minute - 1)).toMatch(/X-Amz-Date is more than 15 minutes away/);
+  });
+
+  it("is asked of a date that is there and complete", () => {
+    for (const date of ["", "20261121", "20261121T040000", "20261321T040000Z", "20261121T040000Z,20261121T040000Z"]) {
+      expect(check(post({ headers: { "X-Amz-Date": [date] } }))).toMatch(/X-Amz-Date is missing or malformed/);
+    }
+    expect(check(get({ "X-Amz-Date": undefined }))).toMatch(/X-Amz-Date is missing or malformed/);
+  });
+
+  it("is no longer than 15 minutes whatever a pre-signed URL says", () => {
+    expect(check(get({ "X-Amz-Expires": "901" }))).toMatch(/X-Amz-Expires/);
+    expect(check(get({ "X-Amz-Expires": "604800" }))).toMatch(/X-Amz-Expires/);
+    expect(check(get({ "X-Amz-Expires": "60" }))).toHaveProperty("url");
   });
 });
 
@@ -536,7 +571,7 @@ describe("whatever is sent", () => {
             iam_request_body: body,
             iam_request_headers: sent,
           };
-          expect(checkSignedRequest(fields, withServerId).ok).toBe(false);
+          expect(checkSignedRequest(fields, withServerId, NOW).ok).toBe(false);
           expect(typeof check({ ...post(), iam_request_headers: sent })).toBe("string");
           expect(typeof check({ ...post(), iam_request_body: body })).toBe("string");
           expect(typeof check({ ...post(), iam_request_url: url })).toBe("string");
