@@ -73,7 +73,11 @@ export function runScript(
 /** Starts `npm run dev`. */
 export function startDev(options: ServerOptions = {}): Promise<RunningServer> {
   return start(options, async (data) => ({
-    program: runScript("dev", ["--port=0", "--data", data, ...(options.flags ?? [])], options.env),
+    program: runScript("dev", ["--port=0", "--data", data, ...(options.flags ?? [])], {
+      // Else a Worker that somebody develops on this machine would find the server of a test.
+      WRANGLER_REGISTRY_PATH: join(data, "registry"),
+      ...options.env,
+    }),
     rootToken: () => readFile(join(data, "root-token"), "utf8").then((text) => text.trim()),
   }));
 }
