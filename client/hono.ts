@@ -1,4 +1,5 @@
-import { type Allowed, type AuthorizeOptions, authorize, type TokenAuthorityBinding } from "grove/client";
+import { type AuthorizeOptions, authorize } from "grove/client";
+import type { Allowed, TokenAuthorityBinding } from "grove/types";
 import type { Context, MiddlewareHandler } from "hono";
 
 /** What the handlers behind `protect` find in their context: `c.get("grove").holder` is the caller. */
@@ -13,7 +14,7 @@ export interface GroveVariables {
  * @param options how the request is read; a function when that depends on the request
  */
 export function protect<B extends object = object>(
-  binding: (env: B) => TokenAuthorityBinding,
+  binding: (env: B) => Pick<TokenAuthorityBinding, "authorize">,
   options: AuthorizeOptions | ((context: Context) => AuthorizeOptions) = {},
 ): MiddlewareHandler<{ Bindings: B; Variables: GroveVariables }> {
   return async (context, next) => {

@@ -1,80 +1,9 @@
+import type { Allowed, Authorization, AuthorizeRequest, Operation, Refusal, TokenAuthorityBinding } from "grove/types";
+
 /**
- * What another Worker needs to trust Grove's tokens: the types of the answers over the service binding, and one function
- * that turns a request into the caller's identity or a ready refusal.
- *
- * This file imports nothing, so that it can be used from any project and any TypeScript configuration.
+ * Turns a request to another Worker into the caller's identity, or into a ready refusal, by asking Grove over the service
+ * binding. `grove/hono` has it as middleware.
  */
-
-/** What is asked of a path, in the terms of policies. `create_or_update`: a write whose target may or may not exist. */
-export type Operation = "read" | "list" | "scan" | "create" | "update" | "create_or_update" | "patch" | "delete";
-
-/** Who holds a token. Times in ms since 1970. Nothing here is secret. */
-export interface TokenHolder {
-  readonly type: "service" | "batch" | "team";
-  /** Names the token without being it; "" for a batch token, the id of the token for a team. */
-  readonly accessor: string;
-  readonly displayName: string;
-  /** Of the token itself. */
-  readonly policies: readonly string[];
-  /** Of the entity and its groups. */
-  readonly identityPolicies: readonly string[];
-  /** "" without an entity. */
-  readonly entityId: string;
-  readonly meta: Readonly<Record<string, string>> | null;
-  /** The path that made the token. */
-  readonly path: string;
-  readonly createdAt: number;
-  /** null: never. */
-  readonly expiresAt: number | null;
-  /** Uses after this request; 0: no limit; -1: this was the last one. */
-  readonly usesLeft: number;
-}
-
-/** A request that a Worker has received, in the terms of policies. */
-export interface AuthorizeRequest {
-  /** Without a slash at its beginning; a list or scan without one at its end. */
-  readonly path: string;
-  readonly operation: Operation;
-  /** The fields of the request, for rules that limit parameters. */
-  readonly data?: Readonly<Record<string, unknown>>;
-  /** Seconds, when the answer is asked for wrapped: for rules that demand it. */
-  readonly wrapTtlSeconds?: number;
-  /** The address of the end client. Without it a token that is bound to networks is refused. */
-  readonly clientAddress?: string;
-}
-
-/** Why something was refused. */
-export interface Refusal {
-  /**
-   * `unauthenticated`: the token is no good. `denied`: the policies refuse. `invalid`: the request is wrong in itself, or
-   * what it names does not exist. `unavailable`: nobody can tell now; the same request may succeed later.
-   */
-  readonly reason: "unauthenticated" | "denied" | "invalid" | "unavailable";
-  /** For the logs of the calling Worker; never holds a value that was sent. */
-  readonly message: string;
-}
-
-/** A request that the policies of its token allow. */
-export interface Allowed {
-  readonly allowed: true;
-  readonly holder: TokenHolder;
-  /** The deciding rule has `sudo`. */
-  readonly sudo: boolean;
-  /** Of a write: may it create? */
-  readonly create: boolean;
-  /** Of a write: may it change what is there? */
-  readonly update: boolean;
-  /** Of a list or scan: the largest page to give in place of what was asked for, 0 for no limit; null: as asked. */
-  readonly limit: number | null;
-}
-
-/** The decision about a request. */
-export type Authorization = Allowed | ({ readonly allowed: false } & Refusal);
-
-/** A service binding to Grove's entrypoint `TokenAuthority`, as far as it is used here. */
-export interface TokenAuthorityBinding {
-  authorize(token: string, request: AuthorizeRequest): Promise<Authorization>;
-}
 
 /** How a request is read. Everything has a default. */
 export interface AuthorizeOptions {
@@ -106,7 +35,7 @@ export type Authorized = Allowed | { readonly allowed: false; readonly response:
  *   let anybody in.
  */
 export async function authorize(
-  grove: TokenAuthorityBinding,
+  grove: Pick<TokenAuthorityBinding, "authorize">,
   request: Request,
   options: AuthorizeOptions = {},
 ): Promise<Authorized> {
@@ -158,7 +87,11 @@ function pathOf(request: Request): string | null {
   }
 }
 
-async function ask(grove: TokenAuthorityBinding, token: string, asked: AuthorizeRequest): Promise<Authorization> {
+async function ask(
+  grove: Pick<TokenAuthorityBinding, "authorize">,
+  token: string,
+  asked: AuthorizeRequest,
+): Promise<Authorization> {
   try {
     return await grove.authorize(token, asked);
   } catch {

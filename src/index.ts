@@ -3,13 +3,13 @@ import type { Env } from "./env.ts";
 import { loadInstallation } from "./system/installation.ts";
 import { tidyOf } from "./tidy/tidy.ts";
 
+export type * from "../client/types.ts";
 export { Identity } from "./identity/identity.ts";
 export { LeaseWalk } from "./lease/walk.ts";
 export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 export { CloudAuth } from "./methods/cloud/cloud-auth.ts";
-export { LeaseAuthority, type NewLease } from "./rpc/lease-authority.ts";
+export { LeaseAuthority } from "./rpc/lease-authority.ts";
 export { TokenAuthority } from "./rpc/token-authority.ts";
-export type * from "./rpc/types.ts";
 export { System } from "./system/system.ts";
 export { OrganizationDirectory } from "./team/directory.ts";
 export { Organization } from "./team/organization.ts";

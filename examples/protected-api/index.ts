@@ -1,5 +1,5 @@
-import type { TokenAuthorityBinding } from "grove/client";
 import { type GroveVariables, protect } from "grove/hono";
+import type { TokenAuthorityBinding } from "grove/types";
 import { Hono } from "hono";
 
 interface Env {

@@ -1,9 +1,9 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
-import type { AuthorizeRequest, LeaseAuthority, TokenAuthority } from "../../src/index.ts";
+import type { AuthorizeRequest, LeaseAuthorityBinding, TokenAuthorityBinding } from "grove/types";
 
 interface Env {
-  readonly GROVE: Service<typeof TokenAuthority>;
-  readonly GROVE_LEASES: Service<typeof LeaseAuthority>;
+  readonly GROVE: TokenAuthorityBinding;
+  readonly GROVE_LEASES: LeaseAuthorityBinding;
   readonly ACCOUNTS: KVNamespace;
 }
 

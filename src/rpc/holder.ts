@@ -1,5 +1,5 @@
+import type { TokenHolder } from "../../client/types.ts";
 import { type Caller, callerAccessor, callerRecord } from "../auth/caller.ts";
-import type { TokenHolder } from "./types.ts";
 
 /** A caller as other Workers see it. */
 export function holderOf(caller: Caller, identityPolicies: readonly string[]): TokenHolder {

@@ -1,4 +1,5 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
+import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLease } from "../../client/types.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -17,23 +18,6 @@ import { tokenLeaseTail } from "../tree/leases/ids.ts";
 import { type LeaseView, leaseIdOf } from "../tree/leases/record.ts";
 import { audited } from "./audited.ts";
 import { refusalOf } from "./refusal.ts";
-import type { Lease, LeaseAnswer, LeaseRevocation } from "./types.ts";
-
-/** A secret that another Worker hands out and wants a lease for. Durations in seconds, 0 or absent: not set. */
-export interface NewLease {
-  /** The token that holds the lease: it ends with the token. Give this or `accessor`. */
-  readonly token?: string;
-  readonly accessor?: string;
-  /** The path that made the secret. */
-  readonly path: string;
-  readonly ttl?: number;
-  readonly maxTtl?: number;
-  readonly renewable?: boolean;
-  /** Where Grove sends the revocation: an https URL, or `service://BINDING/path`. */
-  readonly target: string;
-  /** Sent with the revocation. Kept sealed. */
-  readonly data?: Readonly<Record<string, unknown>>;
-}
 
 const LONGEST_ID = 4096;
 
@@ -42,7 +26,7 @@ const LONGEST_ID = 4096;
  * `TokenAuthority`, so that a Worker that only checks tokens can't end anything. After any refusal a secret has no lease:
  * revoke it yourself.
  */
-export class LeaseAuthority extends WorkerEntrypoint<Env> {
+export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthorityBinding {
   /** Gives a lease on a secret to a token. When either ends, Grove tells the target to revoke the secret. */
   async register(lease: NewLease): Promise<LeaseAnswer> {
     const registration = readRegistration(lease);

@@ -1,6 +1,6 @@
+import type { Refusal } from "../../client/types.ts";
 import type { Failure } from "../base/errors.ts";
 import { toWire } from "../wire/failure.ts";
-import type { Refusal } from "./types.ts";
 
 /** A failure as other Workers get it. */
 export function refusalOf(failure: Failure): Refusal {

@@ -1,4 +1,12 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
+import type {
+  Allowed,
+  Authorization,
+  AuthorizeRequest,
+  Lookup,
+  TokenAuthorityBinding,
+  TokenHolder,
+} from "../../client/types.ts";
 import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { judge } from "../auth/judge.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
@@ -11,15 +19,12 @@ import { type Answered, audited } from "./audited.ts";
 import { holderOf } from "./holder.ts";
 import { refusalOf } from "./refusal.ts";
 import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request.ts";
-import type { Authorization, AuthorizeRequest, Lookup, TokenHolder } from "./types.ts";
-
-type Allowed = Extract<Authorization, { allowed: true }>;
 
 /**
  * The tokens of Grove for other Workers, over a service binding to the entrypoint `TokenAuthority`: whoever has the binding
  * is trusted with it. Every answer is a value and a refusal unless it says otherwise; nothing is thrown for a bad token.
  */
-export class TokenAuthority extends WorkerEntrypoint<Env> {
+export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthorityBinding {
   /**
    * Who holds a token, without counting a use and without judging where it comes from.
    *

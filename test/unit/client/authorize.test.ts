@@ -1,4 +1,5 @@
-import { type Allowed, type Authorization, type AuthorizeRequest, authorize, type TokenHolder } from "grove/client";
+import { authorize } from "grove/client";
+import type { Allowed, Authorization, AuthorizeRequest, TokenHolder } from "grove/types";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 const HOLDER: TokenHolder = {

@@ -1,8 +1,8 @@
 import { createExecutionContext } from "cloudflare:test";
+import type { AuthorizeRequest } from "grove/types";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
-import type { AuthorizeRequest } from "../../../src/rpc/types.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
