@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { Deadline } from "./deadline.ts";
+import { dateLine } from "./http-date.ts";
 import type { RequestHead } from "./request-head.ts";
 import { clientHeaderLines } from "./upstream-headers.ts";
 
@@ -36,6 +37,7 @@ export function prepareAnswer(
   const status = response.statusCode ?? 502;
   const closes = close || !request.keepAlive || framing.kind === "close";
   const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...clientHeaderLines(response.rawHeaders)];
+  if (response.headers.date === undefined) lines.push(dateLine());
   if (framing.kind === "chunked") lines.push("Transfer-Encoding: chunked");
   if ("length" in framing && framing.length !== undefined) lines.push(`Content-Length: ${framing.length}`);
   if (closes) lines.push("Connection: close");
@@ -66,6 +68,11 @@ export function sendAnswer(
 ): Promise<boolean> {
   return new Promise((resolve) => {
     writeTogether(socket, [Buffer.from(answer.head, "latin1")]);
+    // Nobody reads the rest of an answer whose client is gone.
+    const onGone = (): void => {
+      response.destroy();
+    };
+    socket.once("close", onGone);
     response.on("data", (piece: Buffer) => {
       stall.extend();
       const parts = answer.chunked ? [Buffer.from(`${piece.length.toString(16)}\r\n`), piece, CRLF] : [piece];
@@ -81,7 +88,10 @@ export function sendAnswer(
       resolve(true);
     });
     // Without an "end" before it, the answer was broken off.
-    response.on("close", () => resolve(false));
+    response.on("close", () => {
+      socket.off("close", onGone);
+      resolve(false);
+    });
   });
 }
 

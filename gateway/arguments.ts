@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import { parseTrustedProxies } from "./client-address.ts";
 import { readFlags } from "./flags.ts";
+import { CLIENT_SHARE_PERCENT } from "./limits.ts";
 import type { GatewayOptions, ListenAddress } from "./server.ts";
 import type { UpstreamAddress } from "./upstream.ts";
 
@@ -13,14 +14,20 @@ Everything else passes unchanged. Run it beside a client that insists on LIST.
   --listen HOST:PORT  where to listen (default 127.0.0.1:8200)
   --trust-proxy LIST  addresses or CIDR blocks, separated by commas, of proxies in front whose
                       X-Forwarded-For is believed (default none)
-  --max-body BYTES    largest request body (default 33554432)
+  --max-body BYTES    largest request body (default 1048576)
+  --client-share PERCENT
+                      what one client address may use of the connections, of the room for bodies
+                      and of the requests under way (default 25; 100: no bound of its own)
   --help              this text
 
+Requests that the gateway answers itself are on record on standard output, one JSON object a line.
 Certificates are always checked. For a private authority set NODE_EXTRA_CA_CERTS=/path/to/ca.pem.
 `;
 
 /** What the command line asks for. */
-export type GatewayCommand = { readonly kind: "help" } | ({ readonly kind: "run" } & Omit<GatewayOptions, "log">);
+export type GatewayCommand =
+  | { readonly kind: "help" }
+  | ({ readonly kind: "run" } & Omit<GatewayOptions, "log" | "audit">);
 
 /** Reads the command line of the gateway; the error is a text for the operator. */
 export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCommand, string> {
@@ -29,10 +36,11 @@ export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCo
     listen: { type: "string" },
     "trust-proxy": { type: "string" },
     "max-body": { type: "string" },
+    "client-share": { type: "string" },
     help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
-  const { help, to, listen, "trust-proxy": trustProxy, "max-body": maxBody } = flags.value;
+  const { help, to, listen, "trust-proxy": trustProxy, "max-body": maxBody, "client-share": share } = flags.value;
   if (help) return ok({ kind: "help" });
 
   if (to === undefined)
@@ -45,12 +53,15 @@ export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCo
   if (!trustedProxies.ok) return trustedProxies;
   const maxBodyBytes = maxBody === undefined ? undefined : parseBytes(maxBody);
   if (maxBodyBytes?.ok === false) return maxBodyBytes;
+  const clientSharePercent = parseClientShare(share);
+  if (!clientSharePercent.ok) return clientSharePercent;
 
   return ok({
     kind: "run",
     listen: address.value,
     upstream: upstream.value,
     trustedProxies: trustedProxies.value,
+    clientSharePercent: clientSharePercent.value,
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes: maxBodyBytes.value }),
   });
 }
@@ -63,6 +74,13 @@ export function parseListen(text: string): Result<ListenAddress, string> {
     return err(`--listen takes HOST:PORT, for example 127.0.0.1:8200 or [::1]:8200, not "${text}"`);
   }
   return ok({ host, port: Number(port) });
+}
+
+/** Reads the value of `--client-share`, a number of percent. */
+export function parseClientShare(text: string = String(CLIENT_SHARE_PERCENT)): Result<number, string> {
+  const percent = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (percent >= 1 && percent <= 100) return ok(percent);
+  return err(`--client-share takes a number of percent from 1 to 100, not "${text}"`);
 }
 
 function parseUpstream(text: string): Result<UpstreamAddress, string> {

@@ -1,17 +1,17 @@
-import type { IncomingMessage } from "node:http";
 import type { BlockList, Socket } from "node:net";
-import { ok, type Result } from "../src/base/result.ts";
 import { prepareAnswer, sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
-import { clientAddress } from "./client-address.ts";
+import { type ClientAddress, clientAddress, directClient, isTrustedPeer, shareKey } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
-import { type BodyRoom, type HeldBody, holdBody } from "./held-body.ts";
-import { MAX_HELD_BODY_BYTES, RETRY_AFTER_SECONDS, type Timeouts } from "./limits.ts";
-import { type Refusal, renderRefusal } from "./refusal.ts";
-import { openBody, type RequestBody } from "./request-body.ts";
-import { type Disconnected, type RequestHead, readRequestHead, valuesOf } from "./request-head.ts";
+import type { IdleConnections } from "./idle-connections.ts";
+import { bodyDueMs, type Timeouts } from "./limits.ts";
+import { receiveBody } from "./received-body.ts";
+import { BUSY, LATE, type Refusal, renderRefusal } from "./refusal.ts";
+import { openBody } from "./request-body.ts";
+import { type RequestHead, readRequestHead, valuesOf } from "./request-head.ts";
+import type { ShareKey, Shares } from "./shares.ts";
 import { isPlatformPath, listTarget } from "./target.ts";
-import type { Upstream, UpstreamFailure, UpstreamRequest } from "./upstream.ts";
+import type { Upstream } from "./upstream.ts";
 import { upstreamHeaders } from "./upstream-headers.ts";
 
 /** What all connections of a gateway share. */
@@ -19,20 +19,17 @@ export interface ConnectionSettings {
   readonly upstream: Upstream;
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes: number;
-  /** Where bodies wait until they are complete. */
-  readonly bodyRoom: BodyRoom;
+  /** Bytes for bodies that are not complete yet. */
+  readonly bodyRoom: Shares;
+  /** Requests with the service and waiting for it. */
+  readonly requests: Shares;
+  readonly idle: IdleConnections<ClientConnection>;
   readonly timeouts: Timeouts;
+  /** Told of every request that the gateway answers itself. */
+  readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
 
-const BUSY: Refusal = {
-  status: 503,
-  message: "the service is busy; try again",
-  retryAfterSeconds: RETRY_AFTER_SECONDS,
-};
-
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
-
-const LATE: Refusal = { status: 408, message: "the request did not arrive in time" };
 
 /** After a last answer, how long the client may go on sending: a reset before it has read the answer would erase it. */
 const LINGER_MS = 2_000;
@@ -42,31 +39,36 @@ const LINGER_MS = 2_000;
  * in order and none is started before the end of the one before is known.
  */
 export class ClientConnection {
+  /** Under which the connection itself is counted; null for a trusted proxy. */
+  readonly shareKey: ShareKey;
   readonly #socket: Socket;
   readonly #reader: ByteReader;
   readonly #settings: ConnectionSettings;
   readonly #deadline = new Deadline();
-  #current: UpstreamRequest | undefined;
+  /** Who makes all requests here; undefined when each has to be asked for. */
+  readonly #direct: ClientAddress | undefined;
+  readonly #peer: string;
   #idle = false;
   #stopping = false;
   #closing = false;
 
-  constructor(socket: Socket, settings: ConnectionSettings) {
+  /** @param peer address of the other end. */
+  constructor(socket: Socket, peer: string, settings: ConnectionSettings) {
     this.#socket = socket;
+    this.#peer = peer;
     this.#settings = settings;
     this.#reader = new ByteReader(socket);
-    // A lost client is no error here; "close" follows and ends whatever is under way.
+    this.#direct = isTrustedPeer(peer, settings.trustedProxies) ? undefined : directClient(peer);
+    this.shareKey = this.#direct === undefined ? null : shareKey(this.#direct.address);
+    // A lost client is no error here; "close" follows. What it has asked for whole goes on at the service.
     socket.on("error", () => {});
-    socket.on("close", () => {
-      this.#deadline.disarm();
-      this.#current?.abort();
-    });
+    socket.on("close", () => this.#deadline.disarm());
   }
 
   /** Serves requests until the connection ends. */
   async run(): Promise<void> {
     while (await this.#awaitRequest()) {
-      this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse({ status: 408 }));
+      this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse(LATE));
       const head = await readRequestHead(this.#reader);
       if (!head.ok) {
         if (head.error === "disconnected") this.#close();
@@ -89,24 +91,32 @@ export class ClientConnection {
     this.#socket.destroy();
   }
 
+  /** Answers that there is no place for another connection, and closes without the patience of `#close`. */
+  turnAway(): void {
+    this.#socket.end(renderRefusal(BUSY, undefined), "latin1", () => this.destroy());
+    this.#settings.onRefusal(BUSY, undefined, directClient(this.#peer).address);
+  }
+
   /** Waits for the first byte of a request; false when there will be none. */
   async #awaitRequest(): Promise<boolean> {
-    const { idleMs, stallMs } = this.#settings.timeouts;
+    const { idle, timeouts } = this.#settings;
     if (this.#socket.writableNeedDrain) {
       // A client that sends requests and never reads answers must not fill the memory.
-      this.#deadline.arm(stallMs, () => this.destroy());
+      this.#deadline.arm(timeouts.stallMs, () => this.destroy());
       await drained(this.#socket);
     }
     if (this.#stopping) return false;
     if (this.#reader.unread > 0) return true;
     this.#idle = true;
-    this.#deadline.arm(idleMs, () => this.#close());
+    idle.add(this.shareKey, this);
+    this.#deadline.arm(timeouts.idleMs, () => this.#close());
     const received = await this.#reader.more();
     this.#idle = false;
+    idle.delete(this.shareKey, this);
     return received;
   }
 
-  /** Reads the body of a request and has it answered; true when the connection can serve another. */
+  /** Waits for the body of a request and has it answered; true when the connection can serve another. */
   async #exchange(head: RequestHead): Promise<boolean> {
     const { maxBodyBytes, bodyRoom, timeouts } = this.#settings;
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
@@ -114,85 +124,84 @@ export class ClientConnection {
     if (!body.ok) return this.#refuse(body.error, head);
     if (head.expectsContinue) this.#socket.write(CONTINUE);
 
-    this.#deadline.arm(timeouts.exchangeMs, () => (this.#current ? this.#current.abort() : this.#refuse(LATE)));
-    const held = await holdBody(body.value, MAX_HELD_BODY_BYTES, bodyRoom);
-    if (!held.ok) return this.#refuse(held.error === "disconnected" ? "gone" : held.error, head);
+    const client = this.#clientOf(head);
+    const key = this.#keyOf(client);
+    const began = performance.now();
+    const due = (received: number): void => {
+      const left = bodyDueMs(received, timeouts.bodyMs) - (performance.now() - began);
+      this.#deadline.arm(Math.max(left, 0), () => this.#refuse(LATE, head));
+    };
+    due(0);
+    const received = await receiveBody(body.value, maxBodyBytes, key, bodyRoom, due);
+    if (!received.ok) return received.error === "disconnected" ? this.#close() : this.#refuse(received.error, head);
+    const { requests } = this.#settings;
     try {
-      return await this.#passOn(head, held.value);
+      if (!requests.take(key, 1)) return this.#refuse(BUSY, head);
+      try {
+        return await this.#passOn(head, received.value.bytes, client);
+      } finally {
+        requests.giveBack(key, 1);
+      }
     } finally {
-      held.value.release();
+      received.value.release();
     }
-  }
-
-  /** Passes one request on and its answer back; true when the connection can serve another. */
-  async #passOn(head: RequestHead, body: HeldBody): Promise<boolean> {
-    const { upstream, trustedProxies, timeouts } = this.#settings;
-    if (upstream.isBusy) return this.#refuse(BUSY, head);
-    const peer = this.#socket.remoteAddress;
-    if (peer === undefined) return this.#cut();
-    const client = clientAddress(peer, valuesOf(head.headers, "x-forwarded-for"), trustedProxies);
-    const list = head.method === "LIST";
-    const request = upstream.open(
-      list ? "GET" : head.method,
-      list ? listTarget(head.target) : head.target,
-      upstreamHeaders(head, client, upstream.host),
-    );
-    this.#current = request;
-
-    const upload = { complete: false };
-    const sent = this.#upload(body, request, upload);
-    const failed = sent.then(async (result): Promise<Result<IncomingMessage, NoAnswer>> => {
-      return result.ok ? request.response : result;
-    });
-    const response = await Promise.race([request.response, failed]);
-    if (!response.ok) {
-      request.abort();
-      return this.#refuse(refusalFor(response.error, upload.complete), head);
-    }
-    const answer = prepareAnswer(head, response.value, this.#stopping || !upload.complete);
-    if (!answer.ok) {
-      request.abort();
-      return this.#refuse({ status: 502, message: "the service's answer has no end" }, head);
-    }
-
-    this.#deadline.arm(timeouts.stallMs, () => this.#cut());
-    void failed.then((result) => {
-      if (!result.ok) request.abort();
-    });
-    const complete = await sendAnswer(this.#socket, answer.value, response.value, this.#deadline);
-    this.#current = undefined;
-    if (!complete) return this.#cut();
-    if (!answer.value.closes) return true;
-    if (!upload.complete) request.abort();
-    return this.#close();
   }
 
   /**
-   * Sends the body to the service, as fast as the service takes it. Ends early without an error when the service takes no
-   * more, as one that refuses a body does: its answer is what counts.
-   *
-   * @param upload told when the whole body is sent
+   * Passes a whole request on and its answer back; true when the connection can serve another. A client that goes away
+   * meanwhile, or that is told that it takes too long, does not end the request: it may have been acted on already, and
+   * the service's record of it must be whole.
    */
-  async #upload(
-    body: RequestBody,
-    request: UpstreamRequest,
-    upload: { complete: boolean },
-  ): Promise<Result<undefined, Refusal | Disconnected>> {
-    for (;;) {
-      const piece = await body.next();
-      if (!piece.ok) return piece;
-      if (piece.value === undefined) {
-        request.end();
-        upload.complete = true;
-        return ok(undefined);
-      }
-      if (!(await request.write(piece.value))) return ok(undefined);
+  async #passOn(head: RequestHead, body: Buffer, client: ClientAddress): Promise<boolean> {
+    const { upstream, timeouts } = this.#settings;
+    this.#deadline.arm(timeouts.answerMs, () => {
+      this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
+    });
+    const list = head.method === "LIST";
+    const response = await upstream.send(
+      list ? "GET" : head.method,
+      list ? listTarget(head.target) : head.target,
+      upstreamHeaders(head, client, body.length, upstream.host),
+      body,
+      timeouts.abandonMs,
+    );
+    if (!response.ok) return this.#refuse({ status: 502, message: "the service is not reachable" }, head);
+    if (this.#closing || this.#socket.destroyed) {
+      response.value.resume();
+      return false;
     }
+    const answer = prepareAnswer(head, response.value, this.#stopping);
+    if (!answer.ok) {
+      response.value.destroy();
+      return this.#refuse({ status: 502, message: "the service's answer has no end" }, head);
+    }
+    this.#deadline.arm(timeouts.stallMs, () => {
+      response.value.destroy();
+      this.#cut();
+    });
+    const complete = await sendAnswer(this.#socket, answer.value, response.value, this.#deadline);
+    if (!complete) return this.#cut();
+    return answer.value.closes ? this.#close() : true;
+  }
+
+  /** Who made a request. */
+  #clientOf(head: RequestHead): ClientAddress {
+    const { trustedProxies } = this.#settings;
+    return this.#direct ?? clientAddress(this.#peer, valuesOf(head.headers, "x-forwarded-for"), trustedProxies);
+  }
+
+  /** What a request is counted under: the address that a trusted proxy vouches for is as good as a peer's own. */
+  #keyOf(client: ClientAddress): ShareKey {
+    if (this.#direct !== undefined) return this.shareKey;
+    return client.address === directClient(this.#peer).address ? null : shareKey(client.address);
   }
 
   /** Answers for the service and closes, as where the next request starts is not known. Always false. */
-  #refuse(refusal: Refusal | "gone", head?: RequestHead): false {
-    if (refusal !== "gone" && !this.#closing) this.#socket.write(renderRefusal(refusal, head?.method !== "HEAD"));
+  #refuse(refusal: Refusal, head?: RequestHead): false {
+    if (this.#closing || this.#socket.destroyed) return false;
+    this.#socket.write(renderRefusal(refusal, head), "latin1");
+    const { address } = head === undefined ? directClient(this.#peer) : this.#clientOf(head);
+    this.#settings.onRefusal(refusal, head, address);
     return this.#close();
   }
 
@@ -210,22 +219,6 @@ export class ClientConnection {
   #cut(): false {
     this.#socket.resetAndDestroy();
     return false;
-  }
-}
-
-type NoAnswer = Refusal | Disconnected | UpstreamFailure;
-
-/** What to tell the client when there is no answer. */
-function refusalFor(failure: NoAnswer, uploaded: boolean): Refusal | "gone" {
-  switch (failure) {
-    case "disconnected":
-      return "gone";
-    case "unavailable":
-      return { status: 502, message: "the service is not reachable" };
-    case "aborted":
-      return uploaded ? { status: 504, message: "the service did not answer in time" } : LATE;
-    default:
-      return failure;
   }
 }
 

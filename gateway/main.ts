@@ -15,7 +15,7 @@ if (command.value.kind === "help") {
 }
 
 const { listen, upstream } = command.value;
-const gateway = await startGateway({ ...command.value, log });
+const gateway = await startGateway({ ...command.value, log, audit: console.log });
 if (!gateway.ok) {
   log(listenFailure(listen, gateway.error, "choose another address with --listen HOST:PORT"));
   process.exit(1);

@@ -1,6 +1,9 @@
 import { STATUS_CODES } from "node:http";
+import { dateLine } from "./http-date.ts";
+import { RETRY_AFTER_SECONDS } from "./limits.ts";
+import type { RequestHead } from "./request-head.ts";
 
-/** An answer that the gateway gives itself, in the shape of the service's errors. It never repeats what the client sent. */
+/** An answer that the gateway gives itself. It never repeats what the client sent. */
 export interface Refusal {
   readonly status: number;
   /** Text of the one error; without it the list is empty. */
@@ -9,21 +12,44 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
 }
 
+export const BUSY: Refusal = {
+  status: 503,
+  message: "the service is busy; try again",
+  retryAfterSeconds: RETRY_AFTER_SECONDS,
+};
+
+export const LATE: Refusal = { status: 408, message: "the request did not arrive in time" };
+
 /** The request breaks the rules of HTTP. Its end cannot be known, so the connection closes after the answer. */
 export function badRequest(message: string): Refusal {
   return { status: 400, message };
 }
 
-/** The bytes of a refusal; it always ends the connection. `withBody` is false for an answer to HEAD. */
-export function renderRefusal(refusal: Refusal, withBody = true): Buffer {
-  const body = `${JSON.stringify({ errors: refusal.message === undefined ? [] : [refusal.message] })}\n`;
-  const head = [
+/**
+ * The bytes of a refusal, in the shape of the service's errors; it always ends the connection.
+ *
+ * @param head the request, when its head was read
+ */
+export function renderRefusal(refusal: Refusal, head: Pick<RequestHead, "method" | "target"> | undefined): string {
+  const jsonApi = head?.target.startsWith("/api/v2/") ?? false;
+  const body = `${JSON.stringify({ errors: jsonApi ? jsonApiErrors(refusal) : vaultErrors(refusal) })}\n`;
+  const lines = [
     `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status] ?? "Error"}`,
-    "Content-Type: application/json",
+    dateLine(),
+    `Content-Type: ${jsonApi ? "application/vnd.api+json" : "application/json"}`,
     "Cache-Control: no-store",
     `Content-Length: ${Buffer.byteLength(body)}`,
     ...(refusal.retryAfterSeconds === undefined ? [] : [`Retry-After: ${refusal.retryAfterSeconds}`]),
     "Connection: close",
   ];
-  return Buffer.from(`${head.join("\r\n")}\r\n\r\n${withBody ? body : ""}`);
+  return `${lines.join("\r\n")}\r\n\r\n${head?.method === "HEAD" ? "" : body}`;
+}
+
+function vaultErrors({ message }: Refusal): string[] {
+  return message === undefined ? [] : [message];
+}
+
+function jsonApiErrors({ status, message }: Refusal): object[] {
+  const title = (STATUS_CODES[status] ?? "error").toLowerCase();
+  return [{ status: String(status), title, ...(message !== undefined && { detail: message }) }];
 }

@@ -6,6 +6,8 @@ import { type BodyFraming, type Disconnected, parseHeader } from "./request-head
 
 /** A request body, piece by piece; undefined is its end. */
 export interface RequestBody {
+  /** True when it is known that nothing follows. */
+  readonly isComplete: boolean;
   next(): Promise<Result<Buffer | undefined, Refusal | Disconnected>>;
 }
 
@@ -43,6 +45,10 @@ class LengthBody implements RequestBody {
     this.#remaining = bytes;
   }
 
+  get isComplete(): boolean {
+    return this.#remaining === 0;
+  }
+
   async next(): Promise<Result<Buffer | undefined, Disconnected>> {
     if (this.#remaining === 0) return ok(undefined);
     const piece = await this.#reader.bytes(Math.min(this.#remaining, PIECE_BYTES));
@@ -53,6 +59,8 @@ class LengthBody implements RequestBody {
 }
 
 class ChunkedBody implements RequestBody {
+  /** The last chunk is known by the one after it. */
+  readonly isComplete = false;
   readonly #reader: ByteReader;
   /** Bytes that the body may still have. */
   #allowance: number;

@@ -1,8 +1,20 @@
-import { type BlockList, createServer, type Socket } from "node:net";
+import { type BlockList, createServer } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { ClientConnection } from "./connection.ts";
-import { BodyRoom } from "./held-body.ts";
-import { BODY_ROOM_BYTES, MAX_BODY_BYTES, MAX_CONNECTIONS, MAX_REQUESTS, TIMEOUTS, type Timeouts } from "./limits.ts";
+import type { ConnectionSettings } from "./connection.ts";
+import { ConnectionSet } from "./connection-set.ts";
+import { IdleConnections } from "./idle-connections.ts";
+import {
+  BODY_ROOM_BYTES,
+  CLIENT_SHARE_PERCENT,
+  MAX_BODY_BYTES,
+  MAX_CONNECTIONS,
+  MAX_REQUESTS,
+  MIN_BODIES_IN_ROOM,
+  TIMEOUTS,
+  type Timeouts,
+} from "./limits.ts";
+import { refusalLine } from "./refusal-record.ts";
+import { Shares } from "./shares.ts";
 import { Upstream, type UpstreamAddress } from "./upstream.ts";
 
 // Why this reads HTTP itself and does not use node:http towards the client: Node's parser refuses LIST, and the hook that
@@ -25,11 +37,16 @@ export interface GatewayOptions {
   /** Proxies whose X-Forwarded-For is believed; none unless given. */
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes?: number;
+  readonly maxConnections?: number;
   /** With the service and waiting for it. */
   readonly maxRequests?: number;
+  /** What one client address may use of connections, room for bodies and requests, in percent of each. */
+  readonly clientSharePercent?: number;
   readonly timeouts?: Timeouts;
   /** Gets one line for the operator at a time; nothing secret is in it. */
   readonly log: (line: string) => void;
+  /** Gets one line of the audit log for every request that the gateway answers itself. */
+  readonly audit: (line: string) => void;
 }
 
 /** A gateway that listens. */
@@ -42,30 +59,25 @@ export interface Gateway {
 
 /** Starts a gateway; the error is a system error code such as EADDRINUSE. */
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, string>> {
+  const percent = options.clientSharePercent ?? CLIENT_SHARE_PERCENT;
+  const shares = (total: number, least = 1): Shares => new Shares(total, Math.max((total * percent) / 100, least));
+  const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES;
   const timeouts = options.timeouts ?? TIMEOUTS;
-  const upstream = new Upstream(options.upstream, options.maxRequests ?? MAX_REQUESTS, options.log);
-  const settings = {
-    upstream,
+  const settings: ConnectionSettings = {
+    upstream: new Upstream(options.upstream, options.log),
     trustedProxies: options.trustedProxies,
-    maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
-    bodyRoom: new BodyRoom(BODY_ROOM_BYTES),
+    maxBodyBytes,
+    bodyRoom: shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), maxBodyBytes),
+    requests: shares(options.maxRequests ?? MAX_REQUESTS),
+    idle: new IdleConnections(),
     timeouts,
+    onRefusal: (refusal, head, address) => {
+      options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
+    },
   };
-  const connections = new Set<ClientConnection>();
-
-  const accept = (socket: Socket): void => {
-    const connection = new ClientConnection(socket, settings);
-    connections.add(connection);
-    socket.on("close", () => connections.delete(connection));
-    // A mistake in the handling of one client must not end the service of all others.
-    connection.run().catch((error: unknown) => {
-      options.log(`a connection was given up: ${error instanceof Error ? error.stack : String(error)}`);
-      connection.destroy();
-    });
-  };
+  const connections = new ConnectionSet(shares(options.maxConnections ?? MAX_CONNECTIONS), settings, options.log);
   // Half-open, so that a client that ends its side after the request still gets the answer.
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, accept);
-  server.maxConnections = MAX_CONNECTIONS;
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => connections.accept(socket));
 
   const failure = await new Promise<string | undefined>((resolve) => {
     server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
@@ -79,13 +91,11 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     port: typeof bound === "object" && bound !== null ? bound.port : options.listen.port,
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const connection of connections) connection.stop();
-      const giveUp = setTimeout(() => {
-        for (const connection of connections) connection.destroy();
-      }, timeouts.stopMs);
+      connections.stop();
+      const giveUp = setTimeout(() => connections.destroy(), timeouts.stopMs);
       await closed;
       clearTimeout(giveUp);
-      upstream.close();
+      settings.upstream.close();
     },
   });
 }

@@ -1,5 +1,5 @@
 import type { ClientAddress } from "./client-address.ts";
-import { type BodyFraming, connectionOptions, type Header, type RequestHead } from "./request-head.ts";
+import { connectionOptions, type Header, type RequestHead } from "./request-head.ts";
 
 /** Carries the client's address to the service; only the gateway ever sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";
@@ -40,7 +40,7 @@ const DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-grove-", "mf-"];
  *
  * @param host the Host of the service
  */
-export function upstreamHeaders(head: RequestHead, client: ClientAddress, host: string): string[] {
+export function upstreamHeaders(head: RequestHead, client: ClientAddress, bodyBytes: number, host: string): string[] {
   const named = connectionOptions(head.headers);
   const headers = ["Host", host];
   for (const [name, value] of head.headers) if (!isDropped(name, named)) headers.push(name, value);
@@ -51,7 +51,7 @@ export function upstreamHeaders(head: RequestHead, client: ClientAddress, host: 
     if (lower === "host") headers.push("X-Forwarded-Host", value);
     if (lower === "x-forwarded-proto" && client.throughProxy) headers.push("X-Forwarded-Proto", value);
   }
-  headers.push(...framingHeader(head.method, head.body));
+  headers.push(...framingHeader(head.method, bodyBytes));
   return headers;
 }
 
@@ -81,13 +81,8 @@ function isDropped(name: string, named: ReadonlySet<string>): boolean {
   );
 }
 
-function framingHeader(method: string, body: BodyFraming): string[] {
-  switch (body.kind) {
-    case "length":
-      return ["Content-Length", String(body.bytes)];
-    case "chunked":
-      return ["Transfer-Encoding", "chunked"];
-    case "none":
-      return ["POST", "PUT", "PATCH"].includes(method) ? ["Content-Length", "0"] : [];
-  }
+/** Bodies are sent whole, so their length is always known. */
+function framingHeader(method: string, bodyBytes: number): string[] {
+  const hasBody = bodyBytes > 0 || ["POST", "PUT", "PATCH"].includes(method);
+  return hasBody ? ["Content-Length", String(bodyBytes)] : [];
 }

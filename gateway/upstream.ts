@@ -1,4 +1,4 @@
-import http, { type ClientRequest, type IncomingMessage } from "node:http";
+import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { MAX_UPSTREAM_CONNECTIONS, UPSTREAM_IDLE_MS } from "./limits.ts";
@@ -8,9 +8,6 @@ export type UpstreamAddress =
   | { readonly kind: "origin"; readonly url: URL }
   | { readonly kind: "socket"; readonly path: string };
 
-/** Why there is no answer: it could not be had, or it was given up by `abort`. */
-export type UpstreamFailure = "unavailable" | "aborted";
-
 /** The service behind the gateway, with a pool of connections to it. */
 export class Upstream {
   /** The Host that requests to the service carry. */
@@ -19,19 +16,15 @@ export class Upstream {
   readonly #place: http.RequestOptions;
   readonly #agent: http.Agent;
   readonly #log: (line: string) => void;
-  readonly #maxRequests: number;
-  #requests = 0;
   #failing = false;
 
-  /** @param maxRequests with the service and waiting for it, before it is busy. */
-  constructor(address: UpstreamAddress, maxRequests: number, log: (line: string) => void) {
+  constructor(address: UpstreamAddress, log: (line: string) => void) {
     const pool = {
       keepAlive: true,
       maxSockets: MAX_UPSTREAM_CONNECTIONS,
       timeout: UPSTREAM_IDLE_MS,
       scheduling: "lifo",
     } as const;
-    this.#maxRequests = maxRequests;
     this.#log = log;
     if (address.kind === "socket") {
       this.host = "localhost";
@@ -49,17 +42,20 @@ export class Upstream {
     this.#agent = secure ? new https.Agent({ ...pool, rejectUnauthorized: true }) : new http.Agent(pool);
   }
 
-  /** True while no more requests should be opened. */
-  get isBusy(): boolean {
-    return this.#requests >= this.#maxRequests;
-  }
-
   /**
-   * Starts a request. A failed one is never sent again: a use of the token may have been counted.
+   * Sends a whole request and waits for the head of the answer; its body is unread. A failed request is never sent again:
+   * a use of the token may have been counted.
    *
    * @param headers flat list of names and values, the framing of the body included
+   * @param abandonMs after which the answer is not waited for any more
    */
-  open(method: string, target: string, headers: readonly string[]): UpstreamRequest {
+  send(
+    method: string,
+    target: string,
+    headers: readonly string[],
+    body: Buffer,
+    abandonMs: number,
+  ): Promise<Result<IncomingMessage, "unavailable">> {
     const request = this.#send({
       ...this.#place,
       method,
@@ -68,9 +64,26 @@ export class Upstream {
       agent: this.#agent,
       setDefaultHeaders: false,
     });
-    this.#requests++;
-    request.once("close", () => this.#requests--);
-    return new UpstreamRequest(request, (error) => this.#report(error));
+    const abandon = setTimeout(() => request.destroy(), abandonMs);
+    return new Promise((resolve) => {
+      let answered = false;
+      request.on("response", (response) => {
+        answered = true;
+        // A connection lost during the body is seen by its reader; without a listener it would end the process.
+        response.on("error", () => {});
+        this.#report(undefined);
+        resolve(ok(response));
+      });
+      request.on("error", (error) => {
+        if (!answered) this.#report(error);
+        resolve(err("unavailable"));
+      });
+      request.on("close", () => {
+        clearTimeout(abandon);
+        resolve(err("unavailable"));
+      });
+      request.end(body);
+    });
   }
 
   /** Closes the connections. */
@@ -83,60 +96,6 @@ export class Upstream {
     if (error !== undefined && !this.#failing) this.#log(`the service does not answer: ${describe(error)}`);
     if (error === undefined && this.#failing) this.#log("the service answers again");
     this.#failing = error !== undefined;
-  }
-}
-
-/** One request to the service. */
-export class UpstreamRequest {
-  /** The answer's head, its body unread. */
-  readonly response: Promise<Result<IncomingMessage, UpstreamFailure>>;
-  readonly #request: ClientRequest;
-  #aborted = false;
-
-  constructor(request: ClientRequest, report: (error: Error | undefined) => void) {
-    this.#request = request;
-    this.response = new Promise((resolve) => {
-      let answered = false;
-      request.on("response", (response) => {
-        answered = true;
-        // A connection lost during the body is seen by its reader; without a listener it would end the process.
-        response.on("error", () => {});
-        report(undefined);
-        resolve(ok(response));
-      });
-      request.on("error", (error) => {
-        if (!answered && !this.#aborted) report(error);
-        resolve(err(this.#aborted ? "aborted" : "unavailable"));
-      });
-      request.on("close", () => resolve(err(this.#aborted ? "aborted" : "unavailable")));
-    });
-  }
-
-  /** Sends a piece of the body and waits until there is room for more; false when the service takes no more. */
-  async write(piece: Buffer): Promise<boolean> {
-    if (this.#request.destroyed) return false;
-    if (this.#request.write(piece)) return true;
-    await new Promise<void>((resolve) => {
-      const settle = (): void => {
-        this.#request.off("drain", settle);
-        this.#request.off("close", settle);
-        resolve();
-      };
-      this.#request.on("drain", settle);
-      this.#request.on("close", settle);
-    });
-    return !this.#request.destroyed;
-  }
-
-  /** The body is complete. */
-  end(): void {
-    this.#request.end();
-  }
-
-  /** Gives the request up, its answer included. */
-  abort(): void {
-    this.#aborted = true;
-    this.#request.destroy();
   }
 }
 

@@ -57,11 +57,15 @@ function followOutput(wrangler: Child, data: DataDirectory): Promise<number> {
       createInterface({ input: stream }).on("line", (text) => {
         const line = sortLine(text);
         if (line.kind === "ready") resolve(line.port);
-        if (line.kind === "audit") appendFileSync(data.file("audit.log"), `${text}\n`, { mode: 0o600 });
+        if (line.kind === "audit") appendAudit(data, text);
         if (line.kind === "message") console.error(text);
       });
     }
   });
+}
+
+function appendAudit(data: DataDirectory, line: string): void {
+  appendFileSync(data.file("audit.log"), `${line}\n`, { mode: 0o600 });
 }
 
 async function start(
@@ -91,9 +95,9 @@ async function start(
     listen,
     upstream: { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) },
     trustedProxies: new BlockList(),
-    // Wrangler ends when a client hangs up in a body that is passed on to it; up to this size the gateway has all of it first.
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
     log: (line) => console.error(`gateway: ${line}`),
+    audit: (line) => appendAudit(data, line),
   });
   if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));
   return ok({ gateway: gateway.value, child: wrangler, close: () => data.close(), identity });

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { listenFailure } from "../gateway/arguments.ts";
 import { startGateway } from "../gateway/server.ts";
 import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
+import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, waitUntilAnswers } from "./local/answers.ts";
 import { Child } from "./local/child.ts";
@@ -98,7 +99,10 @@ async function start(command: RunCommand, asked: Promise<void>): Promise<Result<
     listen: command.listen,
     upstream: { kind: "socket", path: socket },
     trustedProxies: command.trustedProxies,
+    clientSharePercent: command.clientSharePercent,
+    maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
     log: (line) => console.error(`gateway: ${line}`),
+    audit: console.log,
   });
   if (!gateway.ok) return fail(listenFailure(command.listen, gateway.error, PORT_ADVICE));
   // Without a seal key it was said before the slow part of the start.

@@ -1,5 +1,5 @@
 import type { BlockList } from "node:net";
-import { parseListen } from "../../gateway/arguments.ts";
+import { parseClientShare, parseListen } from "../../gateway/arguments.ts";
 import { parseTrustedProxies } from "../../gateway/client-address.ts";
 import { readFlags } from "../../gateway/flags.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
@@ -13,6 +13,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
   --data DIR                where data are kept (default .grove/data)
   --trust-proxy LIST        addresses or CIDR blocks, separated by commas, of proxies in front
                             whose X-Forwarded-For is believed (default none)
+  --client-share PERCENT    what one client address may use of the connections, of the room for bodies
+                            and of the requests under way (default 25; 100: no bound of its own)
   --allow-private-network   let the Worker call private addresses too, such as a cloud API
                             inside your own network (default public addresses only)
   --help                    this text
@@ -30,6 +32,7 @@ export type ServeCommand =
       readonly listen: ListenAddress;
       readonly data: string;
       readonly trustedProxies: BlockList;
+      readonly clientSharePercent: number;
       readonly privateNetwork: boolean;
     };
 
@@ -39,6 +42,7 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     listen: { type: "string", default: "127.0.0.1:8200" },
     data: { type: "string", default: ".grove/data" },
     "trust-proxy": { type: "string" },
+    "client-share": { type: "string" },
     "allow-private-network": { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   });
@@ -50,11 +54,14 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
   if (!address.ok) return address;
   const trustedProxies = parseTrustedProxies(flags.value["trust-proxy"]);
   if (!trustedProxies.ok) return trustedProxies;
+  const clientSharePercent = parseClientShare(flags.value["client-share"]);
+  if (!clientSharePercent.ok) return clientSharePercent;
   return ok({
     kind: "run",
     listen: address.value,
     data,
     trustedProxies: trustedProxies.value,
+    clientSharePercent: clientSharePercent.value,
     privateNetwork: flags.value["allow-private-network"],
   });
 }

@@ -11,13 +11,20 @@ describe("the gateway's command line", () => {
   });
 
   it("takes an IPv6 address, a socket, proxies and a size", () => {
-    const flags = ["--to=unix:/run/grove", "--listen=[::1]:0", "--trust-proxy=10.0.0.0/8", "--max-body=1024"];
+    const flags = [
+      "--to=unix:/run/grove",
+      "--listen=[::1]:0",
+      "--trust-proxy=10.0.0.0/8",
+      "--max-body=1024",
+      "--client-share=50",
+    ];
     expect(parseGatewayArguments(flags)).toMatchObject({
       ok: true,
       value: {
         listen: { host: "::1", port: 0 },
         upstream: { kind: "socket", path: "/run/grove" },
         maxBodyBytes: 1024,
+        clientSharePercent: 50,
       },
     });
   });
@@ -36,6 +43,8 @@ describe("the gateway's command line", () => {
     [["--to", "https://grove.example", "--trust-proxy", "all"], "--trust-proxy"],
     [["--to", "https://grove.example", "--max-body", "32MB"], "--max-body"],
     [["--to", "https://grove.example", "--max-body", "0"], "--max-body"],
+    [["--to", "https://grove.example", "--client-share", "0"], "--client-share"],
+    [["--to", "https://grove.example", "--client-share", "101"], "--client-share"],
     [["--too", "https://grove.example"], "--too"],
     [["https://grove.example"], "https://grove.example"],
   ])("says what is wrong with %j", (flags, named) => {

@@ -60,9 +60,9 @@ describe("the limit of requests under way", () => {
     expect((await first.answer()).status).toBe(200);
   });
 
-  it("forgets requests whose clients are gone", async () => {
-    const asked: string[] = [];
-    const { url } = await startService(({ url: path = "" }) => asked.push(path));
+  it("counts requests whose clients are gone until the service has answered them", async () => {
+    const waiting: (() => void)[] = [];
+    const { url } = await startService((_, response) => waiting.push(() => response.end("done")));
     const { port } = await startTestGateway(url, { maxRequests: 1 });
     const ask = async (path: string) => {
       const client = await RawClient.connect(port);
@@ -70,12 +70,14 @@ describe("the limit of requests under way", () => {
       return client;
     };
     const first = await ask("/v1/a");
-    await expect.poll(() => asked).toEqual(["/v1/a"]);
+    await expect.poll(() => waiting.length).toBe(1);
     first.socket.resetAndDestroy();
+    expect((await (await ask("/v1/b")).answer()).status).toBe(503);
+    waiting[0]?.();
     await expect
       .poll(async () => {
-        await ask("/v1/b");
-        return asked.length;
+        await ask("/v1/c");
+        return waiting.length;
       })
       .toBe(2);
   });
@@ -131,7 +133,7 @@ describe("limits of time", () => {
 
   it("answers 408 to a body that does not come", async () => {
     const { url } = await startRecorder();
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { exchangeMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { bodyMs: 50 } })).port);
     await client.send(`${request("POST /v1/a", "Content-Length: 10")}half`);
     expect((await client.answer()).status).toBe(408);
     await client.end();
@@ -139,7 +141,7 @@ describe("limits of time", () => {
 
   it("answers 504 when the service does not answer", async () => {
     const { url } = await startService(() => {});
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { exchangeMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { answerMs: 50 } })).port);
     await client.send(request("GET /v1/a"));
     expect((await client.answer()).status).toBe(504);
     await client.end();

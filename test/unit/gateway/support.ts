@@ -54,21 +54,27 @@ export interface TestGateway {
   readonly maxBodyBytes?: number;
   readonly maxRequests?: number;
   readonly timeouts?: Partial<Timeouts>;
+  readonly maxConnections?: number;
+  readonly clientSharePercent?: number;
   readonly log?: (line: string) => void;
+  readonly audit?: (line: string) => void;
 }
 
 /** Starts a gateway for one test, on a free port. */
 export async function startTestGateway(to: string | UpstreamAddress, options: TestGateway = {}): Promise<Gateway> {
-  const trustedProxies = parseTrustedProxies(options.trustProxy);
+  const { trustProxy, timeouts, ...chosen } = options;
+  const trustedProxies = parseTrustedProxies(trustProxy);
   if (!trustedProxies.ok) throw new Error(trustedProxies.error);
   const gateway = await startGateway({
     listen: { host: "127.0.0.1", port: 0 },
     upstream: typeof to === "string" ? { kind: "origin", url: new URL(to) } : to,
     trustedProxies: trustedProxies.value,
-    log: options.log ?? (() => {}),
-    timeouts: { ...TIMEOUTS, stopMs: 0, ...options.timeouts },
-    ...(options.maxBodyBytes === undefined ? {} : { maxBodyBytes: options.maxBodyBytes }),
-    ...(options.maxRequests === undefined ? {} : { maxRequests: options.maxRequests }),
+    // All clients of a test have one address.
+    clientSharePercent: 100,
+    log: () => {},
+    audit: () => {},
+    timeouts: { ...TIMEOUTS, stopMs: 0, ...timeouts },
+    ...chosen,
   });
   if (!gateway.ok) throw new Error(gateway.error);
   onTestFinished(() => gateway.value.stop());

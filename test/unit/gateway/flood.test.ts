@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
+
+/** Opens connections that each send the same bytes, and nothing more; reading goes on, so that refusals arrive. */
+async function openMany(port: number, count: number, bytes: Buffer | string): Promise<RawClient[]> {
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const client = await RawClient.connect(port);
+      client.socket.write(bytes);
+      return client;
+    }),
+  );
+}
+
+async function statusOf(port: number, head = request("GET /v1/sys/health"), body = ""): Promise<number> {
+  const client = await RawClient.connect(port);
+  await client.send(head + body);
+  const { status } = await client.answer();
+  client.socket.destroy();
+  return status;
+}
+
+describe("a client that sends half of many bodies", () => {
+  // Bodies that are larger than the service takes by default are refused by their announced length; here they are allowed.
+  it.each([1024 * 1024, 2 * 1024 * 1024])("silences nobody, itself included: bodies up to %d", async (maxBodyBytes) => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url, { maxBodyBytes, clientSharePercent: 25 });
+    const half = (length: number, sent: number) =>
+      Buffer.concat([Buffer.from(request("POST /v1/auth/aws/login", `Content-Length: ${length}`)), Buffer.alloc(sent)]);
+    await openMany(port, 150, half(1_108_576, 1_068_576));
+    expect(await statusOf(port)).toBe(200);
+    await openMany(port, 300, half(200_000, 66_000));
+    expect(await statusOf(port)).toBe(200);
+    // A short body comes at once and needs no room.
+    expect(await statusOf(port, request("POST /v1/auth/aws/login", "Content-Length: 2"), "{}")).toBe(200);
+    expect(seen.map(({ target }) => target)).toEqual(["/v1/sys/health", "/v1/sys/health", "/v1/auth/aws/login"]);
+  });
+
+  it("is told that there is no room, and when to come again", async () => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url, { clientSharePercent: 25 });
+    // Eight of them fill the eight MiB that one client may use.
+    const half = Buffer.concat([
+      Buffer.from(request("POST /v1/a", "Content-Length: 1048576")),
+      Buffer.alloc(1024 * 1024 - 1),
+    ]);
+    const clients = await openMany(port, 9, half);
+    const refused = await Promise.race(clients.map((client) => client.answer()));
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "1"]);
+    expect(seen).toEqual([]);
+  });
+
+  it("is told to hurry: a body has a least rate", async () => {
+    const { url, seen } = await startRecorder();
+    const { port } = await startTestGateway(url, { timeouts: { bodyMs: 50 } });
+    const client = await RawClient.connect(port);
+    await client.send(request("POST /v1/a", "Content-Length: 100000"));
+    const drip = setInterval(() => client.socket.write("a"), 10);
+    const answer = await client.answer();
+    clearInterval(drip);
+    expect(answer.status).toBe(408);
+    expect(seen).toEqual([]);
+  });
+});
+
+describe("a client that opens many connections", () => {
+  it("loses the one that it used least recently, and others lose none", async () => {
+    const { url } = await startRecorder();
+    const { port } = await startTestGateway(url, { maxConnections: 8, clientSharePercent: 50 });
+    const [first, second, third] = [
+      await RawClient.connect(port),
+      await RawClient.connect(port),
+      await RawClient.connect(port),
+    ];
+    await first.send(request("GET /v1/a"));
+    await first.answer();
+    await openMany(port, 2, "");
+    expect((await second.end()).how).toBe("ended");
+    expect(await statusOf(port)).toBe(200);
+    expect((await third.end()).how).toBe("ended");
+    await first.send(request("GET /v1/a"));
+    expect((await first.answer()).status).toBe(200);
+  });
+
+  it("is turned away when all of them are in use", async () => {
+    const arrived: string[] = [];
+    const { url } = await startService(({ url: target = "" }) => arrived.push(target));
+    const lines: string[] = [];
+    const audit = (line: string) => lines.push(line);
+    const { port } = await startTestGateway(url, { maxConnections: 8, clientSharePercent: 25, audit });
+    await openMany(port, 2, request("GET /v1/a"));
+    await expect.poll(() => arrived.length).toBe(2);
+    const third = await RawClient.connect(port);
+    expect((await third.answer()).status).toBe(503);
+    expect((await third.end()).rest).toBe("");
+    expect(lines.map((line) => JSON.parse(line).status)).toEqual([503]);
+  });
+
+  it("through a trusted proxy is bounded by the address that the proxy vouches for, the proxy is not", async () => {
+    const arrived: string[] = [];
+    const { url } = await startService(({ url: target = "" }) => arrived.push(target));
+    const options = { maxConnections: 8, maxRequests: 4, clientSharePercent: 25, trustProxy: "127.0.0.0/8" };
+    const { port } = await startTestGateway(url, options);
+    const from = (address: string) => request(`GET /v1/${address}`, `X-Forwarded-For: ${address}`);
+    for (const address of ["192.0.2.1", "192.0.2.2", "192.0.2.3"]) await openMany(port, 1, from(address));
+    await expect.poll(() => arrived.length).toBe(3);
+    const again = await RawClient.connect(port);
+    await again.send(from("192.0.2.1"));
+    expect((await again.answer()).status).toBe(503);
+    expect(arrived).toHaveLength(3);
+  });
+});

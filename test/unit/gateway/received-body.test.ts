@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { receiveBody } from "../../../gateway/received-body.ts";
+import type { RequestBody } from "../../../gateway/request-body.ts";
+import { Shares } from "../../../gateway/shares.ts";
+import { err, ok } from "../../../src/base/result.ts";
+
+const STEP = 16 * 1024;
+
+/** A body of these pieces. `complete`: its length was announced, so the last piece is known to be the last. */
+function bodyOf(pieces: readonly string[], complete = true): RequestBody {
+  let read = 0;
+  return {
+    get isComplete() {
+      return complete && read === pieces.length;
+    },
+    next: async () => {
+      const piece = pieces[read];
+      read++;
+      return ok(piece === undefined ? undefined : Buffer.from(piece));
+    },
+  };
+}
+
+describe("receiving a body", () => {
+  it.each([
+    ["empty", []],
+    ["in one piece", ["abc"]],
+    ["in many pieces", ["a", "bc", "defghij", "k"]],
+    ["longer than a step of room", ["a".repeat(STEP), "b", "c".repeat(3 * STEP)]],
+  ])("gives all of one that is %s, and its room back", async (_, pieces) => {
+    for (const complete of [true, false]) {
+      const room = new Shares(8 * STEP, 8 * STEP);
+      const counts: number[] = [];
+      const received = await receiveBody(bodyOf(pieces, complete), 8 * STEP, "a", room, (bytes) => counts.push(bytes));
+      if (!received.ok) throw new Error("the body failed");
+      expect(received.value.bytes.toString()).toBe(pieces.join(""));
+      expect(counts).toEqual(counts.toSorted((one, other) => one - other));
+      received.value.release();
+      expect(room.take("a", 8 * STEP)).toBe(true);
+    }
+  });
+
+  it("takes no room for one that comes at once", async () => {
+    const received = await receiveBody(bodyOf(["abc"]), STEP, "a", new Shares(0, 0), () => {});
+    expect(received).toMatchObject({ ok: true, value: { bytes: Buffer.from("abc") } });
+  });
+
+  it("counts a few bytes as a step of room", async () => {
+    const room = new Shares(3 * STEP, 3 * STEP);
+    await receiveBody(bodyOf(["a", "b"]), 8 * STEP, "a", room, () => {});
+    expect(room.take("a", 2 * STEP)).toBe(true);
+    expect(room.take("a", 1)).toBe(false);
+  });
+
+  it("refuses one for which there is no room, and gives back what it had", async () => {
+    const room = new Shares(2 * STEP, 2 * STEP);
+    const body = bodyOf(["a".repeat(STEP), "b".repeat(STEP), "c"]);
+    expect(await receiveBody(body, 8 * STEP, "a", room, () => {})).toMatchObject({ ok: false, error: { status: 503 } });
+    expect(room.take("a", 2 * STEP)).toBe(true);
+  });
+
+  it("gives the room back of one that fails", async () => {
+    const room = new Shares(STEP, STEP);
+    let sent = false;
+    const failing: RequestBody = {
+      isComplete: false,
+      next: async () => {
+        if (sent) return err("disconnected");
+        sent = true;
+        return ok(Buffer.from("abc"));
+      },
+    };
+    expect(await receiveBody(failing, STEP, "a", room, () => {})).toEqual({ ok: false, error: "disconnected" });
+    expect(room.take("a", STEP)).toBe(true);
+  });
+});
