@@ -1,4 +1,6 @@
+import { execFile } from "node:child_process";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Unstable_Config } from "wrangler";
 import { err, ok, type Result } from "../../src/base/result.ts";
 
@@ -8,14 +10,18 @@ export const PROJECT = join(import.meta.dirname, "../..");
 /** What wrangler.toml says, defaults filled in. */
 export type WorkerDefinition = Unstable_Config;
 
-/** Reads wrangler.toml with Wrangler itself, so that it means here what it means in a deployment. */
+/**
+ * Reads wrangler.toml with Wrangler itself, so that it means here what it means in a deployment. In a process of its own,
+ * as Wrangler takes 250 MiB that a server would keep for as long as it runs.
+ */
 export async function readWorkerDefinition(): Promise<Result<WorkerDefinition, string>> {
-  // Loaded here because it takes a second, which nobody who only asks for --help should wait.
-  const { unstable_readConfig } = await import("wrangler");
+  const words = [join(import.meta.dirname, "print-definition.ts"), join(PROJECT, "wrangler.toml")];
   try {
-    return ok(unstable_readConfig({ config: join(PROJECT, "wrangler.toml") }, { hideWarnings: true }));
+    const { stdout } = await promisify(execFile)(process.execPath, words);
+    return ok(JSON.parse(stdout) as WorkerDefinition);
   } catch (error) {
-    return err(`wrangler.toml cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    const { stderr = "", message } = error as Error & { stderr?: string };
+    return err(`wrangler.toml cannot be read: ${stderr === "" ? message : stderr.trim()}`);
   }
 }
 
