@@ -25,6 +25,8 @@ export interface ConnectionSettings {
   readonly requests: Shares;
   readonly idle: IdleConnections<ClientConnection>;
   readonly timeouts: Timeouts;
+  /** Why requests can't be passed on at the moment; undefined when they can. */
+  readonly unavailable: () => string | undefined;
   /** Told of every request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
@@ -134,8 +136,10 @@ export class ClientConnection {
     due(0);
     const received = await receiveBody(body.value, maxBodyBytes, key, bodyRoom, due);
     if (!received.ok) return received.error === "disconnected" ? this.#close() : this.#refuse(received.error, head);
-    const { requests } = this.#settings;
+    const { requests, unavailable } = this.#settings;
     try {
+      const reason = unavailable();
+      if (reason !== undefined) return this.#refuse({ status: 503, message: reason }, head);
       if (!requests.take(key, 1)) return this.#refuse(BUSY, head);
       try {
         return await this.#passOn(head, received.value.bytes, client);

@@ -43,6 +43,8 @@ export interface GatewayOptions {
   /** What one client address may use of connections, room for bodies and requests, in percent of each. */
   readonly clientSharePercent?: number;
   readonly timeouts?: Timeouts;
+  /** Why the service can't answer at the moment: requests are refused with it (503) and not passed on. Asked for each request. */
+  readonly unavailable?: () => string | undefined;
   /** Gets one line for the operator at a time; nothing secret is in it. */
   readonly log: (line: string) => void;
   /** Gets one line of the audit log for every request that the gateway answers itself. */
@@ -71,6 +73,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     requests: shares(options.maxRequests ?? MAX_REQUESTS),
     idle: new IdleConnections(),
     timeouts,
+    unavailable: options.unavailable ?? (() => undefined),
     onRefusal: (refusal, head, address) => {
       options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
     },

@@ -8,13 +8,14 @@ import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
-import { sortLine } from "./dev/output.ts";
+import { WranglerOutput } from "./dev/output.ts";
 import { startWrangler } from "./dev/wrangler.ts";
 import { waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
+import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { readWorkerDefinition, settingsFromEnvironment } from "./local/worker-definition.ts";
 
 /** How long the Worker may take to answer once Wrangler has built and started it. */
@@ -25,6 +26,8 @@ const PORT_ADVICE = "choose another with --port N";
 interface Prepared {
   readonly data: DataDirectory;
   readonly identity: DevIdentity;
+  /** Of the sources at the start. */
+  readonly commit: string;
 }
 
 /** Prepares everything that the Worker needs before it starts. */
@@ -36,29 +39,32 @@ async function prepare(command: DevCommand & { kind: "run" }): Promise<Result<Pr
   if (command.fresh) data.value.remove(KEPT);
   const identity = devIdentity(data.value, command.rootToken);
   if (!identity.ok) return identity;
+  const commit = sourceCommit();
   const environment = environmentFile({
     ...settingsFromEnvironment(definition.value, process.env),
     GROVE_SEAL_KEY: identity.value.sealKey,
     GROVE_DEV_ROOT_TOKEN: identity.value.rootToken,
+    ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLIENT_ADDRESS_HEADER,
   });
   if (!environment.ok) return environment;
   data.value.write("environment", environment.value);
-  return ok({ data: data.value, identity: identity.value });
+  return ok({ data: data.value, identity: identity.value, commit });
 }
 
 /**
  * Shows what the user can use, keeps the audit log, and finds out where the Worker listens. A source file with a mistake is
  * shown and waited for: Wrangler builds again when it changes.
  */
-function followOutput(wrangler: Child, data: DataDirectory): Promise<number> {
+function followOutput(wrangler: Child, output: WranglerOutput, data: DataDirectory): Promise<number> {
   return new Promise((resolve) => {
     for (const stream of wrangler.streams) {
-      createInterface({ input: stream }).on("line", (text) => {
-        const line = sortLine(text);
+      createInterface({ input: stream }).on("line", (colored) => {
+        const line = output.take(colored);
         if (line.kind === "ready") resolve(line.port);
-        if (line.kind === "audit") appendAudit(data, text);
-        if (line.kind === "message") console.error(text);
+        if (line.kind === "audit") appendAudit(data, line.text);
+        if (line.kind === "message" || line.kind === "broken") console.error(line.text);
+        if (line.kind === "updated") console.error("dev: reloaded");
       });
     }
   });
@@ -71,22 +77,23 @@ function appendAudit(data: DataDirectory, line: string): void {
 async function start(
   command: DevCommand & { kind: "run" },
   asked: Promise<void>,
-): Promise<Result<Running & { identity: DevIdentity }, string>> {
+): Promise<Result<Running & Prepared, string>> {
   const listen = { host: "127.0.0.1", port: command.port };
   const taken = await portProblem(listen, PORT_ADVICE);
   if (taken !== undefined) return err(taken);
   const prepared = await prepare(command);
   if (!prepared.ok) return prepared;
-  const { data, identity } = prepared.value;
+  const { data } = prepared.value;
 
   const wrangler = startWrangler(data);
+  const output = new WranglerOutput();
   const fail = async (message: string): Promise<Result<never, string>> => {
     await wrangler.stop();
     data.close();
     return err(message);
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), wrangler.ended]);
-  const port = await Promise.race([followOutput(wrangler, data), gone]);
+  const port = await Promise.race([followOutput(wrangler, output, data), gone]);
   if (typeof port === "string") return fail(`the start was broken off: ${port}`);
   if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, gone, ANSWER_MS)))
     return fail("the Worker does not answer");
@@ -96,17 +103,20 @@ async function start(
     upstream: { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) },
     trustedProxies: new BlockList(),
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
+    // Wrangler keeps requests waiting while the sources can't be built.
+    unavailable: () => output.buildError,
     log: (line) => console.error(`gateway: ${line}`),
     audit: (line) => appendAudit(data, line),
   });
   if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));
-  return ok({ gateway: gateway.value, child: wrangler, close: () => data.close(), identity });
+  return ok({ ...prepared.value, gateway: gateway.value, child: wrangler, close: () => data.close() });
 }
 
-function banner(address: string, rootToken: string, auditLog: string): string {
+function banner(address: string, version: string, rootToken: string, auditLog: string): string {
   return `
 Grove listens on ${address}
 
+  Version      ${version}
   Root token   ${rootToken}
   Audit log    ${auditLog}
 
@@ -137,8 +147,9 @@ async function main(): Promise<number> {
     console.error(`dev: ${running.error}`);
     return 1;
   }
-  const { gateway, identity } = running.value;
-  console.log(banner(`http://127.0.0.1:${gateway.port}`, identity.rootToken, `${command.value.data}/audit.log`));
+  const { gateway, identity, commit } = running.value;
+  const address = `http://127.0.0.1:${gateway.port}`;
+  console.log(banner(address, sourceVersion(commit), identity.rootToken, `${command.value.data}/audit.log`));
   const ended = await superviseUntilStopped(running.value, asked);
   if (ended === undefined) return 0;
   console.error(`dev: the development server ended by itself (${ended}); everything is stopped`);

@@ -11,9 +11,10 @@ import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
-import { readWorkerDefinition, settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
+import { sourceCommit, sourceVersion } from "./local/version.ts";
+import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
-import { buildWorker } from "./serve/bundle.ts";
+import { openBuild } from "./serve/kept-build.ts";
 import { workerModel } from "./serve/worker.ts";
 import { findWorkerd } from "./serve/workerd.ts";
 import { workerdConfig } from "./serve/workerd-config.ts";
@@ -31,35 +32,35 @@ type RunCommand = ServeCommand & { kind: "run" };
 const say = (line: string): void => console.error(`serve: ${line}`);
 
 /** Builds the Worker, writes workerd's configuration and starts it. */
-async function startWorker(command: RunCommand, data: DataDirectory): Promise<Result<Child, string>> {
+async function startWorker(command: RunCommand, data: DataDirectory, commit: string): Promise<Result<Child, string>> {
   const socket = data.file("worker.sock");
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
   }
   const workerd = findWorkerd();
   if (!workerd.ok) return workerd;
-  const definition = await readWorkerDefinition();
-  if (!definition.ok) return definition;
+  const build = await openBuild(data.file("worker"));
+  if (!build.ok) return build;
+  const { definition, modules } = build.value;
   const metadataServices = usesMetadataServices(process.env);
   const settings = {
-    ...settingsFromEnvironment(definition.value, process.env),
+    ...settingsFromEnvironment(definition, process.env),
+    ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLOUD_METADATA_CREDENTIALS: String(metadataServices),
     CLIENT_ADDRESS_HEADER,
   };
   if (!("GROVE_SEAL_KEY" in settings)) {
     say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");
   }
-  const worker = workerModel(definition.value, Object.keys(settings));
+  const worker = workerModel(definition, Object.keys(settings));
   if (!worker.ok) return worker;
   for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
 
-  data.remove(["worker", "worker.sock"]);
+  data.remove(["worker.sock"]);
   mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
-  const modules = await buildWorker(definition.value, data.file("worker"), data.file("wrangler"));
-  if (!modules.ok) return modules;
   const config = workerdConfig({
     worker: worker.value,
-    modules: modules.value,
+    modules,
     objects: data.file("objects"),
     socket,
     installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
@@ -77,12 +78,12 @@ async function startWorker(command: RunCommand, data: DataDirectory): Promise<Re
   );
 }
 
-async function start(command: RunCommand, asked: Promise<void>): Promise<Result<Running, string>> {
+async function start(command: RunCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
   const taken = await portProblem(command.listen, PORT_ADVICE);
   if (taken !== undefined) return err(taken);
   const data = DataDirectory.open(command.data);
   if (!data.ok) return data;
-  const worker = await startWorker(command, data.value);
+  const worker = await startWorker(command, data.value, commit);
   if (!worker.ok) return worker;
 
   const fail = async (message: string): Promise<Result<never, string>> => {
@@ -134,7 +135,9 @@ async function main(): Promise<number> {
     return 0;
   }
   const asked = askedToStop();
-  const running = await start(command.value, asked);
+  const commit = sourceCommit();
+  say(`Grove ${sourceVersion(commit)}`);
+  const running = await start(command.value, commit, asked);
   if (!running.ok) {
     say(running.error);
     return 1;

@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from "node:util";
+
 /** What a line of `wrangler dev` is to the user. */
 export type OutputLine =
   | { readonly kind: "ready"; readonly port: number }
@@ -5,6 +7,10 @@ export type OutputLine =
   | { readonly kind: "audit" }
   /** Said by Wrangler at every start and every request: of no use here. */
   | { readonly kind: "chatter" }
+  /** The sources could not be built; the lines that follow say why. */
+  | { readonly kind: "broken" }
+  /** The sources were built again, and requests are served by what they say now. */
+  | { readonly kind: "updated" }
   /** Errors, and what the Worker itself prints. */
   | { readonly kind: "message" };
 
@@ -16,13 +22,60 @@ const CHATTER = [
   /^Your Worker has access to the following bindings:/,
   /^Binding +Resource/,
   /^env\.\w+ /,
-  /^⎔ Starting local server/,
+  /^⎔ (Starting local server|Reloading local server)/,
+  /^Cloudflare collects anonymous telemetry/,
+  // Nothing depends on the cron trigger (wrangler.toml), so nobody has to fire it by hand.
+  /Scheduled Workers are not automatically triggered during local development/,
+  /^\s+To manually trigger a scheduled event, run:/,
+  /^\s+curl "http:\/\/[^"]*\/scheduled"/,
+  /^\s+For more details, see \S*cron-triggers/,
 ];
 
-/** Sorts a line of output; colours are expected to be off. */
+/** Sorts a line of output without colours. */
 export function sortLine(line: string): OutputLine {
   const port = READY.exec(line)?.[1];
   if (port !== undefined) return { kind: "ready", port: Number(port) };
   if (line.startsWith('{"type":"request"')) return { kind: "audit" };
+  if (/^✘ \[ERROR\] Build failed with /.test(line)) return { kind: "broken" };
+  if (line.startsWith("⎔ Local server updated and ready")) return { kind: "updated" };
   return { kind: CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };
+}
+
+/** What went wrong in a build, and where: `✘ [ERROR] Unexpected ";"`, then `src/index.ts:9:10:`. */
+const MISTAKE = /^\s+✘ \[ERROR\] (.*)$/;
+const PLACE = /^\s+(\S+:\d+:\d+):$/;
+
+/** Follows the output of `wrangler dev`, and knows whether the sources can be built. */
+export class WranglerOutput {
+  #broken = false;
+  #mistakes: string[] = [];
+
+  /** Why no request can be answered now, in one line; undefined when requests can. */
+  get buildError(): string | undefined {
+    if (!this.#broken) return undefined;
+    return `the Worker cannot be built: ${this.#mistakes.join("; ") || "see the terminal of npm run dev"}`;
+  }
+
+  /** Takes the next line. Returns what it is and its text without colours. */
+  take(colored: string): OutputLine & { readonly text: string } {
+    const text = stripVTControlCharacters(colored);
+    const line = sortLine(text);
+    if (line.kind === "broken") {
+      this.#broken = true;
+      this.#mistakes = [];
+    } else if (line.kind === "ready" || line.kind === "updated") {
+      this.#broken = false;
+    } else if (line.kind === "message" && this.#broken) {
+      this.#noteMistake(text);
+    }
+    return { ...line, text };
+  }
+
+  #noteMistake(text: string): void {
+    const mistake = MISTAKE.exec(text)?.[1];
+    const place = PLACE.exec(text)?.[1];
+    if (mistake !== undefined) this.#mistakes.push(mistake);
+    const last = this.#mistakes.at(-1);
+    if (place !== undefined && last !== undefined) this.#mistakes[this.#mistakes.length - 1] = `${last} (${place})`;
+  }
 }

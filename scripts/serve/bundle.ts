@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, extname, join } from "node:path";
 import { promisify } from "node:util";
@@ -25,20 +25,30 @@ const KINDS: Readonly<Record<string, ModuleKind>> = {
   ".bin": "data",
 };
 
+/** What a build leaves. */
+export interface Bundle {
+  /** The main one first. */
+  readonly modules: readonly BundleModule[];
+  /** Every file that was read, from the project's root. */
+  readonly inputs: readonly string[];
+}
+
 /**
  * Builds the Worker as `npm run deploy` does, without sending it anywhere.
  *
  * @param directory where the modules go, emptied by the caller
  * @param settings directory that Wrangler may keep its own settings in
- * @returns the modules, the main one first; the error is for the operator
+ * @returns the error is for the operator
  */
 export async function buildWorker(
   definition: WorkerDefinition,
   directory: string,
   settings: string,
-): Promise<Result<BundleModule[], string>> {
+): Promise<Result<Bundle, string>> {
   const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
-  const words = ["deploy", "--dry-run", "--config", join(PROJECT, "wrangler.toml"), "--outdir", directory];
+  const metafile = join(directory, "bundle-meta.json");
+  const config = join(PROJECT, "wrangler.toml");
+  const words = ["deploy", "--dry-run", "--config", config, "--outdir", directory, "--metafile", metafile];
   try {
     await promisify(execFile)(process.execPath, [join(wrangler, "../bin/wrangler.js"), ...words], {
       cwd: PROJECT,
@@ -57,7 +67,12 @@ export async function buildWorker(
     const { stderr = "", message } = error as Error & { stderr?: string };
     return err(`the Worker cannot be built:\n${stderr === "" ? message : stderr}`);
   }
-  return listModules(definition, readdirSync(directory));
+  const { inputs } = JSON.parse(readFileSync(metafile, "utf8")) as {
+    readonly inputs: Readonly<Record<string, unknown>>;
+  };
+  rmSync(metafile);
+  const modules = listModules(definition, readdirSync(directory));
+  return modules.ok ? ok({ modules: modules.value, inputs: Object.keys(inputs) }) : modules;
 }
 
 /** The modules among the files that a build leaves, the main one first. */

@@ -29,7 +29,8 @@ export interface WorkerModel {
   readonly leftOut: readonly string[];
 }
 
-type Definition = Pick<
+/** What of wrangler.toml counts here. */
+export type Definition = Pick<
   WorkerDefinition,
   "name" | "compatibility_date" | "compatibility_flags" | "durable_objects" | "migrations" | "vars" | "services"
 >;

@@ -33,7 +33,7 @@ export async function buildGrove(directory: string): Promise<GroveBuild> {
     ALLOW_PRIVATE_ENDPOINTS: "true",
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
   };
-  const modules = must(await buildWorker(definition, join(directory, "worker"), join(directory, "wrangler")));
+  const { modules } = must(await buildWorker(definition, join(directory, "worker"), join(directory, "wrangler")));
   return {
     model: must(workerModel(definition, Object.keys(settings))),
     modules,

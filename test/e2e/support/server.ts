@@ -7,7 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
-const PROJECT = join(import.meta.dirname, "../../..");
+/** Where the project is. */
+export const PROJECT = join(import.meta.dirname, "../../..");
 
 /** Longest start on a busy machine: a build, the runtime, the first request. */
 const START_MS = 90_000;
@@ -18,6 +19,8 @@ export interface ServerOptions {
   readonly data?: string;
   /** Settings of the Worker, and whatever else the environment should have. */
   readonly env?: Readonly<Record<string, string>>;
+  /** A copy of the project to start, when it is not the project itself. */
+  readonly project?: string;
   /** Further words of the command line. */
   readonly flags?: readonly string[];
 }
@@ -46,9 +49,10 @@ export function runScript(
   script: "dev" | "serve",
   flags: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
+  project = PROJECT,
 ): Program {
-  const child = spawn(process.execPath, [join(PROJECT, "scripts", `${script}.ts`), ...flags], {
-    cwd: PROJECT,
+  const child = spawn(process.execPath, [join(project, "scripts", `${script}.ts`), ...flags], {
+    cwd: project,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -73,11 +77,16 @@ export function runScript(
 /** Starts `npm run dev`. */
 export function startDev(options: ServerOptions = {}): Promise<RunningServer> {
   return start(options, async (data) => ({
-    program: runScript("dev", ["--port=0", "--data", data, ...(options.flags ?? [])], {
-      // Else a Worker that somebody develops on this machine would find the server of a test.
-      WRANGLER_REGISTRY_PATH: join(data, "registry"),
-      ...options.env,
-    }),
+    program: runScript(
+      "dev",
+      ["--port=0", "--data", data, ...(options.flags ?? [])],
+      {
+        // Else a Worker that somebody develops on this machine would find the server of a test.
+        WRANGLER_REGISTRY_PATH: join(data, "registry"),
+        ...options.env,
+      },
+      options.project,
+    ),
     rootToken: () => readFile(join(data, "root-token"), "utf8").then((text) => text.trim()),
   }));
 }

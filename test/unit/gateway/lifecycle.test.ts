@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { RawClient, request, startService, startTestGateway } from "./support.ts";
+import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 describe("stopping", () => {
   it("lets the request under way finish, and closes the idle connections", async () => {
@@ -59,6 +59,20 @@ describe("the service", () => {
     const client = await RawClient.connect((await startTestGateway({ kind: "socket", path })).port);
     await client.send(request("LIST /v1/a"));
     expect((await client.answer()).body).toBe("GET /v1/a?list=true");
+  });
+
+  it("is not asked while its owner says that it can't answer", async () => {
+    const { url, seen } = await startRecorder();
+    const state: { reason: string | undefined } = { reason: "the Worker cannot be built" };
+    const gateway = await startTestGateway(url, { unavailable: () => state.reason });
+    const early = await RawClient.connect(gateway.port);
+    await early.send(request("GET /v1/a"));
+    expect(await early.answer()).toMatchObject({ status: 503, body: '{"errors":["the Worker cannot be built"]}\n' });
+    state.reason = undefined;
+    const late = await RawClient.connect(gateway.port);
+    await late.send(request("GET /v1/b"));
+    expect((await late.answer()).status).toBe(200);
+    expect(seen.map(({ target }) => target)).toEqual(["/v1/b"]);
   });
 
   it("is reached over few connections by many requests", async () => {

@@ -53,6 +53,7 @@ export interface TestGateway {
   readonly trustProxy?: string;
   readonly maxBodyBytes?: number;
   readonly maxRequests?: number;
+  readonly unavailable?: () => string | undefined;
   readonly timeouts?: Partial<Timeouts>;
   readonly maxConnections?: number;
   readonly clientSharePercent?: number;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseDevArguments } from "../../../scripts/dev/arguments.ts";
 import { environmentFile } from "../../../scripts/dev/identity.ts";
-import { sortLine } from "../../../scripts/dev/output.ts";
+import { sortLine, WranglerOutput } from "../../../scripts/dev/output.ts";
 import { settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
 
 describe("sortLine", () => {
@@ -14,10 +14,41 @@ describe("sortLine", () => {
     ["[wrangler:info] GET /v1/sys/health 200 OK (3ms)", "chatter"],
     ['env.GROVE_SEAL_KEY ("(hidden)")                Environment Variable      local', "chatter"],
     ["", "chatter"],
-    ["✘ [ERROR] Build failed with 1 error:", "message"],
+    ["✘ [ERROR] Build failed with 1 error:", "broken"],
+    ["⎔ Local server updated and ready", "updated"],
+    ["▲ [WARNING] Scheduled Workers are not automatically triggered during local development.", "chatter"],
+    ['    curl "http://127.0.0.1:38043/cdn-cgi/local/scheduled"', "chatter"],
     ['{"type":"exception","request_id":"x"}', "message"],
     ["    src/index.ts:9:10:", "message"],
   ])("%s", (line, kind) => expect(sortLine(line).kind).toBe(kind));
+});
+
+describe("WranglerOutput", () => {
+  const BROKEN = [
+    "\u001b[31m✘ \u001b[41;31m[\u001b[41;97mERROR\u001b[41;31m]\u001b[0m \u001b[1mBuild failed with 2 errors:\u001b[0m",
+    '  \u001b[31m✘ [ERROR] Unexpected ";"\u001b[0m',
+    "      src/index.ts:9:10:",
+    "        9 │ const x = ;",
+    '  ✘ [ERROR] Could not resolve "./nix.ts"',
+    "      src/env.ts:1:2:",
+  ];
+
+  it("knows the mistakes with their places until the sources are built again", () => {
+    const output = new WranglerOutput();
+    expect(output.buildError).toBeUndefined();
+    for (const line of BROKEN) output.take(line);
+    expect(output.buildError).toBe(
+      'the Worker cannot be built: Unexpected ";" (src/index.ts:9:10); Could not resolve "./nix.ts" (src/env.ts:1:2)',
+    );
+    output.take("⎔ Reloading local server...");
+    expect(output.buildError).toBeDefined();
+    output.take("⎔ Local server updated and ready");
+    expect(output.buildError).toBeUndefined();
+  });
+
+  it("takes colours away, whatever Wrangler thinks of NO_COLOR", () => {
+    expect(new WranglerOutput().take(BROKEN[0] ?? "").text).toBe("✘ [ERROR] Build failed with 2 errors:");
+  });
 });
 
 describe("environmentFile", () => {

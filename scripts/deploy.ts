@@ -1,0 +1,14 @@
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { sourceCommit, sourceVersion } from "./local/version.ts";
+import { PROJECT } from "./local/worker-definition.ts";
+
+// `wrangler deploy` with the commit, which `sys/health` shows. Everything on the command line goes to Wrangler.
+
+const commit = sourceCommit();
+console.error(`deploy: Grove ${sourceVersion(commit)}`);
+const wrangler = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
+const words = ["deploy", ...(commit === "" ? [] : ["--var", `GROVE_COMMIT:${commit}`]), ...process.argv.slice(2)];
+const { status } = spawnSync(process.execPath, [wrangler, ...words], { cwd: PROJECT, stdio: "inherit" });
+process.exit(status ?? 1);

@@ -1,0 +1,37 @@
+import { appendFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { call, PROJECT, type RunningServer, startDev } from "./support/server.ts";
+
+const COPIED = ["gateway", "package.json", "scripts", "src", "tsconfig.json", "wrangler.toml"];
+
+let copy: string;
+let server: RunningServer;
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), "grove-copy-"));
+  for (const name of COPIED) await cp(join(PROJECT, name), join(copy, name), { recursive: true });
+  await symlink(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+  server = await startDev({ project: copy });
+});
+afterAll(async () => {
+  await server?.stop();
+  await rm(copy, { recursive: true, force: true });
+});
+
+const health = () => call(server, "GET", "/v1/sys/health");
+
+it("npm run dev answers with the build error while a source has a mistake, and serves again when it is mended", async () => {
+  const file = join(copy, "src/index.ts");
+  const good = await readFile(file, "utf8");
+  await appendFile(file, "\nconst x = ;\n");
+  await expect.poll(health, { timeout: 30_000 }).toMatchObject({
+    status: 503,
+    body: {
+      errors: [expect.stringMatching(/^the Worker cannot be built: Unexpected ";" \(src\/index\.ts:\d+:\d+\)$/)],
+    },
+  });
+  await writeFile(file, good);
+  await expect.poll(health, { timeout: 30_000 }).toMatchObject({ status: 200 });
+});
