@@ -36,7 +36,7 @@ export interface LeaseRegistration {
 
 /** A lease as somebody sees it who may. */
 export type ShownLease =
-  | { readonly kind: "token"; readonly token: TokenView }
+  | { readonly kind: "token"; readonly leaseId: string; readonly token: TokenView }
   | { readonly kind: "secret"; readonly lease: LeaseView };
 
 /** A lease with what the caller should know about its lifetime. */
@@ -95,7 +95,7 @@ export async function lookupLease(
   if (!named) return err({ code: "not_found" });
   if (named.kind === "token") {
     const token = await leasedToken(env, named);
-    return token ? ok({ kind: "token", token }) : err({ code: "not_found" });
+    return token ? ok({ kind: "token", leaseId, token }) : err({ code: "not_found" });
   }
   const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "lookup", lease: targetOf(named) });
   if (!outcome?.ok) return err({ code: "not_found" });
@@ -139,18 +139,25 @@ export async function revokeLease(
 ): Promise<Result<boolean, Failure>> {
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return ok(false);
-  const tree = treeOf(env, named.credential.treeId);
   if (named.kind === "token") {
+    const { treeId, row } = named.address;
+    const tree = treeOf(env, treeId);
     if (!tree || !(await leasedToken(env, named))) return ok(false);
-    const { row, tail } = named.credential;
-    const revoked = await tree.act({ kind: "revoke", target: { by: "accessor", row, tail } });
+    const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row } });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }
-  const outcome = await tree?.lease({ kind: "revoke", lease: targetOf(named), wait, force });
+  const outcome = await treeOf(env, named.credential.treeId)?.lease({
+    kind: "revoke",
+    lease: targetOf(named),
+    wait,
+    force,
+  });
   if (!outcome?.ok) return ok(false);
   const error = outcome.value.kind === "revoked" ? outcome.value.error : null;
   return error === null ? ok(true) : err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (1 / 1): ${error}`));
 }
+
+type NamedTokenLease = Extract<NamedLease, { kind: "token" }>;
 
 const NO_HOLDER = invalid("token not found");
 
@@ -186,15 +193,15 @@ async function findHolder(
   });
 }
 
-async function leasedToken(env: Env, { path, credential }: NamedLease): Promise<TokenView | null> {
-  const { treeId, row, tail } = credential;
-  const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "accessor", row, tail } });
+async function leasedToken(env: Env, { path, address }: NamedTokenLease): Promise<TokenView | null> {
+  const { treeId, row } = address;
+  const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "lease", row } });
   if (!outcome?.ok || outcome.value.kind !== "token") return null;
   const { token } = outcome.value;
   return token.leased && token.path === path ? token : null;
 }
 
-function targetOf({ path, credential: { row, tail } }: NamedLease): LeaseTarget {
+function targetOf({ path, credential: { row, tail } }: Extract<NamedLease, { kind: "secret" }>): LeaseTarget {
   return { row, tail, path };
 }
 

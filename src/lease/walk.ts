@@ -9,7 +9,7 @@ import { treeOf } from "../tree/find-tree.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
 import type { IndexedLease, IndexPage, PagePosition } from "../tree/index/index-store.ts";
 import type { WalkAnswer, WalkMode } from "../tree/leases/actions.ts";
-import { leaseIdOfIndexed } from "../tree/leases/ids.ts";
+import { leaseIdOf } from "../tree/leases/record.ts";
 
 /** Calls in flight at once: the platform's limit of open connections. Also the shards that one step asks. */
 const PARALLEL = 6;
@@ -205,7 +205,8 @@ export class LeaseWalk extends DurableObject<Env> {
     const atEnd = next.every((position) => position === "end");
     const failed = answers.map(({ failure }) => failure).find((failure) => failure !== null);
     const failure: WalkFailure | undefined = failed && {
-      leaseId: leaseIdOfIndexed(failed.lease),
+      // Only those of secrets fail.
+      leaseId: leaseIdOf({ path: failed.lease.path, tail: failed.lease.id }),
       number: walk.seen + leases.indexOf(failed.lease) + 1,
       error: failed.error,
     };

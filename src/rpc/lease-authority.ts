@@ -14,7 +14,6 @@ import {
 } from "../lease/service.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
-import { tokenLeaseTail } from "../tree/leases/ids.ts";
 import { type LeaseView, leaseIdOf } from "../tree/leases/record.ts";
 import { audited } from "./audited.ts";
 import { refusalOf } from "./refusal.ts";
@@ -96,9 +95,9 @@ async function onId<T>(
 
 function leaseOf(shown: GrantedLease | ShownLease): Lease {
   if (!("kind" in shown) || shown.kind === "secret") return leaseOfSecret(shown.lease);
-  const { token } = shown;
+  const { leaseId, token } = shown;
   return {
-    id: `${token.path}/${tokenLeaseTail(token.accessor)}`,
+    id: leaseId,
     path: token.path,
     issuedAt: token.createdAt,
     expiresAt: token.expiresAt,

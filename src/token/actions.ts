@@ -8,11 +8,15 @@ import type { TokenRole } from "./role.ts";
 import type { CreateRequest } from "./rules/create.ts";
 import type { RenewTerms } from "./rules/renew.ts";
 
-/** A token of this tree: the caller itself, one whose text is known, or one whose accessor is known. */
+/**
+ * A token of this tree: the caller itself, one whose text is known, one whose accessor is known, or one that the Worker knows
+ * by its lease id, whose keyed hash it has checked: the tree has nothing to compare with.
+ */
 export type Target =
   | { readonly by: "self" }
   | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
-  | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array };
+  | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
+  | { readonly by: "lease"; readonly row: number };
 
 /** What a tree can be asked to do about one of its tokens. */
 export type TargetAction =

@@ -14,6 +14,8 @@ const TREE_BYTES = 32;
 const ROW_BYTES = 7;
 const RANDOM_BYTES = 16;
 const TAG_BYTES = 8;
+/** Bytes of tree id and row at the beginning of every id that carries its way with it. */
+export const ADDRESS_BYTES = TREE_BYTES + ROW_BYTES;
 const ID_BYTES = TREE_BYTES + ROW_BYTES + RANDOM_BYTES + TAG_BYTES;
 const ID_LENGTH = (ID_BYTES / 3) * 4;
 
@@ -112,7 +114,7 @@ export async function newRoutedId(
 ): Promise<{ readonly text: string; readonly tail: Uint8Array<ArrayBuffer> }> {
   const body = concat(addressBytes(treeId, row), randomBytes(RANDOM_BYTES));
   const tag = (await keyedHash(keys.identity, label, body)).subarray(0, TAG_BYTES);
-  const tail = concat(body.subarray(TREE_BYTES + ROW_BYTES), tag);
+  const tail = concat(body.subarray(ADDRESS_BYTES), tag);
   return { text: routedIdText(treeId, row, tail), tail };
 }
 
@@ -155,22 +157,27 @@ function split(text: string) {
   if (text.length !== ID_LENGTH) return null;
   const bytes = fromBase64Url(text);
   if (!bytes || bytes.length !== ID_BYTES) return null;
-  let row = 0;
-  for (const byte of bytes.subarray(TREE_BYTES, TREE_BYTES + ROW_BYTES)) row = row * 256 + byte;
   return {
-    treeId: toHex(bytes.subarray(0, TREE_BYTES)),
-    row,
+    ...readAddress(bytes),
     body: bytes.subarray(0, ID_BYTES - TAG_BYTES),
     tag: bytes.subarray(ID_BYTES - TAG_BYTES),
   };
 }
 
 function credentialOf(parts: NonNullable<ReturnType<typeof split>>): AccessorCredential {
-  const random = parts.body.subarray(TREE_BYTES + ROW_BYTES);
+  const random = parts.body.subarray(ADDRESS_BYTES);
   return { treeId: parts.treeId, row: parts.row, tail: concat(random, parts.tag) };
 }
 
-function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffer> {
+/** Reads tree id and row from the first bytes of an id. */
+export function readAddress(bytes: Uint8Array): TokenAddress {
+  let row = 0;
+  for (const byte of bytes.subarray(TREE_BYTES, ADDRESS_BYTES)) row = row * 256 + byte;
+  return { treeId: toHex(bytes.subarray(0, TREE_BYTES)), row };
+}
+
+/** Tree id and row as ids begin with them. */
+export function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffer> {
   const tree = fromHex(treeId);
   if (!tree || tree.length !== TREE_BYTES) throw new Error("a tree id has 32 bytes");
   const rowBytes = new Uint8Array(ROW_BYTES);

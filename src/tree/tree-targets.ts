@@ -56,11 +56,7 @@ export class TreeTargets {
     if (target.by === "self") return callerRow;
     const row = this.#tree.tokens.live(target.row, now);
     if (!row) return null;
-    const matches =
-      target.by === "token"
-        ? equalBytes(row.fixed.verifier, target.verifier)
-        : equalBytes(row.fixed.accessorTail, target.tail);
-    return matches ? row : null;
+    return matches(row, target) ? row : null;
   }
 
   #revoke(row: TokenRow, state: typeof REVOKED | typeof REVOKED_ALONE): Result<Outcome, never> {
@@ -87,5 +83,16 @@ export class TreeTargets {
     this.#tree.tokens.renew(token.row, ttl, expiresAt, now);
     this.#tree.arm();
     return ok({ kind: "renewed", token: { ...token, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings });
+  }
+}
+
+function matches({ fixed }: TokenRow, target: Exclude<Target, { by: "self" }>): boolean {
+  switch (target.by) {
+    case "token":
+      return equalBytes(fixed.verifier, target.verifier);
+    case "accessor":
+      return equalBytes(fixed.accessorTail, target.tail);
+    case "lease":
+      return true;
   }
 }

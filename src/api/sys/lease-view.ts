@@ -1,12 +1,11 @@
 import type { ShownLease } from "../../lease/service.ts";
 import type { TokenView } from "../../token/record.ts";
-import { tokenLeaseTail } from "../../tree/leases/ids.ts";
 import { type LeaseView, leaseIdOf } from "../../tree/leases/record.ts";
 import type { LeaseReply } from "../../wire/reply.ts";
 
 /** What a look-up shows of a lease. `now` in ms. */
 export function lookupObject(shown: ShownLease, now: number): Record<string, unknown> {
-  return shown.kind === "token" ? ofToken(shown.token, now) : ofSecret(shown.lease, now);
+  return shown.kind === "token" ? ofToken(shown.leaseId, shown.token, now) : ofSecret(shown.lease, now);
 }
 
 /** The lease in the answer to its registration or renewal. */
@@ -14,9 +13,9 @@ export function leaseReply(lease: LeaseView): LeaseReply {
   return { id: leaseIdOf(lease), renewable: lease.renewable, duration: lease.grantedTtl };
 }
 
-function ofToken(token: TokenView, now: number): Record<string, unknown> {
+function ofToken(id: string, token: TokenView, now: number): Record<string, unknown> {
   return {
-    id: `${token.path}/${tokenLeaseTail(token.accessor)}`,
+    id,
     path: token.path,
     renewable: token.renewable,
     ...times(token.createdAt, token.expiresAt, token.renewedAt, now),

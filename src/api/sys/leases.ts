@@ -48,9 +48,11 @@ export const LEASE_ROUTES: readonly Route[] = [
     const found = await lookupLease(env, installation, id.value);
     return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
   }),
-  simpleRoute("list", "sys/leases/lookup", z.object(PAGE), ({ env, fields }) => listNames(env, "", fields)),
-  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object(PAGE), ({ env, params, fields }) =>
-    listNames(env, `${params.prefix}/`, fields),
+  simpleRoute("list", "sys/leases/lookup", z.object(PAGE), ({ env, installation, fields }) =>
+    listNames(env, installation, "", fields),
+  ),
+  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object(PAGE), ({ env, installation, params, fields }) =>
+    listNames(env, installation, `${params.prefix}/`, fields),
   ),
 
   renewRoute("sys/leases/renew"),
@@ -153,9 +155,14 @@ async function revokeOne(
   return ok(how.wait ? EMPTY : ACCEPTED);
 }
 
-async function listNames(env: Env, prefix: string, { after, limit }: Page): Promise<Result<Reply, Failure>> {
+async function listNames(
+  env: Env,
+  installation: Installation,
+  prefix: string,
+  { after, limit }: Page,
+): Promise<Result<Reply, Failure>> {
   const most = limit > 0 ? Math.min(limit, MAX_LIST) : MAX_LIST;
-  const names = await listLeases(env, prefix, after, most + 1);
+  const names = await listLeases(env, installation.keys, prefix, after, most + 1);
   const keys = names.slice(0, most);
   const isCut = names.length > most && most !== limit;
   return ok(isCut ? dataReply({ keys }, [`the list was cut after ${MAX_LIST} names`]) : keysReply(keys));

@@ -1,7 +1,8 @@
+import type { Keys } from "../../crypto/key-ring.ts";
 import type { Env } from "../../env.ts";
 import { leaseIdOfIndexed, orderOfName } from "../leases/ids.ts";
 import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "./accessor-shard.ts";
-import { type IrrevocableLease, orderOfIndexed } from "./index-store.ts";
+import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "./index-store.ts";
 
 /** Calls in flight at once: the platform's limit of open connections. */
 const PARALLEL = 6;
@@ -10,18 +11,26 @@ const PARALLEL = 6;
  * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
  * with a slash at the end. At most `limit`, in the order that pages go by.
  */
-export async function listLeases(env: Env, prefix: string, after: string, limit: number): Promise<string[]> {
+export async function listLeases(
+  env: Env,
+  keys: Keys,
+  prefix: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
   const start = orderOfName(after);
   const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, start, limit));
-  const names = new Map<string, string>();
+  const names = new Map<string, IndexedLease | string>();
   for (const { leases, folders } of levels) {
-    for (const lease of leases) names.set(orderOfIndexed(lease), leaseIdOfIndexed(lease).slice(prefix.length));
+    for (const lease of leases) names.set(orderOfIndexed(lease), lease);
     for (const folder of folders) names.set(folder, folder);
   }
-  return [...names]
-    .sort(([a], [b]) => compare(a, b))
-    .slice(0, limit)
-    .map(([, name]) => name);
+  const first = [...names].sort(([a], [b]) => compare(a, b)).slice(0, limit);
+  return Promise.all(
+    first.map(async ([, name]) =>
+      typeof name === "string" ? name : (await leaseIdOfIndexed(keys, name)).slice(prefix.length),
+    ),
+  );
 }
 
 /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */

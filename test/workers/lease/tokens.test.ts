@@ -1,13 +1,20 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { tokenLeaseTail } from "../../../src/tree/leases/ids.ts";
 import { indexedPaths } from "../../support/leases.ts";
-import { call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
 
 let root: string;
 
 beforeAll(async () => {
   root = await initialized();
 });
+
+async function keys() {
+  const loaded = await loadInstallation(bindings);
+  if (!loaded.ok) throw new Error(loaded.error.code);
+  return loaded.value.keys;
+}
 
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
 const status = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
@@ -18,14 +25,18 @@ async function create(fields: Record<string, unknown> = {}, endpoint = "create-o
   return {
     token: auth.client_token as string,
     accessor: auth.accessor as string,
-    leaseId: `${path}/${tokenLeaseTail(auth.accessor)}`,
+    leaseId: `${path}/${await tokenLeaseTail(await keys(), auth.accessor)}`,
   };
 }
 
 describe("the lease of a token", () => {
-  it("is the token's path and h and hex, from which no token can be made", async () => {
-    const { token, leaseId } = await create();
-    expect(leaseId).toMatch(/^auth\/token\/create-orphan\/h[0-9a-f]{126}$/);
+  it("is the token's path and h and hex, from which neither token nor accessor can be made", async () => {
+    const { token, accessor, leaseId } = await create();
+    expect(leaseId).toMatch(/^auth\/token\/create-orphan\/h[0-9a-f]{110}$/);
+    const ofAccessor = Buffer.from(accessor, "base64url").toString("hex");
+    const place = leaseId.slice(-110, -32);
+    expect(ofAccessor.startsWith(place)).toBe(true);
+    expect(ofAccessor).not.toContain(leaseId.slice(-32));
     const tail = leaseId.slice(leaseId.lastIndexOf("/") + 2);
     const encoded = Buffer.from(tail, "hex").toString("base64url");
     for (const forged of [`s.${encoded}`, encoded, tail, `s.${tail}`]) expect(await status(forged)).toBe(403);
@@ -63,7 +74,7 @@ describe("the lease of a token", () => {
       renewable: false,
     });
     const { accessor } = (await call("GET", "auth/token/lookup-self", { token: root })).body.data;
-    const ofRoot = `auth/token/root/${tokenLeaseTail(accessor)}`;
+    const ofRoot = `auth/token/root/${await tokenLeaseTail(await keys(), accessor)}`;
     expect((await post("sys/leases/lookup", { lease_id: ofRoot })).body.errors).toEqual(["invalid lease"]);
     expect((await post("sys/leases/revoke", { lease_id: ofRoot })).status).toBe(204);
     expect(await status(root)).toBe(200);
@@ -99,6 +110,19 @@ describe("the lease of a token", () => {
     ]) {
       expect((await post("sys/leases/lookup", { lease_id: other })).body.errors).toEqual(["invalid lease"]);
       expect((await post("sys/leases/revoke", { lease_id: other })).status).toBe(204);
+    }
+    expect(await status(token)).toBe(200);
+  });
+});
+
+describe("the accessor of a token", () => {
+  it("leads to no lease: who may look leases up has no right to look accessors up", async () => {
+    const { token, accessor } = await create();
+    const hex = Buffer.from(accessor, "base64url").toString("hex");
+    for (const tail of [`h${hex}`, `h${hex.slice(0, 110)}`, `h${hex.slice(0, 78)}${"0".repeat(32)}`, accessor]) {
+      const lease_id = `auth/token/create-orphan/${tail}`;
+      expect((await post("sys/leases/lookup", { lease_id })).body.errors).toEqual(["invalid lease"]);
+      expect((await post("sys/leases/revoke", { lease_id })).status).toBe(204);
     }
     expect(await status(token)).toBe(200);
   });
