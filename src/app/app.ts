@@ -5,7 +5,7 @@ import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { sealKeyProblem } from "../system/installation.ts";
+import { sealKeyProblem } from "../system/open-ring.ts";
 import { type AuditLine, auditPath, auditTokenHash, unservedPath, writeAuditLine } from "../wire/audit.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { toWire } from "../wire/failure.ts";

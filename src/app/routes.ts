@@ -2,6 +2,7 @@ import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
 import { IDENTITY_ROUTES } from "../api/identity/routes.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
+import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
@@ -33,6 +34,7 @@ export interface ResolvedRoute<R extends Route> {
 /** Routes at fixed places, by full path. */
 const FIXED = new RouteTable([
   ...STATUS_ROUTES,
+  ...KEY_ROUTES,
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
   ...AUDIT_ROUTES,

@@ -11,7 +11,7 @@ import type { Installation } from "../system/installation.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
-import { BATCH_PREFIX, customIdHash, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
+import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
@@ -89,10 +89,12 @@ async function readGenerated(keys: Keys, text: string): Promise<Presented | null
 
 async function readCustomId(env: Env, installation: Installation, text: string): Promise<Presented | null> {
   if (!couldBeCustomId(text)) return null;
-  const { filterKey, directoryKey, verifier } = await customIdHash(installation.keys, text);
-  if (!mayHold(installation.customIdFilter, filterKey)) return null;
-  const address = await customIdsOf(env, directoryKey).find(directoryKey);
-  return address && { kind: "service", text, credential: { ...address, verifier } };
+  for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text)) {
+    if (!mayHold(installation.customIdFilter, filterKey)) continue;
+    const address = await customIdsOf(env, directoryKey).find(directoryKey);
+    if (address) return { kind: "service", text, credential: { ...address, verifier } };
+  }
+  return null;
 }
 
 /** True when a batch token is good at `now` (ms): in time, and its parent, if it has one, alive. */

@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { tidyOf } from "../tidy/tidy.ts";
-import { customIdHash, newTokenIds } from "../token/ids.ts";
+import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
@@ -29,13 +29,13 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   if (loaded.error.code !== "uninitialized") return loaded;
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
   if (!sealKey.ok) return err({ code: "sealed", message: `the secret GROVE_SEAL_KEY ${sealKey.error}` });
-  const ring = newKeyRing();
+  const now = currentTime();
+  const ring = newKeyRing(now);
   const keys = await importKeys(ring);
   const treeId = env.TOKEN_TREE.newUniqueId();
   const tree = env.TOKEN_TREE.get(treeId);
-  const now = currentTime();
   const ids = await newTokenIds(keys, treeId.toString(), now, rootId || undefined);
-  const customId = rootId === "" ? null : await customIdHash(keys, rootId);
+  const customId = rootId === "" ? null : (await customIdHashes(keys, rootId))[0];
   const planted = await tree.plant(rootToken(now, customId?.directoryKey ?? null), ids);
   if (!planted.ok) return planted;
   if (customId) {

@@ -2,11 +2,12 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { mayHold } from "../system/custom-id-filter.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
 import {
-  customIdHash,
+  customIdHashes,
   MAX_ROW_DRAWS,
   type NewTokenIds,
   newTokenIds,
@@ -22,6 +23,7 @@ import { authOfBatch, authOfToken } from "./render.ts";
 /** How long a creation can be between taking its id and writing its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
 
+const DUPLICATE_ID = invalid("cannot create a token with a duplicate ID");
 const PARENT_GONE = invalid("parent token not found");
 const NO_ROW: Failure = {
   code: "unavailable",
@@ -99,16 +101,20 @@ async function issueWithCustomId(
   parent: TokenAddress | null,
   customId: string,
 ): Promise<Result<AuthReply, Failure>> {
-  const { filterKey, directoryKey } = await customIdHash(installation.keys, customId);
+  const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId);
+  // A token with this id may still be known by the hash of an older term.
+  for (const hash of older) {
+    if (mayHold(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {
+      return err(DUPLICATE_ID);
+    }
+  }
   const newTree = parent ? null : env.TOKEN_TREE.newUniqueId();
   const treeId = parent?.treeId ?? newTree?.toString() ?? "";
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
   for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
     const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
     const address = { treeId, row: ids.row };
-    if (!(await reserve(env, directoryKey, address))) {
-      return err(invalid("cannot create a token with a duplicate ID"));
-    }
+    if (!(await reserve(env, directoryKey, address))) return err(DUPLICATE_ID);
     await systemOf(env).admitCustomId(filterKey);
     const refreshed = await refreshInstallation(env);
     if (!refreshed.ok) return refreshed;
@@ -122,6 +128,12 @@ async function issueWithCustomId(
     if (added !== "row_taken") return added;
   }
   return err(NO_ROW);
+}
+
+/** True when the directory has the key and its token is alive. */
+async function leadsToLiveToken(env: Env, key: string): Promise<boolean> {
+  const held = await customIdsOf(env, key).find(key);
+  return held !== null && (await treeOf(env, held.treeId)?.fateOf(held.row)) === "alive";
 }
 
 /**

@@ -8,6 +8,7 @@ const MAX_DAYS = 512;
 export class DataKey {
   readonly #root: CryptoKey;
   readonly #days = new Map<number, CryptoKey>();
+  #encryptions = 0;
 
   /** @param root an HMAC-SHA-256 key. */
   constructor(root: CryptoKey) {
@@ -28,6 +29,18 @@ export class DataKey {
     if (this.#days.has(day)) return;
     if (this.#days.size >= MAX_DAYS) this.#days.clear();
     this.#days.set(day, key);
+  }
+
+  /** Counts an encryption. */
+  noteEncryption(): void {
+    this.#encryptions++;
+  }
+
+  /** Encryptions since the last call. */
+  takeEncryptions(): number {
+    const count = this.#encryptions;
+    this.#encryptions = 0;
+    return count;
   }
 
   async #derive(day: number): Promise<CryptoKey> {

@@ -2,23 +2,40 @@ import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { DataKey } from "./data-key.ts";
 
+/** One version of the keys that a rotation replaces: a term. All texts are base64 of 32 bytes. */
+export interface KeyTerm {
+  /** Counts up from 1. */
+  readonly version: number;
+  /** The data key: the keys of batch tokens and sealed values are derived from it. */
+  readonly key: string;
+  /** Keys the hashes of tokens. Absent in term 1 of older installations, whose tokens are hashed under `identity`. */
+  readonly tokens?: string;
+  /** When the term began (ms). Absent in rings that were never rotated. */
+  readonly installedAt?: number;
+}
+
 /**
- * The keys of an installation, as text that can be sealed and stored. `identity` keys the hashes of tokens and accessors and
- * never changes (every stored hash depends on it); `audit` keys the hashes in audit lines; from `data` come the keys of batch
- * tokens and sealed values, newest version last, older ones kept for reading.
+ * The keys of an installation, as text that can be sealed and stored. `identity` keys the tags of ids: accessors, lease ids
+ * and ids of teams. It never changes, since ids last as long as what they name, and a tag gives access to nothing. `audit`
+ * keys the hashes in audit lines. `data` are the terms, newest last; older ones are kept for reading.
  */
 export interface KeyRing {
   readonly identity: string;
   readonly audit: string;
-  readonly data: readonly { readonly version: number; readonly key: string }[];
+  readonly data: readonly KeyTerm[];
 }
 
 /** The key ring ready for use. */
 export interface Keys {
   readonly identity: CryptoKey;
   readonly audit: CryptoKey;
+  /** Keys of the hashes of tokens, newest first. */
+  readonly tokens: readonly [CryptoKey, ...CryptoKey[]];
   readonly data: ReadonlyMap<number, DataKey>;
+  /** The current term. */
   readonly currentDataVersion: number;
+  /** When the current term began (ms); 0 when nobody noted it. */
+  readonly termBeganAt: number;
 }
 
 /** A seal key: 32 bytes that wrap the key ring, with the version that says which key wrapped it. */
@@ -31,10 +48,29 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
 
-/** A new key ring with random keys. */
-export function newKeyRing(): KeyRing {
-  const key = () => toBase64(randomBytes(KEY_BYTES));
-  return { identity: key(), audit: key(), data: [{ version: 1, key: key() }] };
+/** A new key ring with random keys. `now` in ms. */
+export function newKeyRing(now: number): KeyRing {
+  return { identity: newKey(), audit: newKey(), data: [newTerm(1, now)] };
+}
+
+/** `ring` with a new term, under which everything is sealed and hashed from now on. `now` in ms. */
+export function withNewTerm(ring: KeyRing, now: number): KeyRing {
+  return { ...ring, data: [...ring.data, newTerm(currentTerm(ring).version + 1, now)] };
+}
+
+/** The newest term of `ring`. */
+export function currentTerm(ring: KeyRing): KeyTerm {
+  const newest = ring.data.at(-1);
+  if (!newest) throw new Error("the key ring has no term");
+  return newest;
+}
+
+function newTerm(version: number, now: number): KeyTerm {
+  return { version, key: newKey(), tokens: newKey(), installedAt: now };
+}
+
+function newKey(): string {
+  return toBase64(randomBytes(KEY_BYTES));
 }
 
 /**
@@ -87,11 +123,15 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
     crypto.subtle.importKey("raw", bytesOf(text), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
   const data = new Map<number, DataKey>();
   for (const { version, key } of ring.data) data.set(version, new DataKey(await hmac(key)));
+  const tokensOf = (term: KeyTerm) => hmac(term.tokens ?? ring.identity);
+  const newest = currentTerm(ring);
   return {
     identity: await hmac(ring.identity),
     audit: await hmac(ring.audit),
+    tokens: [await tokensOf(newest), ...(await Promise.all(ring.data.slice(0, -1).reverse().map(tokensOf)))],
     data,
-    currentDataVersion: Math.max(...data.keys()),
+    currentDataVersion: newest.version,
+    termBeganAt: newest.installedAt ?? 0,
   };
 }
 

@@ -20,6 +20,7 @@ export async function sealData(keys: Keys, context: string, plain: Uint8Array): 
   const day = Math.floor(currentTime() / DAY_MS);
   const key = await dataKey.ofDay(day);
   dataKey.keep(day, key);
+  dataKey.noteEncryption();
   const header = new Uint8Array(HEADER_BYTES);
   new DataView(header.buffer).setUint16(0, version);
   new DataView(header.buffer).setUint16(2, day);

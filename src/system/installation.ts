@@ -2,15 +2,8 @@ import type { Presented } from "../auth/caller.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
-import { err, ok, type Result } from "../base/result.ts";
-import {
-  importKeys,
-  type Keys,
-  parseSealKey,
-  sealedWithVersion,
-  sealKeyRing,
-  unsealKeyRing,
-} from "../crypto/key-ring.ts";
+import { ok, type Result } from "../base/result.ts";
+import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import type { EntityView } from "../identity/model.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
@@ -19,7 +12,9 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { usesClock, usesTemplates } from "../policy/template.ts";
+import { reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
+import { openKeyRing } from "./open-ring.ts";
 import type { PolicyRules } from "./policy-store.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
 
@@ -32,12 +27,16 @@ const DEFAULT_CACHE_SECONDS = 5;
 const RENEWAL_SHARE = 0.8;
 /** A request can end with its client before it has read the copy; after so long (ms) another one tries. */
 const RENEWAL_MS = 500;
+/** From one report of encryptions to the next. */
+const USE_REPORT_MS = 60_000;
 
 /** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
 export class Installation {
   readonly version: number;
   readonly clusterId: string;
   readonly keys: Keys;
+  /** The version of the seal key that wraps the key ring. */
+  readonly sealKeyVersion: number;
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
@@ -52,6 +51,7 @@ export class Installation {
     this.version = snapshot.version;
     this.clusterId = snapshot.clusterId;
     this.keys = keys;
+    this.sealKeyVersion = sealedWithVersion(snapshot.sealedKeyRing ?? "") ?? 0;
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
@@ -143,6 +143,8 @@ function builtinRules(text: string): readonly PathRule[] {
 
 /** The copy of this isolate, when it was last known to be true (ms), and the number of the reading that brought it. */
 let cached: { readonly installation: Installation; readonly checkedAt: number; readonly reading: number } | null = null;
+/** When this isolate last reported its encryptions (ms). */
+let reportedUseAt = Number.NEGATIVE_INFINITY;
 /** Counts readings as they begin. */
 let readings = 0;
 
@@ -178,11 +180,26 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   const reading = ++readings;
   const known = cached;
   const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
-  if (!snapshot && known) return ok(remember({ installation: known.installation, checkedAt, reading }));
+  if (!snapshot && known) {
+    remember({ installation: known.installation, checkedAt, reading });
+    await reportUse(env, known.installation.keys, checkedAt);
+    return ok(known.installation);
+  }
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
   const keys = await openKeys(env, snapshot.sealedKeyRing);
   if (!keys.ok) return keys;
   return ok(remember({ installation: new Installation(snapshot, keys.value), checkedAt, reading }));
+}
+
+/** Tells the system object now and then what was encrypted here. Nobody's request fails for it. */
+async function reportUse(env: Env, keys: Keys, now: number): Promise<void> {
+  if (isWithin(reportedUseAt, USE_REPORT_MS, now)) return;
+  reportedUseAt = now;
+  try {
+    await reportKeyUse(env, keys, now);
+  } catch (error) {
+    console.error(JSON.stringify({ type: "key_use", error: String(error) }));
+  }
 }
 
 /** Two readings can end in the other order than they began; what the later one brought stays. */
@@ -196,47 +213,15 @@ export function forgetInstallation(): void {
   cached = null;
 }
 
-/** The seal key that was judged last: the same in every request of a deployment. */
-let judgedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
-
-/** Why the seal key of this deployment can't be used, as a text for operators; null when it can. */
-export function sealKeyProblem(env: Env): string | null {
-  const text = env.GROVE_SEAL_KEY;
-  if (!judgedSealKey || judgedSealKey.text !== text) judgedSealKey = { text, problem: judgeSealKey(env) };
-  return judgedSealKey.problem;
-}
-
-function judgeSealKey(env: Env): string | null {
-  if (!env.GROVE_SEAL_KEY) {
-    return "Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it with: npx wrangler secret put GROVE_SEAL_KEY";
-  }
-  const parsed = parseSealKey(env.GROVE_SEAL_KEY);
-  return parsed.ok ? null : `Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`;
-}
-
 async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, Failure>> {
-  const problem = sealKeyProblem(env);
-  if (problem) return err({ code: "sealed", message: problem });
-  if (sealed === null) return err({ code: "uninitialized" });
-  const current = parseSealKey(env.GROVE_SEAL_KEY ?? "");
-  const previous = parseSealKey(env.GROVE_SEAL_KEY_PREVIOUS ?? "");
-  if (!current.ok) return err({ code: "sealed", message: "Grove is sealed" });
-  const version = sealedWithVersion(sealed);
-  if (version === current.value.version) {
-    const ring = await unsealKeyRing(sealed, current.value);
-    if (ring) return ok(await importKeys(ring));
-  } else if (previous.ok && version === previous.value.version) {
-    const ring = await unsealKeyRing(sealed, previous.value);
-    if (ring) {
-      // The rotation ends here: from now on only the new key opens the ring.
-      await systemOf(env).rewrapKeyRing(sealed, await sealKeyRing(ring, current.value));
-      return ok(await importKeys(ring));
-    }
+  const opened = await openKeyRing(env, sealed);
+  if (!opened.ok) return opened;
+  const { ring, sealKey, wrappedByPrevious } = opened.value;
+  if (wrappedByPrevious && sealed !== null) {
+    // The rotation of the seal key ends here: from now on only the new key opens the ring.
+    await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
   }
-  return err({
-    code: "sealed",
-    message: `Grove is sealed: GROVE_SEAL_KEY is not the key that wrapped the key ring (version ${version}). Set that key, or set it as GROVE_SEAL_KEY_PREVIOUS beside the new one`,
-  });
+  return ok(await importKeys(ring));
 }
 
 /** How long an isolate or an object may work with what it read last, in ms: POLICY_CACHE_SECONDS. */

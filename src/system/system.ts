@@ -18,6 +18,8 @@ import {
   type PolicyWrite,
   type StoredPolicy,
 } from "./policy-store.ts";
+import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
+import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
 
 /** Everything that every request needs to know about the installation; isolates keep a copy. */
 export interface SystemSnapshot {
@@ -47,7 +49,15 @@ const MIGRATIONS: readonly Migration[] = [
       CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL) WITHOUT ROWID;
     `,
   },
+  { version: 2, description: "when keys are rotated, and how much each was used", sql: ROTATION_TABLES },
 ];
+
+/** What decides about the end of a term of keys. */
+export interface KeyUse {
+  readonly settings: RotationSettings;
+  /** Encryptions under the data key of the term. */
+  readonly encryptions: number;
+}
 
 /** SQL: a new version of the installation. */
 const NEXT_VERSION = `version = ${RANDOM_REVISION}`;
@@ -63,11 +73,13 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
 export class System extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #policies: PolicyStore;
+  readonly #rotation: RotationStore;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#policies = new PolicyStore(this.#sql);
+    this.#rotation = new RotationStore(this.#sql);
     const schema = new Schema(this.#sql, MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
@@ -93,14 +105,38 @@ export class System extends DurableObject<Env> {
     return true;
   }
 
-  /** Replaces the wrapped key ring `from` by `to` (the same keys under another seal key). False when it is not `from`. */
-  rewrapKeyRing(from: string, to: string): boolean {
+  /** The wrapped key ring; null until the service is initialised. */
+  sealedKeyRing(): string | null {
+    return this.#installation().sealed_key_ring;
+  }
+
+  /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
+  replaceKeyRing(from: string, to: string): boolean {
     const written = this.#sql.exec(
       `UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION} WHERE sealed_key_ring = ?`,
       to,
       from,
     );
     return written.rowsWritten > 0;
+  }
+
+  /** Counts encryptions of an isolate under the data key of `term`. Returns what there are now. */
+  noteEncryptions(term: number, count: number): KeyUse {
+    if (count > 0) this.#rotation.addEncryptions(term, count);
+    return this.keyUse(term);
+  }
+
+  /** What decides about the end of `term`. */
+  keyUse(term: number): KeyUse {
+    return { settings: this.#rotation.settings(), encryptions: this.#rotation.encryptions(term) };
+  }
+
+  /** Changes when keys are rotated by themselves; a 400 for settings out of bounds. */
+  configureRotation(change: RotationChange): Result<null, Failure> {
+    const changed = changeRotation(this.#rotation.settings(), change);
+    if (!changed.ok) return err(invalid(changed.error));
+    this.#rotation.writeSettings(changed.value);
+    return ok(null);
   }
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */

@@ -79,7 +79,7 @@ export async function readTokenId(keys: Keys, text: string): Promise<string | nu
 /** Draws a token for the team at `route`: 368 random bits. */
 export async function newTeamToken(keys: Keys, route: string): Promise<NewTeamToken> {
   const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
-  const hash = await hashOf(keys, body);
+  const hash = await hashOf(keys.tokens[0], body);
   return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };
 }
 
@@ -91,15 +91,18 @@ export function looksLikeTeamToken(text: string): boolean {
 /** Reads a team token. Null for anything that this installation did not make. */
 export async function readTeamToken(keys: Keys, text: string): Promise<TeamCredential | null> {
   if (!looksLikeTeamToken(text)) return null;
-  const hash = await hashOf(keys, text.slice(0, -TOKEN_TAG));
-  if (!equalTexts(base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), text.slice(-TOKEN_TAG))) return null;
   const routeAt = TOKEN_HEAD + TOKEN_MARK.length;
-  return { route: text.slice(routeAt, routeAt + ROUTE), verifier: hash.slice(TAG_BYTES) };
+  for (const key of keys.tokens) {
+    const hash = await hashOf(key, text.slice(0, -TOKEN_TAG));
+    if (!equalTexts(base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), text.slice(-TOKEN_TAG))) continue;
+    return { route: text.slice(routeAt, routeAt + ROUTE), verifier: hash.slice(TAG_BYTES) };
+  }
+  return null;
 }
 
 /** The id of the user behind `identity`: the same for the same one, and no way back to it. */
 export async function userIdOf(keys: Keys, identity: string): Promise<string> {
-  return `user-${base62Digest(await hashOf(keys, `user\0${identity}`), ID_RANDOM)}`;
+  return `user-${base62Digest(await hashOf(keys.identity, `user\0${identity}`), ID_RANDOM)}`;
 }
 
 /** An id for a new organization. It tells an organization from an earlier one of the same name. */
@@ -112,12 +115,12 @@ async function isTagged(keys: Keys, text: string, length: number): Promise<boole
 }
 
 async function tag(keys: Keys, body: string, length: number): Promise<string> {
-  return base62Digest((await hashOf(keys, body)).subarray(0, TAG_BYTES), length);
+  return base62Digest((await hashOf(keys.identity, body)).subarray(0, TAG_BYTES), length);
 }
 
 /** Bodies of different kinds never read the same: each begins with its own prefix, or has the mark of a token. */
-function hashOf(keys: Keys, body: string): Promise<Uint8Array<ArrayBuffer>> {
-  return keyedHash(keys.identity, UTF8.encode(`team\0${body}`));
+function hashOf(key: CryptoKey, body: string): Promise<Uint8Array<ArrayBuffer>> {
+  return keyedHash(key, UTF8.encode(`team\0${body}`));
 }
 
 function equalTexts(a: string, b: string): boolean {

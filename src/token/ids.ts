@@ -82,11 +82,11 @@ export async function newTokenIds(keys: Keys, treeId: string, now: number, custo
   const row = newRow(now);
   const { text: accessor, tail: accessorTail } = await newRoutedId(keys, ACCESSOR_LABEL, { treeId, row });
   if (customId !== undefined) {
-    const { verifier } = await customIdHash(keys, customId);
+    const [{ verifier }] = await customIdHashes(keys, customId);
     return { row, token: customId, verifier, accessor, accessorTail };
   }
   const body = concat(addressBytes(treeId, row), randomBytes(RANDOM_BYTES));
-  const hash = await keyedHash(keys.identity, TOKEN_LABEL, body);
+  const hash = await keyedHash(keys.tokens[0], TOKEN_LABEL, body);
   const token = SERVICE_PREFIX + toBase64Url(concat(body, hash.subarray(0, TAG_BYTES)));
   return { row, token, verifier: hash.slice(TAG_BYTES), accessor, accessorTail };
 }
@@ -96,9 +96,12 @@ export async function readServiceToken(keys: Keys, text: string): Promise<TokenC
   if (!text.startsWith(SERVICE_PREFIX)) return null;
   const parts = split(text.slice(SERVICE_PREFIX.length));
   if (!parts) return null;
-  const hash = await keyedHash(keys.identity, TOKEN_LABEL, parts.body);
-  if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) return null;
-  return { treeId: parts.treeId, row: parts.row, verifier: hash.slice(TAG_BYTES) };
+  for (const key of keys.tokens) {
+    const hash = await keyedHash(key, TOKEN_LABEL, parts.body);
+    if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) continue;
+    return { treeId: parts.treeId, row: parts.row, verifier: hash.slice(TAG_BYTES) };
+  }
+  return null;
 }
 
 /** Reads an accessor. Null for anything that this installation did not make. */
@@ -147,9 +150,17 @@ export interface CustomIdHash {
   readonly verifier: Uint8Array<ArrayBuffer>;
 }
 
-/** The keyed hash of a token id that a root caller chose. */
-export async function customIdHash(keys: Keys, text: string): Promise<CustomIdHash> {
-  const hash = await keyedHash(keys.identity, CUSTOM_LABEL, new TextEncoder().encode(text));
+/**
+ * The hashes of a token id that a root caller chose, under the token key of each term, newest first. A token with this id is
+ * known by the one of the term in which it was made.
+ */
+export async function customIdHashes(keys: Keys, text: string): Promise<readonly [CustomIdHash, ...CustomIdHash[]]> {
+  const [newest, ...older] = keys.tokens;
+  return [await customIdHash(newest, text), ...(await Promise.all(older.map((key) => customIdHash(key, text))))];
+}
+
+async function customIdHash(key: CryptoKey, text: string): Promise<CustomIdHash> {
+  const hash = await keyedHash(key, CUSTOM_LABEL, new TextEncoder().encode(text));
   return { filterKey: hash, directoryKey: toHex(hash.subarray(0, TAG_BYTES)), verifier: hash.slice(TAG_BYTES) };
 }
 

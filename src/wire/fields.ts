@@ -59,6 +59,14 @@ export function integer(otherwise: number): Field<number> {
   return field("an int", (value) => readInteger(value, otherwise));
 }
 
+/** A whole number of up to 15 digits, also as text. */
+export function count(): Field<number> {
+  return field("an int", (value) => {
+    const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
+    return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+  });
+}
+
 /** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
 export function pageSize(): Field<number> {
   return field('an int or "max"', (value) => (value === "max" ? 0 : readInteger(value, 0)));

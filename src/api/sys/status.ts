@@ -79,13 +79,18 @@ interface State {
   readonly initialized: boolean;
   readonly sealed: boolean;
   readonly clusterId: string;
+  /** The version of the seal key that wraps the key ring; 0 while sealed. */
+  readonly sealKeyVersion: number;
 }
 
 /** The state as this isolate knows it: anybody may ask, so asking must not reach an object every time. */
 async function readState(env: Env): Promise<State> {
   const loaded = await loadInstallation(env);
-  if (loaded.ok) return { initialized: true, sealed: false, clusterId: loaded.value.clusterId };
-  return { initialized: loaded.error.code !== "uninitialized", sealed: true, clusterId: "" };
+  if (loaded.ok) {
+    const { clusterId, sealKeyVersion } = loaded.value;
+    return { initialized: true, sealed: false, clusterId, sealKeyVersion };
+  }
+  return { initialized: loaded.error.code !== "uninitialized", sealed: true, clusterId: "", sealKeyVersion: 0 };
 }
 
 async function health({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
@@ -120,7 +125,7 @@ function readStatus(code: unknown, otherwise: number): number | null {
 }
 
 async function sealStatus(env: Env): Promise<Record<string, unknown>> {
-  const { initialized, sealed, clusterId } = await readState(env);
+  const { initialized, sealed, clusterId, sealKeyVersion } = await readState(env);
   return {
     type: "secret",
     initialized,
@@ -133,7 +138,7 @@ async function sealStatus(env: Env): Promise<Record<string, unknown>> {
     version: API_VERSION,
     commit_date: "",
     migration: false,
-    ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
+    ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId, seal_key_version: sealKeyVersion }),
     storage_type: "durable_objects",
   };
 }

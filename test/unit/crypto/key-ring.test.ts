@@ -30,7 +30,7 @@ describe("seal key", () => {
   });
 
   it("opens what it sealed, and nothing else does", async () => {
-    const ring = newKeyRing();
+    const ring = newKeyRing(0);
     const sealed = await sealKeyRing(ring, sealKey(3, 1));
     expect(sealedWithVersion(sealed)).toBe(3);
     expect(await unsealKeyRing(sealed, sealKey(3, 1))).toEqual(ring);
@@ -40,7 +40,7 @@ describe("seal key", () => {
   });
 
   it("does not open a ring of which any byte was changed", async () => {
-    const sealed = await sealKeyRing(newKeyRing(), sealKey(1, 1));
+    const sealed = await sealKeyRing(newKeyRing(0), sealKey(1, 1));
     for (let i = 0; i < sealed.length; i++) {
       const changed = `${sealed.slice(0, i)}${sealed[i] === "A" ? "B" : "A"}${sealed.slice(i + 1)}`;
       expect(await unsealKeyRing(changed, sealKey(1, 1))).toBeNull();

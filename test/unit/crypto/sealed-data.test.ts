@@ -9,7 +9,7 @@ afterEach(() => {
 
 describe("sealed data", () => {
   it("opens in its context only", async () => {
-    const keys = await importKeys(newKeyRing());
+    const keys = await importKeys(newKeyRing(0));
     const plain = new TextEncoder().encode("a secret");
     const sealed = await sealData(keys, "here", plain);
     expect(await openData(keys, "here", sealed)).toEqual(plain);
@@ -18,7 +18,7 @@ describe("sealed data", () => {
   });
 
   it("does not open when changed, cut or made by another installation", async () => {
-    const keys = await importKeys(newKeyRing());
+    const keys = await importKeys(newKeyRing(0));
     const sealed = await sealData(keys, "here", new Uint8Array([1, 2, 3]));
     for (let i = 0; i < sealed.length; i++) {
       const changed = sealed.slice();
@@ -26,13 +26,13 @@ describe("sealed data", () => {
       expect(await openData(keys, "here", changed)).toBeNull();
       expect(await openData(keys, "here", sealed.subarray(0, i))).toBeNull();
     }
-    expect(await openData(await importKeys(newKeyRing()), "here", sealed)).toBeNull();
+    expect(await openData(await importKeys(newKeyRing(0)), "here", sealed)).toBeNull();
   });
 
   it("stays readable after the data key was replaced", async () => {
-    const ring = newKeyRing();
+    const ring = newKeyRing(0);
     const sealed = await sealData(await importKeys(ring), "here", new Uint8Array([7]));
-    const next = { ...ring, data: [...ring.data, { version: 2, key: newKeyRing().identity }] };
+    const next = { ...ring, data: [...ring.data, { version: 2, key: newKeyRing(0).identity }] };
     const keys = await importKeys(next);
     expect(keys.currentDataVersion).toBe(2);
     expect(await openData(keys, "here", sealed)).toEqual(new Uint8Array([7]));
@@ -40,7 +40,7 @@ describe("sealed data", () => {
 
   it("opens on every later day", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
-    const keys = await importKeys(newKeyRing());
+    const keys = await importKeys(newKeyRing(0));
     const plain = new TextEncoder().encode("a secret");
     vi.setSystemTime("2026-01-01T23:59:59Z");
     const first = await sealData(keys, "here", plain);
@@ -52,7 +52,7 @@ describe("sealed data", () => {
 
   it("opens values of more days than keys are kept of, whatever days forged ones name", async () => {
     vi.useFakeTimers({ toFake: ["Date"] });
-    const keys = await importKeys(newKeyRing());
+    const keys = await importKeys(newKeyRing(0));
     const sealed: Uint8Array[] = [];
     for (let day = 0; day < 600; day++) {
       vi.setSystemTime(day * 86_400_000);

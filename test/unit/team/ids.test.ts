@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { base62Digest, isBase58, randomBase58, randomBase62 } from "../../../src/crypto/base62.ts";
-import { importKeys, type Keys, keyedHash, newKeyRing } from "../../../src/crypto/key-ring.ts";
+import { importKeys, type Keys, keyedHash, newKeyRing, withNewTerm } from "../../../src/crypto/key-ring.ts";
 import {
   newTeamId,
   newTeamToken,
@@ -17,8 +17,8 @@ let keys: Keys;
 let others: Keys;
 
 beforeAll(async () => {
-  keys = await importKeys(newKeyRing());
-  others = await importKeys(newKeyRing());
+  keys = await importKeys(newKeyRing(0));
+  others = await importKeys(newKeyRing(0));
 });
 
 describe("base62", () => {
@@ -78,6 +78,18 @@ describe("ids of a team", () => {
     expect(new Set(texts).size).toBe(50);
     const ids = await Promise.all(Array.from({ length: 50 }, () => newTokenId(keys, route)));
     expect(new Set(ids).size).toBeGreaterThan(45);
+  });
+
+  it("outlive a rotation of the keys, and new tokens are made under the new one", async () => {
+    const ring = newKeyRing(0);
+    const before = await importKeys(ring);
+    const after = await importKeys(withNewTerm(ring, 1));
+    const teamId = await newTeamId(before);
+    const route = teamRoute(teamId);
+    const { text, verifier } = await newTeamToken(before, route);
+    expect(await readTeamId(after, teamId)).toBe(route);
+    expect(await readTeamToken(after, text)).toEqual({ route, verifier });
+    expect(await readTeamToken(before, (await newTeamToken(after, route)).text)).toBeNull();
   });
 
   it("of another installation are refused", async () => {

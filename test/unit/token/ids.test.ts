@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { emptyFilter, mayHold, withCustomId } from "../../../src/system/custom-id-filter.ts";
 import {
-  customIdHash,
+  customIdHashes,
   newRow,
   newTokenIds,
   readAccessor,
@@ -16,7 +16,7 @@ const NOW = Date.UTC(2026, 10, 21);
 let keys: Keys;
 
 beforeAll(async () => {
-  keys = await importKeys(newKeyRing());
+  keys = await importKeys(newKeyRing(0));
 });
 
 describe("service tokens", () => {
@@ -35,7 +35,7 @@ describe("service tokens", () => {
   });
 
   it("are refused by another installation", async () => {
-    const { token } = await newTokenIds(await importKeys(newKeyRing()), TREE, NOW);
+    const { token } = await newTokenIds(await importKeys(newKeyRing(0)), TREE, NOW);
     expect(await readServiceToken(keys, token)).toBeNull();
   });
 
@@ -74,7 +74,7 @@ describe("rows", () => {
 
 describe("custom id filter", () => {
   it("never denies an id that was put in, and denies nearly all others", async () => {
-    const key = async (text: string) => (await customIdHash(keys, text)).filterKey;
+    const key = async (text: string) => (await customIdHashes(keys, text))[0].filterKey;
     let filter = emptyFilter();
     for (let i = 0; i < 500; i++) filter = withCustomId(filter, await key(`id-${i}`));
     for (let i = 0; i < 500; i++) expect(mayHold(filter, await key(`id-${i}`))).toBe(true);

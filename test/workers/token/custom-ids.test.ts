@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, expect, it } from "vitest";
 import { fromHex, toHex } from "../../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
-import { type CustomIdHash, customIdHash } from "../../../src/token/ids.ts";
+import { type CustomIdHash, customIdHashes } from "../../../src/token/ids.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { treeOf } from "../../../src/tree/find-tree.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
@@ -18,7 +18,7 @@ beforeAll(async () => {
 async function hashOf(id: string): Promise<CustomIdHash> {
   const loaded = await loadInstallation(bindings);
   if (!loaded.ok) throw new Error("no installation");
-  return customIdHash(loaded.value.keys, id);
+  return (await customIdHashes(loaded.value.keys, id))[0];
 }
 
 /** The keys that the part of the directory with the entry of `id` stores. */

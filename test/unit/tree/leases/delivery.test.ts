@@ -18,7 +18,7 @@ const REVOCATION: Revocation = {
 let keys: Keys;
 
 beforeAll(async () => {
-  keys = await importKeys(newKeyRing());
+  keys = await importKeys(newKeyRing(0));
 });
 
 afterEach(() => vi.restoreAllMocks());

@@ -5,7 +5,7 @@ import type { AccessEntry } from "../../../../../src/methods/cloud/access-list/e
 import { type PresentedNonce, prepareNonce } from "../../../../../src/methods/cloud/access-list/nonce.ts";
 import { decideLogin, type InstanceLogin } from "../../../../../src/methods/cloud/access-list/rules.ts";
 
-const keys = await importKeys(newKeyRing());
+const keys = await importKeys(newKeyRing(0));
 const MOUNT = { uuid: "mount-1" };
 const NOW = 1_000_000;
 

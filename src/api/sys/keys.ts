@@ -1,0 +1,58 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { formatDuration } from "../../base/duration.ts";
+import { ok } from "../../base/result.ts";
+import { refreshInstallation } from "../../system/installation.ts";
+import { rotateKeys } from "../../system/key-rotation.ts";
+import { systemOf } from "../../system/system.ts";
+import { count, duration, flag, maybe } from "../../wire/fields.ts";
+import { EMPTY } from "../../wire/reply.ts";
+
+const NO_FIELDS = z.object({});
+
+const ROTATION = z.object({
+  enabled: maybe(flag(true)),
+  max_operations: maybe(count()),
+  interval: maybe(duration()),
+});
+
+/** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
+export const KEY_ROUTES: readonly Route[] = [
+  simpleRoute("read", "sys/key-status", NO_FIELDS, async ({ env, installation }) => {
+    const { currentDataVersion: term, termBeganAt } = installation.keys;
+    const { encryptions } = await systemOf(env).keyUse(term);
+    return ok({
+      kind: "data",
+      data: { term, install_time: new Date(termBeganAt).toISOString(), encryptions },
+      inject: true,
+    });
+  }),
+
+  ...["sys/rotate", "sys/rotate/keyring"].map((path) =>
+    simpleRoute("update", path, NO_FIELDS, async ({ env }) => {
+      const rotated = await rotateKeys(env, currentTime());
+      if (!rotated.ok) return rotated;
+      const refreshed = await refreshInstallation(env);
+      return refreshed.ok ? ok(EMPTY) : refreshed;
+    }),
+  ),
+
+  ...["sys/rotate/config", "sys/rotate/keyring/config"].flatMap((path) => [
+    simpleRoute("read", path, NO_FIELDS, async ({ env, installation }) => {
+      const { settings } = await systemOf(env).keyUse(installation.keys.currentDataVersion);
+      const { enabled, maxOperations, interval } = settings;
+      return ok({
+        kind: "data",
+        data: { enabled, max_operations: maxOperations, interval: interval === 0 ? 0 : formatDuration(interval) },
+        inject: true,
+      });
+    }),
+
+    simpleRoute("update", path, ROTATION, async ({ env, fields }) => {
+      const { enabled, max_operations: maxOperations, interval } = fields;
+      const configured = await systemOf(env).configureRotation({ enabled, maxOperations, interval });
+      return configured.ok ? ok(EMPTY) : configured;
+    }),
+  ]),
+];

@@ -1,0 +1,52 @@
+import { formatDuration } from "../base/duration.ts";
+import { err, ok, type Result } from "../base/result.ts";
+
+/** When a new term of keys begins by itself. */
+export interface RotationSettings {
+  readonly enabled: boolean;
+  /** Encryptions under the data key of one term. */
+  readonly maxOperations: number;
+  /** Seconds that a term lasts; 0: any time. */
+  readonly interval: number;
+}
+
+/** A change of the settings; undefined keeps what is there. */
+export type RotationChange = { readonly [K in keyof RotationSettings]: RotationSettings[K] | undefined };
+
+/** The current term, as far as it decides about rotation. */
+export interface TermUse {
+  /** When it began (ms). */
+  readonly installedAt: number;
+  readonly encryptions: number;
+}
+
+const MIN_OPERATIONS = 1_000_000;
+/** 90 % of the 2^32 values that a key of AES-GCM with random nonces is good for. */
+const MAX_OPERATIONS = 3_865_470_566;
+const MIN_INTERVAL_SECONDS = 24 * 3600;
+
+/** What holds until somebody sets something else: the reference's defaults. */
+export const DEFAULT_ROTATION: RotationSettings = { enabled: true, maxOperations: MAX_OPERATIONS, interval: 0 };
+
+/** `settings` with a change, or why it is refused. Bounds and messages are those of the reference's `sys/rotate/config`. */
+export function changeRotation(settings: RotationSettings, change: RotationChange): Result<RotationSettings, string> {
+  const changed = {
+    enabled: change.enabled ?? settings.enabled,
+    maxOperations: change.maxOperations ?? settings.maxOperations,
+    interval: change.interval ?? settings.interval,
+  };
+  if (changed.interval !== 0 && changed.interval < MIN_INTERVAL_SECONDS) {
+    return err(`interval must be greater or equal to ${formatDuration(MIN_INTERVAL_SECONDS)}`);
+  }
+  if (changed.maxOperations < MIN_OPERATIONS || changed.maxOperations > MAX_OPERATIONS) {
+    return err(`max_operations must be in the range [${MIN_OPERATIONS},${MAX_OPERATIONS}]`);
+  }
+  return ok(changed);
+}
+
+/** True when a new term is to begin at `now` (ms). */
+export function isRotationDue(settings: RotationSettings, use: TermUse, now: number): boolean {
+  if (!settings.enabled) return false;
+  if (use.encryptions >= settings.maxOperations) return true;
+  return settings.interval > 0 && now - use.installedAt >= settings.interval * 1000;
+}
