@@ -55,7 +55,7 @@ export interface WalkProgress {
   readonly failure: (WalkFailure & { readonly of: number }) | null;
 }
 
-const MIGRATIONS: readonly Migration[] = [
+export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the walk that is under way",
@@ -111,7 +111,7 @@ export class LeaseWalk extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#schema = new Schema(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, LEASE_WALK_MIGRATIONS);
   }
 
   /**

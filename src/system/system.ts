@@ -33,7 +33,7 @@ export interface SystemSnapshot {
   readonly customIdFilter: Uint8Array;
 }
 
-const MIGRATIONS: readonly Migration[] = [
+export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the installation, its policies and its mounts",
@@ -80,7 +80,7 @@ export class System extends DurableObject<Env> {
     this.#sql = ctx.storage.sql;
     this.#policies = new PolicyStore(this.#sql);
     this.#rotation = new RotationStore(this.#sql);
-    const schema = new Schema(this.#sql, MIGRATIONS);
+    const schema = new Schema(this.#sql, SYSTEM_MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
 

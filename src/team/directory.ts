@@ -9,7 +9,7 @@ import { TOO_BROAD } from "./failures.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
 import { nameKey } from "./rules/name.ts";
 
-const MIGRATIONS: readonly Migration[] = [
+export const ORGANIZATION_DIRECTORY_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the organizations of the installation",
@@ -48,7 +48,7 @@ export class OrganizationDirectory extends DurableObject<Env> {
     this.#sql = ctx.storage.sql;
     this.#ranks = new RankedIndex(this.#sql);
     this.#names = new NameSearch(this.#sql, "organizations");
-    this.#schema = new Schema(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, ORGANIZATION_DIRECTORY_MIGRATIONS);
   }
 
   /** Lists the organization from now on, as it is now. Safe to repeat. */

@@ -11,7 +11,7 @@ export interface CustomIdEntry extends TokenAddress {
   readonly key: string;
 }
 
-const MIGRATIONS: readonly Migration[] = [
+export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "custom id -> where the token lives",
@@ -37,7 +37,7 @@ export class CustomIds extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#schema = new Schema(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, CUSTOM_ID_MIGRATIONS);
   }
 
   /** Where the token with this key lives, or null. */

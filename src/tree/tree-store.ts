@@ -17,7 +17,7 @@ export const REVOKED_ALONE = 2;
 export const CUSTOM_ID_KEY = "substr(json_extract(record, '$.customIdKey'), 1, 16)";
 
 /** The table of tokens. */
-export const TOKEN_TABLE: readonly Migration[] = [
+export const TOKEN_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "tokens with their parent links",
@@ -39,7 +39,7 @@ export const TOKEN_TABLE: readonly Migration[] = [
 ];
 
 /** Its indexes, of no use to a tree of one token: most trees are a login, and never have another. */
-const TOKEN_INDEXES: readonly Migration[] = [
+export const TOKEN_INDEX_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "children of a token, tokens by expiry, dead tokens",
@@ -101,8 +101,8 @@ export class TreeStore {
   constructor(sql: SqlStorage, treeId: string) {
     this.#sql = sql;
     this.#treeId = treeId;
-    this.#table = new Schema(sql, TOKEN_TABLE);
-    this.#indexes = new Schema(sql, TOKEN_INDEXES, "indexes");
+    this.#table = new Schema(sql, TOKEN_MIGRATIONS);
+    this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
   }
 
   /** False for a tree that was never planted, or that is freed. */

@@ -2,3 +2,8 @@ declare module "*?raw" {
   const text: string;
   export default text;
 }
+
+/** Vite's way to import every module that a pattern names. */
+interface ImportMeta {
+  glob(pattern: string, options: { readonly eager: true }): Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}

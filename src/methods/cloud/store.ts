@@ -12,7 +12,7 @@ import { Rows, type RowsHost } from "./rows.ts";
 const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID";
 const ENDING_VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID";
 
-const MIGRATIONS: readonly Migration[] = [
+export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "one mount of the cloud method; values are JSON",
@@ -48,7 +48,7 @@ export class CloudStore implements RowsHost {
 
   constructor(sql: SqlStorage) {
     this.sql = sql;
-    this.#schema = new Schema(sql, MIGRATIONS);
+    this.#schema = new Schema(sql, CLOUD_AUTH_MIGRATIONS);
     const settings = new Rows<unknown>(this, "settings");
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");

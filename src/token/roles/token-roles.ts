@@ -11,7 +11,7 @@ import type { RoleFields } from "./fields.ts";
 /** Roles of one mount; it bounds the answer of a list. */
 const MAX_ROLES = 10_000;
 
-const MIGRATIONS: readonly Migration[] = [
+export const TOKEN_ROLE_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "token roles",
@@ -33,7 +33,7 @@ export class TokenRoles extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#schema = new Schema(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, TOKEN_ROLE_MIGRATIONS);
   }
 
   /** The role `name` as it is now, or null. */

@@ -1,7 +1,7 @@
 import { type Migration, Schema } from "../../storage/schema.ts";
 import type { OtherEntries } from "./limits.ts";
 
-const MIGRATIONS: readonly Migration[] = [
+export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "values by token and path",
@@ -29,7 +29,7 @@ export class CubbyholeStore {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, MIGRATIONS, "cubbyhole");
+    this.#schema = new Schema(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole");
   }
 
   /** True when no token has a value. */

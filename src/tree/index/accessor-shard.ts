@@ -14,7 +14,7 @@ import {
 
 export { ACCESSOR_SHARDS, accessorShardNumber } from "./accessor-shard-number.ts";
 
-const MIGRATIONS: readonly Migration[] = [
+export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "accessors and leases of this shard with the paths that made them, mounts that issue nothing any more",
@@ -41,7 +41,7 @@ export class AccessorShard extends DurableObject<Env> {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#leases = new LeaseIndex(this.#sql);
-    this.#schema = new Schema(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
   }
 
   /**

@@ -10,7 +10,7 @@ export const TO_REVOKE = 1;
 /** Ended, and sending the revocation was given up. */
 export const GIVEN_UP = 2;
 
-const MIGRATIONS: readonly Migration[] = [
+export const LEASE_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "leases of secrets that the tokens hold",
@@ -69,7 +69,7 @@ export class LeaseStore {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, MIGRATIONS, "leases");
+    this.#schema = new Schema(sql, LEASE_MIGRATIONS, "leases");
   }
 
   /** True when there is no lease, and none that has ended whose target is still to be told. */

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import type { Migration } from "../../../src/storage/schema.ts";
+
+/**
+ * The SQL of every migration that a release has, as a hash. An installation of that release has run it: a change would be
+ * there on new installations only. So a hash never changes; what is to be different is a new migration with a line here.
+ */
+const RELEASED: Readonly<Record<string, string>> = {
+  "ACCESSOR_SHARD_MIGRATIONS 1": "c51187dbf01d95e138576a6119b67ba6",
+  "CLOUD_AUTH_MIGRATIONS 1": "4cc1ac669a3f26ff3331b7b9d0c340e9",
+  "CUBBYHOLE_MIGRATIONS 1": "7d1a78cb24c1ef90c693bb8275f9ba48",
+  "CUSTOM_ID_MIGRATIONS 1": "ab6fe5295212d6f32f64d2c65479a272",
+  "CUSTOM_ID_MIGRATIONS 2": "b1e73565d202ec59bf1d7efbc508205f",
+  "IDENTITY_MIGRATIONS 1": "d457eecb5d274a05ace91df4c0cd867a",
+  "LEASE_MIGRATIONS 1": "9fc6dc8a277fdbf1b45787bdb55118b4",
+  "LEASE_WALK_MIGRATIONS 1": "bfebb37a981b914c4540f5b87daf505c",
+  "ORGANIZATION_DIRECTORY_MIGRATIONS 1": "a5c7d3f483b2b8490809819086580313",
+  "ORGANIZATION_MIGRATIONS 1": "64554183343283c0049b0eed556dbe00",
+  "SYSTEM_MIGRATIONS 1": "75793f525242907f4b4398e3cb9b8639",
+  "TEAM_MIGRATIONS 1": "2481841f65bac923df66b672f8e209d0",
+  "TIDY_MIGRATIONS 1": "31419b6f762ad782fea525b1c3a65a72",
+  "TOKEN_INDEX_MIGRATIONS 1": "ad47c8ce50139a25bac6a54943216aca",
+  "TOKEN_MIGRATIONS 1": "f4cad816afcea2ba9e25884b50591fc8",
+  "TOKEN_ROLE_MIGRATIONS 1": "10776adecf013424a8459e14972fc510",
+};
+
+const modules = import.meta.glob("../../../src/**/*.ts", { eager: true });
+
+function migrations(): [name: string, migration: Migration][] {
+  return Object.values(modules)
+    .flatMap((module) => Object.entries(module))
+    .filter(([name]) => name.endsWith("_MIGRATIONS"))
+    .flatMap(([name, list]) => (list as readonly Migration[]).map((one): [string, Migration] => [name, one]));
+}
+
+async function hashOf({ sql }: Migration): Promise<string> {
+  const text = new TextEncoder().encode(sql.replace(/\s+/g, " ").trim());
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", text));
+  return Array.from(hash.slice(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+it("the SQL of a migration that was released never changes", async () => {
+  const now: Record<string, string> = {};
+  for (const [name, migration] of migrations()) now[`${name} ${migration.version}`] = await hashOf(migration);
+  expect(now).toEqual(RELEASED);
+});
