@@ -3,7 +3,8 @@ import type { Migration } from "../../../src/storage/schema.ts";
 
 /**
  * The SQL of every migration that a release has, as a hash. An installation of that release has run it: a change would be
- * there on new installations only. So a hash never changes; what is to be different is a new migration with a line here.
+ * there on new installations only. So a hash never changes; what is to be different is a new migration with a line here. Only
+ * the line of a migration that no release has yet may be replaced.
  */
 const RELEASED: Readonly<Record<string, string>> = {
   "ACCESSOR_SHARD_MIGRATIONS 1": "c51187dbf01d95e138576a6119b67ba6",
@@ -17,6 +18,7 @@ const RELEASED: Readonly<Record<string, string>> = {
   "ORGANIZATION_DIRECTORY_MIGRATIONS 1": "a5c7d3f483b2b8490809819086580313",
   "ORGANIZATION_MIGRATIONS 1": "64554183343283c0049b0eed556dbe00",
   "SYSTEM_MIGRATIONS 1": "75793f525242907f4b4398e3cb9b8639",
+  "SYSTEM_MIGRATIONS 2": "f3b59f639ca84d06480751954961f66f",
   "TEAM_MIGRATIONS 1": "2481841f65bac923df66b672f8e209d0",
   "TIDY_MIGRATIONS 1": "31419b6f762ad782fea525b1c3a65a72",
   "TOKEN_INDEX_MIGRATIONS 1": "ad47c8ce50139a25bac6a54943216aca",
