@@ -6,6 +6,7 @@ import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
+import { REMOUNT_ROUTES } from "../api/sys/remount.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
@@ -37,6 +38,7 @@ const FIXED = new RouteTable([
   ...KEY_ROUTES,
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
+  ...REMOUNT_ROUTES,
   ...AUDIT_ROUTES,
   ...LEASE_ROUTES,
   ...CAPABILITY_ROUTES,

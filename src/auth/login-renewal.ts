@@ -2,7 +2,7 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
-import { type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
+import { issuerOf, type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
 import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 
@@ -35,7 +35,7 @@ export async function loginTerms(
   token: TokenView,
 ): Promise<Result<LoginTerms, Failure>> {
   const mount = installation.mountServing(token.path.slice("auth/".length));
-  if (!token.login || !mount || mount.uuid !== token.login.mount) {
+  if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
     return err(invalid("the auth method that issued this token is disabled"));
   }
   const renewLogin = LOGIN_RENEWALS.get(mount.type);

@@ -4,7 +4,7 @@ import { MAX_META_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
-import type { Mount } from "../system/mount.ts";
+import { issuerOf, type Mount } from "../system/mount.ts";
 import { type Login, planLogin } from "../token/rules/login.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { issue } from "./issue.ts";
@@ -37,7 +37,8 @@ export async function issueLogin(
   if (spec.type === "batch") {
     const refreshed = await refreshInstallation(env);
     if (!refreshed.ok) return refreshed;
-    if (refreshed.value.mountAt(mount.path)?.uuid !== mount.uuid) return err(DENIED);
+    const now = refreshed.value.mountAt(mount.path);
+    if (!now || issuerOf(now) !== issuerOf(mount)) return err(DENIED);
   }
   const auth = await issue(env, installation, spec, null, "");
   return auth.ok ? ok({ auth: auth.value, warnings }) : auth;

@@ -1,9 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { cloudAuthAt } from "../methods/cloud/mount.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
-import { systemOf } from "../system/system.ts";
+import { type System, systemOf } from "../system/system.ts";
 import { type AccessorCredential, routeOf } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
@@ -25,11 +27,13 @@ export const MAX_WAIT_MS = 20_000;
 /** Pause before what could not be reached is tried again. */
 const RETRY_MS = 15_000;
 
-/** A mount that is being disabled. */
-export interface DisabledMount {
+/** A mount that leaves its place. */
+export interface LeavingMount {
   /** With a slash at the end. */
   readonly path: string;
   readonly uuid: string;
+  /** Where it goes, under an id of that move's own; absent for one that is being disabled. */
+  readonly move?: { readonly id: string; readonly to: string };
 }
 
 /** What to do with all leases below a path prefix. */
@@ -37,8 +41,8 @@ export interface WalkJob {
   readonly mode: WalkMode;
   /** Ends with a slash and means whole segments; "" means all. */
   readonly prefix: string;
-  /** A mount that goes when all that it issued is revoked. */
-  readonly mount: DisabledMount | null;
+  /** A mount that leaves when all that it issued is revoked. */
+  readonly mount: LeavingMount | null;
 }
 
 /** A lease whose revocation failed, met as the `number`th. */
@@ -81,7 +85,7 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   generation: number;
   mode: string;
   prefix: string;
-  /** JSON of a `DisabledMount`. */
+  /** JSON of a `LeavingMount`. */
   mount: string | null;
   /** What is being walked: the tokens of each group of shards, then the secrets of each. */
   unit: number;
@@ -119,6 +123,26 @@ export class LeaseWalk extends DurableObject<Env> {
    * mount that the job names serves nothing and issues nothing any more.
    */
   async start(job: WalkJob, waitMs: number): Promise<WalkProgress> {
+    this.#store(job);
+    const end = waitMs > 0 ? this.#end(waitMs) : null;
+    await this.ctx.storage.setAlarm(currentTime());
+    if (job.mount && !(await takeOutOfService(this.env, job.mount)).ok) this.#leaveMountAlone();
+    return end ?? { finished: false, failure: null };
+  }
+
+  /**
+   * Starts the walk after which a mount is at another place. From the answer on it happens, whatever fails meanwhile; when it
+   * is refused nothing happened.
+   */
+  async startMove(mount: LeavingMount): Promise<Result<null, Failure>> {
+    this.#store({ mode: "revoke", prefix: `auth/${mount.path}`, mount });
+    await this.ctx.storage.setAlarm(currentTime());
+    const taken = await takeOutOfService(this.env, mount);
+    if (!taken.ok) await this.#clear();
+    return taken;
+  }
+
+  #store(job: WalkJob): void {
     this.#schema.create();
     this.#sql.exec(
       `INSERT INTO walk (id, generation, mode, prefix, mount, unit, incomplete, seen)
@@ -132,10 +156,6 @@ export class LeaseWalk extends DurableObject<Env> {
       job.prefix,
       job.mount && JSON.stringify(job.mount),
     );
-    const end = waitMs > 0 ? this.#end(waitMs) : null;
-    await this.ctx.storage.setAlarm(currentTime());
-    if (job.mount) await takeOutOfService(this.env, job.mount);
-    return end ?? { finished: false, failure: null };
   }
 
   /** Starts a walk unless one is under way. Returns whether it did. */
@@ -162,8 +182,13 @@ export class LeaseWalk extends DurableObject<Env> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
       const walk = this.#walk();
       if (!walk) return null;
-      const mount = walk.mount === null ? null : (JSON.parse(walk.mount) as DisabledMount);
-      if (walk.unit === 0 && walk.position === null && mount) await takeOutOfService(this.env, mount);
+      const mount = walk.mount === null ? null : (JSON.parse(walk.mount) as LeavingMount);
+      if (walk.unit === 0 && walk.position === null && mount && !(await takeOutOfService(this.env, mount)).ok) {
+        // Of a move that is refused nothing may happen; what would be disabled has only lost its mount.
+        if (mount.move) await this.#clear();
+        else this.#leaveMountAlone();
+        continue;
+      }
       if (walk.unit < UNITS) {
         await this.#step(walk);
         continue;
@@ -172,7 +197,7 @@ export class LeaseWalk extends DurableObject<Env> {
         this.#move(walk, { unit: 0, position: null, incomplete: 0, seen: 0, failure: null });
         return RETRY_MS;
       }
-      if (mount) await remove(this.env, mount);
+      if (mount) await leave(this.env, mount);
       await this.#finish(walk);
     }
     return 0;
@@ -274,6 +299,15 @@ export class LeaseWalk extends DurableObject<Env> {
     const failure = met && { ...met, of: walk.seen };
     for (const tell of this.#waiting) tell({ finished: true, failure });
     this.#waiting.clear();
+    await this.#clear();
+  }
+
+  /** The mount has gone or goes to another place; what is below the prefix is walked all the same. */
+  #leaveMountAlone(): void {
+    if (this.#schema.exists) this.#sql.exec("UPDATE walk SET mount = NULL");
+  }
+
+  async #clear(): Promise<void> {
     this.#schema.forget();
     await this.ctx.storage.deleteAll();
   }
@@ -318,12 +352,30 @@ function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport
   };
 }
 
-/** From here on the mount serves nothing, and nothing that it issues is listed. Safe to repeat. */
-async function takeOutOfService(env: Env, { path, uuid }: DisabledMount): Promise<void> {
-  await systemOf(env).disableMount(path, uuid);
+/**
+ * From here on the mount serves nothing, and nothing that it issues is listed. Safe to repeat.
+ *
+ * @returns why the mount doesn't leave: the system decides, in one place, about all that want it to.
+ */
+async function takeOutOfService(env: Env, { path, uuid, move }: LeavingMount): Promise<Result<null, Failure>> {
+  const system = systemOf(env);
+  const issuer = move ? await system.beginMove(move.id, path, move.to) : await disable(system, path, uuid);
+  if (!issuer.ok) return issuer;
+  const { value } = issuer;
+  if (value === null) return ok(null);
   for (let group = 0; group < GROUPS_OF_SHARDS; group++) {
-    await Promise.all(shardsOfGroup(group).map((shard) => accessorShard(env, shard).closeMount(uuid)));
+    await Promise.all(shardsOfGroup(group).map((shard) => accessorShard(env, shard).closeMount(value)));
   }
+  return ok(null);
+}
+
+async function disable(
+  system: DurableObjectStub<System>,
+  path: string,
+  uuid: string,
+): Promise<Result<string, Failure>> {
+  const issuer = await system.disableMount(path, uuid);
+  return issuer === null ? err(invalid(`No auth engine at ${path}`)) : ok(issuer);
 }
 
 function shardsOfGroup(group: number): number[] {
@@ -331,10 +383,16 @@ function shardsOfGroup(group: number): number[] {
   return Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - first) }, (_, i) => first + i);
 }
 
-/** The method's own data goes with its place. Safe to repeat. */
-async function remove(env: Env, mount: DisabledMount): Promise<void> {
+/** The method's own data moves with its mount, or goes with it. Safe to repeat. */
+async function leave(env: Env, mount: LeavingMount): Promise<void> {
+  if (mount.move) return systemOf(env).endMove(mount.move.id);
   await cloudAuthAt(env, mount).erase();
   await systemOf(env).removeMount(mount.path, mount.uuid);
+}
+
+/** The walk of a move, which nobody else starts. */
+export function walkOfMove(env: Env, id: string): DurableObjectStub<LeaseWalk> {
+  return env.LEASE_WALK.getByName(`move:${id}`);
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */

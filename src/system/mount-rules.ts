@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../base/result.ts";
-import { type Mount, type MountConfig, type MountTokenType, SYSTEM_TTL_SECONDS } from "./mount.ts";
+import { type Mount, type MountConfig, type MountTokenType, placesOf, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
 /** Methods that can be enabled. The token method is there from the start, once. */
 export const MOUNT_TYPES: readonly string[] = ["aws", "cloud"];
@@ -36,10 +36,10 @@ export function normalizeMountPath(path: string): string {
 }
 
 /**
- * Why no mount may be made at `path` (normalised) beside `existing`, or null. Of two mounts neither may lie below the
- * other: every path has one owner, and revoking by a mount's prefix never reaches another's tokens.
+ * Why no mount may be at `path` (normalised) beside those at the paths `taken`, or null. Of two mounts neither may lie
+ * below the other: every path has one owner, and revoking by a mount's prefix never reaches another's tokens.
  */
-export function mountPathProblem(path: string, existing: readonly Mount[]): string | null {
+export function mountPathProblem(path: string, taken: readonly string[]): string | null {
   const segments = path.slice(0, -1).split("/");
   if (path.length > MAX_PATH || segments.length > MAX_SEGMENTS) return "the mount path is too long";
   if (!segments.every((segment) => SEGMENT.test(segment))) {
@@ -47,8 +47,14 @@ export function mountPathProblem(path: string, existing: readonly Mount[]): stri
   }
   // Below a mount these words name its configuration, not a mount.
   if (segments.at(-1) === "tune") return 'the last segment of a mount path can\'t be "tune"';
-  const conflict = existing.find((mount) => path.startsWith(mount.path) || mount.path.startsWith(path));
-  if (conflict) return `path is already in use at ${conflict.path}`;
+  const conflict = taken.find((other) => path.startsWith(other) || other.startsWith(path));
+  return conflict === undefined ? null : `path is already in use at ${conflict}`;
+}
+
+/** Why no mount may be made at `path` (normalised) beside `existing`, or null. */
+export function newMountProblem(path: string, existing: readonly Mount[]): string | null {
+  const problem = mountPathProblem(path, existing.flatMap(placesOf));
+  if (problem) return problem;
   return existing.length >= MAX_MOUNTS ? `there can be at most ${MAX_MOUNTS} auth mounts` : null;
 }
 

@@ -15,6 +15,30 @@ export interface Mount {
   readonly config: MountConfig;
   /** True while everything that it issued is being revoked: it serves nothing any more, but its place is not free yet. */
   readonly disabled: boolean;
+  /** What tells apart the tokens that it issued at one place from those of another; see `issuerOf`. */
+  readonly issuer?: string;
+  /** Its last move to another place, if it ever moved. */
+  readonly move?: MountMove;
+}
+
+/** The move of a mount to another place. */
+export interface MountMove {
+  readonly id: string;
+  /** Paths as of a mount. */
+  readonly from: string;
+  readonly to: string;
+  /** False while what the mount issued at the old place is being revoked. */
+  readonly finished: boolean;
+}
+
+/** Under which id a mount issues tokens: its uuid at its first place, another id after every move. */
+export function issuerOf(mount: Pick<Mount, "issuer" | "uuid">): string {
+  return mount.issuer ?? mount.uuid;
+}
+
+/** The paths that nothing else may have: the mount's own, and the one that it is moving to. */
+export function placesOf({ path, move }: Mount): string[] {
+  return move && !move.finished ? [path, move.to] : [path];
 }
 
 /** What a mount does about the kind of token that its logins give. */

@@ -8,8 +8,9 @@ import { parsePolicy } from "../policy/parse.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { emptyFilter, withCustomId } from "./custom-id-filter.ts";
-import { type Mount, tokenMount } from "./mount.ts";
-import { type MountChange, mountPathProblem, tuneMount } from "./mount-rules.ts";
+import { issuerOf, type Mount, tokenMount } from "./mount.ts";
+import { beginMove, endMove } from "./mount-move.ts";
+import { type MountChange, newMountProblem, tuneMount } from "./mount-rules.ts";
 import {
   POLICY_TABLES,
   type PolicyPatch,
@@ -182,10 +183,9 @@ export class System extends DurableObject<Env> {
 
   /** Adds a mount. Two that are enabled at once can't both get one place. */
   enableMount(mount: Mount): Result<null, Failure> {
-    const problem = mountPathProblem(mount.path, this.#mounts());
+    const problem = newMountProblem(mount.path, this.#mounts());
     if (problem) return err(invalid(problem));
-    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
-    this.#changed();
+    this.#addMount(mount);
     return ok(null);
   }
 
@@ -204,18 +204,51 @@ export class System extends DurableObject<Env> {
     return this.#mounts().find((mount) => mount.path === path) ?? null;
   }
 
-  /** Takes the mount with this uuid out of service. Safe to repeat. */
-  disableMount(path: string, uuid: string): void {
+  /**
+   * Takes the mount with this uuid out of service, so that it can be removed. Safe to repeat.
+   *
+   * @returns the id under which it issued tokens; null when it is not at `path`, or moves to another place.
+   */
+  disableMount(path: string, uuid: string): string | null {
     const mount = this.findMount(path);
-    if (mount?.uuid === uuid && !mount.disabled) this.#replaceMount({ ...mount, disabled: true });
+    if (mount?.uuid !== uuid || (mount.move && !mount.move.finished)) return null;
+    if (!mount.disabled) this.#replaceMount({ ...mount, disabled: true });
+    return issuerOf(mount);
   }
 
   /** Frees the place of the mount with this uuid, which is out of service. Safe to repeat. */
   removeMount(path: string, uuid: string): void {
     const mount = this.findMount(path);
     if (mount?.uuid !== uuid || !mount.disabled) return;
-    this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
-    this.#changed();
+    this.#dropMount(path);
+  }
+
+  /**
+   * Takes the mount at `from` out of service, so that it can move to `to`. Safe to repeat with one `id`.
+   *
+   * @returns the id under which it issues tokens at the old place; null when the move with this id is over.
+   */
+  beginMove(id: string, from: string, to: string): Result<string | null, Failure> {
+    const known = this.findMove(id);
+    if (known?.move?.finished) return ok(null);
+    if (known) return ok(issuerOf(known));
+    const moving = beginMove(this.#mounts(), from, { id, from, to, finished: false });
+    if (!moving.ok) return moving;
+    this.#replaceMount(moving.value);
+    return ok(issuerOf(moving.value));
+  }
+
+  /** Puts a mount, of which nothing is left at the old place, into service at the new one. Safe to repeat. */
+  endMove(id: string): void {
+    const mount = this.findMove(id);
+    if (!mount?.move || mount.move.finished) return;
+    this.#dropMount(mount.path);
+    this.#addMount(endMove(mount, mount.move));
+  }
+
+  /** The mount whose last move has this id. */
+  findMove(id: string): Mount | null {
+    return this.#mounts().find(({ move }) => move?.id === id) ?? null;
   }
 
   #mounts(): Mount[] {
@@ -223,6 +256,16 @@ export class System extends DurableObject<Env> {
       .exec<{ mount: string }>("SELECT mount FROM mounts ORDER BY path")
       .toArray()
       .map((stored) => JSON.parse(stored.mount) as Mount);
+  }
+
+  #addMount(mount: Mount): void {
+    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
+    this.#changed();
+  }
+
+  #dropMount(path: string): void {
+    this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
+    this.#changed();
   }
 
   #replaceMount(mount: Mount): void {

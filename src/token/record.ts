@@ -3,7 +3,7 @@ export type TokenType = "service" | "batch";
 
 /** Who vouched for the holder of a token that an auth method issued. */
 export interface LoginRecord {
-  /** The `uuid` of the mount; a mount made later at the same path is another one. */
+  /** The id under which the mount issued it (`issuerOf`); a mount made later at the same path is another one. */
   readonly mount: string;
   /** What the method wants to know again when the token is renewed. Never shown to clients. */
   readonly internal: Readonly<Record<string, string>>;

@@ -5,6 +5,7 @@ import { CAPABILITY_ROUTES } from "../../src/api/sys/capabilities.ts";
 import { LEASE_ROUTES } from "../../src/api/sys/leases.ts";
 import { MOUNT_ROUTES } from "../../src/api/sys/mounts.ts";
 import { POLICY_ROUTES } from "../../src/api/sys/policies.ts";
+import { REMOUNT_ROUTES } from "../../src/api/sys/remount.ts";
 import { STATUS_ROUTES } from "../../src/api/sys/status.ts";
 import { UI_ROUTES } from "../../src/api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../../src/api/sys/wrapping.ts";
@@ -21,6 +22,7 @@ export const ROUTES = [
   ...AUDIT_ROUTES,
   ...CAPABILITY_ROUTES,
   ...MOUNT_ROUTES,
+  ...REMOUNT_ROUTES,
   ...POLICY_ROUTES,
   ...STATUS_ROUTES,
   ...UI_ROUTES,

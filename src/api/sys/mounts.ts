@@ -143,6 +143,7 @@ async function disable({
   // A mount that is being disabled already is found too: the call waits for its end once more.
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
+  if (mount.move && !mount.move.finished) return err(invalid(`the mount is moving to ${mount.move.to}`));
   const job: WalkJob = { mode: "revoke", prefix: `auth/${path}`, mount: { path, uuid: mount.uuid } };
   const { finished } = await walkOf(env, job).start(job, MAX_WAIT_MS);
   const refreshed = await refreshInstallation(env);

@@ -2,7 +2,7 @@ import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
-import { type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
+import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenSpec, TokenType } from "../record.ts";
 import { grantTtl } from "./grant.ts";
 
@@ -86,7 +86,7 @@ export function planLogin(mount: Mount, login: Login, now: number): Result<Login
         numUses: login.numUses,
         leased: true,
         customIdKey: null,
-        login: { mount: mount.uuid, internal: login.internal },
+        login: { mount: issuerOf(mount), internal: login.internal },
       },
     },
     warnings: grant.value.warnings,

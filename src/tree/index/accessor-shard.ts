@@ -48,8 +48,8 @@ export class AccessorShard extends DurableObject<Env> {
    * Lists `accessor` from now on. Safe to repeat.
    *
    * @param path the path that made the token; "" for one without a lease.
-   * @param mount the uuid of the auth mount that issues it; null for other tokens.
-   * @returns false, with nothing written, when that mount issues nothing any more.
+   * @param mount the id under which an auth mount issues it (`issuerOf`); null for other tokens.
+   * @returns false, with nothing written, when nothing is issued under that id any more.
    */
   add(accessor: string, path: string, mount: string | null): boolean {
     this.#schema.create();
@@ -58,7 +58,7 @@ export class AccessorShard extends DurableObject<Env> {
     return true;
   }
 
-  /** Lists nothing that `mount` (a uuid) issues from now on. Safe to repeat. */
+  /** Lists nothing that is issued under the id `mount` from now on. Safe to repeat. */
   closeMount(mount: string): void {
     this.#schema.create();
     this.#sql.exec("INSERT OR IGNORE INTO closed_mounts (mount) VALUES (?)", mount);

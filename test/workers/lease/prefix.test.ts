@@ -1,12 +1,12 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { issueLogin } from "../../../src/auth/login.ts";
 import { LeaseWalk, type WalkJob, walkOf } from "../../../src/lease/walk.ts";
-import { forgetInstallation, loadInstallation } from "../../../src/system/installation.ts";
+import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
+import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
@@ -256,31 +256,7 @@ describe("a walk that is disturbed", { timeout: 30_000 }, () => {
 describe("disabling a mount", { timeout: 30_000 }, () => {
   async function mounted(path: string) {
     await post(`sys/auth/${path}`, { type: "cloud" });
-    const installation = await loadInstallation(bindings);
-    const mount = installation.ok ? installation.value.mountAt(`${path}/`) : undefined;
-    if (!installation.ok || !mount) throw new Error("the mount is there");
-    const login = async () =>
-      issueLogin(bindings, installation.value, mount, {
-        policies: ["maker"],
-        noDefaultPolicy: false,
-        tokenType: "default",
-        ttl: 600,
-        maxTtl: 0,
-        period: 0,
-        explicitMaxTtl: 0,
-        numUses: 0,
-        boundCidrs: [],
-        displayName: "",
-        metadata: {},
-        entityId: "",
-        internal: {},
-      });
-    const token = async () => {
-      const issued = await login();
-      if (!issued.ok) throw new Error(JSON.stringify(issued.error));
-      return issued.value.auth.clientToken;
-    };
-    return { mount, login, token };
+    return issuingMount(path);
   }
 
   it("revokes what it issued, with everything below, before its place is free (H15)", async () => {

@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { walkOfMove } from "../../lease/walk.ts";
+import { refreshInstallation } from "../../system/installation.ts";
+import type { MountMove } from "../../system/mount.ts";
+import { normalizeMountPath } from "../../system/mount-rules.ts";
+import { systemOf } from "../../system/system.ts";
+import { text } from "../../wire/fields.ts";
+
+const FIELDS = z.object({ from: text(), to: text() });
+
+const QUEUED = "Mount move has been queued. Its progress is told by sys/remount/status with the returned migration_id";
+
+/** Mounts that can't move. */
+const FIXED = ["cubbyhole/", "identity/", "sys/"];
+
+/** Moving an auth mount to another place. */
+export const REMOUNT_ROUTES: readonly Route[] = [
+  simpleRoute("update", "sys/remount", FIELDS, async ({ env, fields }) => {
+    const paths = readPaths(fields.from, fields.to);
+    if (!paths.ok) return paths;
+    const { from, to } = paths.value;
+    const mount = await systemOf(env).findMount(from);
+    if (!mount) return err(invalid(`no matching mount at "auth/${from}"`));
+    const id = crypto.randomUUID();
+    const started = await walkOfMove(env, id).startMove({ path: from, uuid: mount.uuid, move: { id, to } });
+    if (!started.ok) return started;
+    const refreshed = await refreshInstallation(env);
+    if (!refreshed.ok) return refreshed;
+    return ok({ kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
+  }),
+
+  simpleRoute("read", "sys/remount/status/:migration_id", z.object({}), async ({ env, params }) => {
+    const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
+    if (!move) return err({ code: "not_found" });
+    // Whoever is told that the mount has moved finds it at the new place.
+    const refreshed = await refreshInstallation(env);
+    if (!refreshed.ok) return refreshed;
+    return ok({ kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
+  }),
+];
+
+/** The two places below `auth/` as mounts are stored, or why there is nothing to move. */
+function readPaths(from: string, to: string): Result<{ readonly from: string; readonly to: string }, Failure> {
+  if (from === "" || to === "") return err(invalid("both 'from' and 'to' path must be specified as a string"));
+  for (const [name, path] of [["from", from] as const, ["to", to] as const]) {
+    if (path.trim() !== path) return err(invalid(`'${name}' path cannot contain trailing whitespace`));
+  }
+  const source = normalizeMountPath(from);
+  const target = normalizeMountPath(to);
+  if (!source.startsWith("auth/")) {
+    return err(invalid(FIXED.includes(source) ? `cannot remount "${source}"` : `no matching mount at "${source}"`));
+  }
+  if (!target.startsWith("auth/")) return err(invalid(`cannot remount auth mount to non-auth mount "${target}"`));
+  return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });
+}
+
+function infoOf({ from, to, finished }: MountMove): Record<string, string> {
+  return { source_mount: `auth/${from}`, target_mount: `auth/${to}`, status: finished ? "success" : "in-progress" };
+}

@@ -1,0 +1,37 @@
+import { issueLogin } from "../../src/auth/login.ts";
+import { loadInstallation } from "../../src/system/installation.ts";
+import { bindings } from "./service.ts";
+
+/**
+ * The auth mount at `path` as this isolate knows it, with logins that its method has verified: they go on with that knowledge
+ * whatever happens to the mount.
+ *
+ * @param policies of each token.
+ */
+export async function issuingMount(path: string, policies: readonly string[] = ["maker"]) {
+  const installation = await loadInstallation(bindings);
+  const mount = installation.ok ? installation.value.mountAt(`${path}/`) : undefined;
+  if (!installation.ok || !mount) throw new Error("the mount is there");
+  const login = async (tokenType: "default" | "batch" = "default") =>
+    issueLogin(bindings, installation.value, mount, {
+      policies,
+      noDefaultPolicy: false,
+      tokenType,
+      ttl: 600,
+      maxTtl: 0,
+      period: 0,
+      explicitMaxTtl: 0,
+      numUses: 0,
+      boundCidrs: [],
+      displayName: "",
+      metadata: {},
+      entityId: "",
+      internal: {},
+    });
+  const token = async () => {
+    const issued = await login();
+    if (!issued.ok) throw new Error(JSON.stringify(issued.error));
+    return issued.value.auth.clientToken;
+  };
+  return { mount, login, token };
+}
