@@ -12,12 +12,15 @@ import { toWire } from "../wire/failure.ts";
 import { type GroveRequest, readPath } from "../wire/request.ts";
 import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
+import { welcomePage } from "./welcome.ts";
 
 /** The HTTP side of the Worker: the same for every route. */
 export const app = new Hono<{ Bindings: Env }>();
 
 app.all("*", async (context) => {
   const { env } = context;
+  const page = welcomePage(context.req.raw, env);
+  if (page) return page;
   const id = crypto.randomUUID();
   const { readRequest, renderFailure, renderReply } = dialectOf(new URL(context.req.url));
   const problem = sealKeyProblem(env);

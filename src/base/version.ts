@@ -1,10 +1,13 @@
 import { version } from "../../package.json";
 import type { Env } from "../env.ts";
 
+/** What build metadata of a semantic version is made of. */
+const METADATA = /^[0-9A-Za-z.-]+$/;
+
 /**
  * The version of Grove with the commit it was built from, `0.2.0+fcd9c58a`, in the form of semantic versioning. The commit is
  * missing when nothing set `GROVE_COMMIT`.
  */
 export function groveVersion({ GROVE_COMMIT: commit }: Pick<Env, "GROVE_COMMIT">): string {
-  return commit ? `${version}+${commit}` : version;
+  return commit && METADATA.test(commit) ? `${version}+${commit}` : version;
 }

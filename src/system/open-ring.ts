@@ -24,7 +24,8 @@ export function sealKeyProblem(env: Env): string | null {
 
 function judgeSealKey(env: Env): string | null {
   if (!env.GROVE_SEAL_KEY) {
-    return "Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it with: npx wrangler secret put GROVE_SEAL_KEY";
+    const how = "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY, self-hosted in the server's environment";
+    return `Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how}`;
   }
   const parsed = parseSealKey(env.GROVE_SEAL_KEY);
   return parsed.ok ? null : `Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`;

@@ -1,5 +1,6 @@
 import { MAX_JSON_DEPTH, MAX_JSON_STRINGS, MAX_JSON_VALUES } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { jsonMistakePlace } from "./json-mistake.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -27,7 +28,7 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   try {
     value = check ? parseWatching(text, check) : JSON.parse(text);
   } catch {
-    return err("failed to decode JSON input: not valid JSON");
+    return err(`failed to decode JSON input: not valid JSON (${jsonMistakePlace(text)})`);
   }
   if (!isExact) {
     return err("failed to decode JSON input: a number is too large to be kept as it is; send it as a string");

@@ -26,6 +26,14 @@ describe("npm run dev", () => {
     expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token: "wrong" })).status).toBe(403);
   });
 
+  it("shows a short page to a browser, and the API's refusal to everything else", async () => {
+    const page = await fetch(`${server.address}/`, { headers: { Accept: "text/html,application/xhtml+xml" } });
+    expect([page.status, page.headers.get("Content-Type")]).toEqual([200, "text/html; charset=utf-8"]);
+    const { grove_version } = (await call(server, "GET", "/v1/sys/health")).body;
+    expect(await page.text()).toContain(`<h1>Grove ${grove_version}</h1>`);
+    expect((await call(server, "GET", "/")).status).toBe(403);
+  });
+
   it("understands LIST", async () => {
     const listed = await call(server, "LIST", "/v1/auth/token/accessors", { token: server.rootToken });
     expect(listed).toMatchObject({ status: 200, body: { data: { keys: expect.any(Array) } } });
