@@ -1,4 +1,5 @@
 import type { Identity } from "./identity/identity.ts";
+import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
 import type { LeaseWalk } from "./lease/walk.ts";
 import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
@@ -22,6 +23,7 @@ export interface Env {
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
   readonly SYSTEM: DurableObjectNamespace<System>;
   readonly IDENTITY: DurableObjectNamespace<Identity>;
+  readonly OIDC_ISSUER: DurableObjectNamespace<OidcIssuer>;
   readonly TEAM: DurableObjectNamespace<Team>;
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
   readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;

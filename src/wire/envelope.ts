@@ -17,7 +17,11 @@ const NO_BODY = new Set([204, 205, 304]);
 export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
   switch (reply.kind) {
     case "plain":
-      return respond(reply.status, reply.body);
+      return respond(
+        reply.status,
+        reply.body,
+        reply.maxAge === undefined ? {} : { "Cache-Control": `max-age=${reply.maxAge}` },
+      );
     case "accepted":
       return new Response(null, { status: 202, headers: HEADERS });
     case "stored":

@@ -23,7 +23,13 @@ export type Reply =
   /** 202 without a body: what was asked for goes on by itself. */
   | { readonly kind: "accepted" }
   /** Not in the envelope. */
-  | { readonly kind: "plain"; readonly status: number; readonly body: Readonly<Record<string, unknown>> };
+  | {
+      readonly kind: "plain";
+      readonly status: number;
+      readonly body: Readonly<Record<string, unknown>>;
+      /** Seconds that others may keep the answer; absent: nobody may. */
+      readonly maxAge?: number;
+    };
 
 /** A token that gives one answer once. */
 export interface WrapInfo {

@@ -1,0 +1,57 @@
+import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
+import type { Keys } from "../crypto/key-ring.ts";
+import { openData, sealData } from "../crypto/sealed-data.ts";
+import type { SealedKey, SealedKeyPair, SigningAlgorithm } from "./model.ts";
+
+/** Private keys that an isolate keeps imported. */
+const MAX_IMPORTED = 64;
+const RSA_BITS = 2048;
+
+/** Imported private keys by key id: importing one takes longer than signing with it. */
+const imported = new Map<string, CryptoKey>();
+
+/** Makes a key pair and seals both halves for its key id. */
+export async function newKeyPair(keys: Keys, algorithm: SigningAlgorithm): Promise<SealedKeyPair> {
+  const pair = await generateKeyPair(algorithm, { extractable: true, modulusLength: RSA_BITS });
+  const kid = crypto.randomUUID();
+  const common = { kid, alg: algorithm, use: "sig" };
+  const [publicKey, privateKey] = await Promise.all([
+    seal(keys, publicContext(kid), { ...(await exportJWK(pair.publicKey)), ...common }),
+    seal(keys, privateContext(kid), { ...(await exportJWK(pair.privateKey)), ...common }),
+  ]);
+  return { kid, publicKey, privateKey };
+}
+
+/** The key that signs. Throws when the sealed value is not this key's: the storage was tampered with. */
+export async function openSigningKey(keys: Keys, { kid, sealed }: SealedKey): Promise<CryptoKey> {
+  const known = imported.get(kid);
+  if (known) return known;
+  const key = await importJWK(await open(keys, privateContext(kid), sealed));
+  if (!(key instanceof CryptoKey)) throw new Error("a signing key is not asymmetric");
+  if (imported.size >= MAX_IMPORTED) imported.clear();
+  imported.set(kid, key);
+  return key;
+}
+
+/** The public half as it is published. Throws like `openSigningKey`. */
+export function openPublicKey(keys: Keys, { kid, sealed }: SealedKey): Promise<JWK> {
+  return open(keys, publicContext(kid), sealed);
+}
+
+function publicContext(kid: string): string {
+  return `public half of the signing key ${kid}`;
+}
+
+function privateContext(kid: string): string {
+  return `private half of the signing key ${kid}`;
+}
+
+function seal(keys: Keys, context: string, jwk: JWK): Promise<Uint8Array> {
+  return sealData(keys, context, new TextEncoder().encode(JSON.stringify(jwk)));
+}
+
+async function open(keys: Keys, context: string, sealed: Uint8Array): Promise<JWK> {
+  const plain = await openData(keys, context, sealed);
+  if (!plain) throw new Error("a signing key does not open under its own id");
+  return JSON.parse(new TextDecoder().decode(plain)) as JWK;
+}

@@ -1,0 +1,63 @@
+/** Algorithms that a signing key can have, by their names in JWS. No HMAC: whoever verifies must not be able to sign. */
+export const SIGNING_ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
+export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
+
+/** The key that roles can use without anybody having made it; it can't be deleted. */
+export const DEFAULT_KEY = "default";
+
+/** The settings of a named signing key. Durations in seconds. */
+export interface KeyConfig {
+  readonly algorithm: SigningAlgorithm;
+  readonly rotationPeriod: number;
+  /** How long the public half is published after the key's last signature. */
+  readonly verificationTtl: number;
+  /** Client ids of roles that may sign with it; `*` stands for all. */
+  readonly allowedClientIds: readonly string[];
+}
+
+/** Fields of a write; null keeps what is there, or takes the default of a new key. */
+export type KeyWrite = { readonly [Field in keyof KeyConfig]: KeyConfig[Field] | null };
+
+/** What tokens of a role hold. `ttl` in seconds. */
+export interface IssuerRole {
+  readonly key: string;
+  /** JSON with templates of the entity in it; "" for none. */
+  readonly template: string;
+  readonly ttl: number;
+  /** The audience of its tokens. */
+  readonly clientId: string;
+}
+
+/** Fields of a write; null keeps what is there, or takes the default of a new role. */
+export type RoleWrite = { readonly [Field in keyof IssuerRole]: IssuerRole[Field] | null };
+
+/** Half of a key pair, sealed for its key id: no object knows a key in the clear. */
+export interface SealedKey {
+  readonly kid: string;
+  readonly sealed: Uint8Array;
+}
+
+/** A new key pair on its way to the object. */
+export interface SealedKeyPair {
+  readonly kid: string;
+  readonly publicKey: Uint8Array;
+  readonly privateKey: Uint8Array;
+}
+
+/** What signs a token: the key's settings and the sealed private half that signs now. */
+export interface Signer {
+  readonly issuer: string;
+  readonly key: KeyConfig;
+  readonly signing: SealedKey;
+}
+
+/** What everybody may know: read by each isolate from time to time. */
+export interface PublishedKeys {
+  /** Another one after each change. */
+  readonly revision: string;
+  /** As configured; "" when it is not. */
+  readonly issuer: string;
+  readonly keys: readonly SealedKey[];
+  /** Seconds of the shortest rotation period; null without a key. */
+  readonly shortestRotation: number | null;
+}

@@ -1,0 +1,270 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { loadInstallation } from "../system/installation.ts";
+import { IssuerStore } from "./issuer-store.ts";
+import { newKeyPair } from "./key-pair.ts";
+import {
+  DEFAULT_KEY,
+  type IssuerRole,
+  type KeyConfig,
+  type KeyWrite,
+  type PublishedKeys,
+  type RoleWrite,
+  type SealedKeyPair,
+  type Signer,
+} from "./model.ts";
+import { planKey, planRole } from "./rules.ts";
+
+/** Every isolate reads all public keys: these bounds keep that small. */
+const MAX_KEYS = 100;
+const MAX_RETIRED_VERSIONS = 50;
+const MAX_ROLES = 10_000;
+/** Pause before the next try of a rotation that failed, for example while the service is sealed. */
+const RETRY_MS = 30_000;
+/** The platform takes no alarm after 2189. */
+const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+
+/** A version that signs and the one that follows it, for a key that has none. */
+export interface FirstVersions {
+  readonly signing: SealedKeyPair;
+  readonly next: SealedKeyPair;
+}
+
+/** "needs_versions": the write makes a key, or changes its algorithm, and brought no new versions; nothing was written. */
+export type KeyWritten = "written" | "needs_versions";
+
+/**
+ * The OpenID issuer of the installation: named signing keys, which it rotates by its alarm, and the roles whose tokens they
+ * sign. It never sees a key in the clear but while it makes a new one.
+ *
+ * A version is published as "next" for a whole rotation period before it signs, so that whoever verifies knows it in time,
+ * and for the verification TTL after its last signature.
+ */
+export class OidcIssuer extends DurableObject<Env> {
+  readonly #store: IssuerStore;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#store = new IssuerStore(ctx.storage.sql);
+  }
+
+  /** What everybody may know; null when the caller's `known` revision is still true. */
+  published(known: string | null): PublishedKeys | null {
+    if (!this.#store.exists) {
+      return known === "" ? null : { revision: "", issuer: "", keys: [], shortestRotation: null };
+    }
+    const { url, revision } = this.#store.issuer();
+    if (revision === known) return null;
+    const periods = this.#store.keys().map(({ config }) => config.rotationPeriod);
+    return {
+      revision,
+      issuer: url,
+      keys: this.#store.publicKeys(),
+      shortestRotation: periods.length > 0 ? Math.min(...periods) : null,
+    };
+  }
+
+  /** The issuer as configured; "" when it is not. */
+  readIssuer(): string {
+    return this.#store.exists ? this.#store.issuer().url : "";
+  }
+
+  /** Configures the issuer (an origin, or "" for none). */
+  writeIssuer(url: string): void {
+    this.#store.create();
+    this.#store.setIssuer(url);
+  }
+
+  /**
+   * Makes or changes a key.
+   *
+   * @param versions for a new key, or another algorithm; made by the caller, since objects don't hold up their requests
+   *   with the making of keys.
+   * @param now ms.
+   */
+  async writeKey(
+    name: string,
+    write: KeyWrite,
+    versions: FirstVersions | null,
+    now: number,
+  ): Promise<Result<KeyWritten, Failure>> {
+    const existing = this.#store.exists ? this.#store.key(name) : null;
+    if (!existing && this.#store.exists && this.#store.keys().length >= MAX_KEYS) {
+      return err(invalid(`there are ${MAX_KEYS} keys already`));
+    }
+    const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
+    const planned = planKey(existing?.config ?? null, write, longestRoleTtl);
+    if (!planned.ok) return planned;
+    const config = planned.value;
+    const needsVersions = config.algorithm !== existing?.config.algorithm;
+    if (needsVersions && !versions) return ok("needs_versions");
+    this.#store.create();
+    if (needsVersions && versions) {
+      if (existing) this.#store.retire(name, now + existing.config.verificationTtl * 1000);
+      this.#store.dropNext(name);
+      this.#store.addVersion(name, "signing", versions.signing);
+      this.#store.addVersion(name, "next", versions.next);
+    }
+    const rotation = now + config.rotationPeriod * 1000;
+    this.#store.writeKey(
+      name,
+      config,
+      existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation,
+    );
+    this.#store.changed();
+    await this.#arm();
+    return ok("written");
+  }
+
+  /** The settings of a key, or null. */
+  readKey(name: string): KeyConfig | null {
+    return this.#store.exists ? (this.#store.key(name)?.config ?? null) : null;
+  }
+
+  /** Names of all keys, sorted. */
+  listKeys(): string[] {
+    return this.#store.exists ? this.#store.keys().map(({ name }) => name) : [];
+  }
+
+  /** Deletes a key that no role uses. Safe to repeat. */
+  deleteKey(name: string): Result<null, Failure> {
+    if (name === DEFAULT_KEY) return err(invalid(`deletion of key "${DEFAULT_KEY}" not allowed`));
+    if (!this.#store.exists) return ok(null);
+    const { names } = this.#store.rolesOf(name);
+    if (names.length > 0) {
+      return err(
+        invalid(`unable to delete the key because it is currently referenced by these roles: ${names.join(", ")}`),
+      );
+    }
+    this.#store.deleteKey(name);
+    this.#store.changed();
+    return ok(null);
+  }
+
+  /**
+   * Lets the next version of a key sign from now on.
+   *
+   * @param next the version after that one.
+   * @param verificationTtl seconds that the version which signed until now is still published; null: as configured.
+   * @param now ms.
+   */
+  async rotateKey(
+    name: string,
+    next: SealedKeyPair,
+    verificationTtl: number | null,
+    now: number,
+  ): Promise<Result<null, Failure>> {
+    const key = this.#store.exists ? this.#store.key(name) : null;
+    if (!key) return err(invalid("no named key found at this name"));
+    const ttl = verificationTtl ?? key.config.verificationTtl;
+    if (ttl < 0) return err(invalid("verification_ttl cannot be negative"));
+    if (ttl > 10 * key.config.rotationPeriod) {
+      return err(invalid("verification_ttl cannot be longer than 10x rotation_period"));
+    }
+    if (ttl > 0 && this.#store.countRetired(name) >= MAX_RETIRED_VERSIONS) {
+      return err(
+        invalid(
+          `${MAX_RETIRED_VERSIONS} versions are still published: wait for one to end, or give verification_ttl 0`,
+        ),
+      );
+    }
+    this.#rotate(name, key.config, next, ttl, now);
+    await this.#arm();
+    return ok(null);
+  }
+
+  /** The settings of a role, or null. */
+  readRole(name: string): IssuerRole | null {
+    return this.#store.exists ? this.#store.role(name) : null;
+  }
+
+  /** Names of all roles, sorted. */
+  listRoles(): string[] {
+    return this.#store.exists ? this.#store.roleNames() : [];
+  }
+
+  /** Makes or changes a role. Its key must exist; its template was checked by the caller. */
+  writeRole(name: string, write: RoleWrite, newClientId: string): Result<null, Failure> {
+    const existing = this.#store.exists ? this.#store.role(name) : null;
+    const planned = planRole(existing, write, newClientId);
+    if (!planned.ok) return planned;
+    const key = this.#store.exists ? this.#store.key(planned.value.key) : null;
+    if (!key) return err(invalid(`cannot find key "${planned.value.key}"`));
+    if (planned.value.ttl > key.config.verificationTtl) {
+      return err(invalid("a role's token ttl cannot be longer than the verification_ttl of the key it references"));
+    }
+    if (!existing && this.#store.countRoles() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} roles already`));
+    this.#store.writeRole(name, planned.value);
+    return ok(null);
+  }
+
+  /** Deletes a role. Safe to repeat. */
+  deleteRole(name: string): void {
+    if (this.#store.exists) this.#store.deleteRole(name);
+  }
+
+  /** What signs a token of the role `name` now; null when there is no such role. */
+  signerOfRole(name: string): { readonly role: IssuerRole; readonly signer: Signer } | null {
+    const role = this.readRole(name);
+    const signer = role && this.signerOfKey(role.key);
+    return role && signer ? { role, signer } : null;
+  }
+
+  /** What signs with the key `name` now; null when there is no such key. */
+  signerOfKey(name: string): Signer | null {
+    const key = this.#store.exists ? this.#store.key(name) : null;
+    const signing = key && this.#store.signing(name);
+    return key && signing ? { issuer: this.#store.issuer().url, key: key.config, signing } : null;
+  }
+
+  /** Rotates what is due and drops what nobody needs any more. */
+  override async alarm(): Promise<void> {
+    if (!this.#store.exists) return;
+    try {
+      await this.#rotateDue();
+    } catch (error) {
+      // The platform gives up after a few retries of its own; a key that is not rotated would sign for ever.
+      console.error(JSON.stringify({ type: "issuer", error: String(error) }));
+      return this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
+    }
+    await this.#arm();
+  }
+
+  async #rotateDue(): Promise<void> {
+    const loaded = await loadInstallation(this.env);
+    if (!loaded.ok) throw new Error("the keys of the installation can't be opened");
+    for (const { name } of this.#store.keys()) {
+      const before = this.#store.key(name);
+      if (!before || before.nextRotation > currentTime()) continue;
+      const next = await newKeyPair(loaded.value.keys, before.config.algorithm);
+      // Requests were served meanwhile: a rotation, a deletion or another algorithm may have come first.
+      const key = this.#store.key(name);
+      const now = currentTime();
+      if (!key || key.nextRotation > now || key.config.algorithm !== before.config.algorithm) continue;
+      this.#rotate(name, key.config, next, key.config.verificationTtl, now);
+    }
+    if (this.#store.dropExpired(currentTime())) this.#store.changed();
+  }
+
+  #rotate(name: string, config: KeyConfig, next: SealedKeyPair, verificationTtl: number, now: number): void {
+    this.#store.retire(name, now + verificationTtl * 1000);
+    this.#store.promote(name);
+    this.#store.addVersion(name, "next", next);
+    this.#store.writeKey(name, config, now + config.rotationPeriod * 1000);
+    this.#store.dropExpired(now);
+    this.#store.changed();
+  }
+
+  async #arm(): Promise<void> {
+    const due = this.#store.nextDueAt();
+    if (due !== null) await this.ctx.storage.setAlarm(Math.min(due, LATEST_ALARM_MS));
+  }
+}
+
+/** The issuer of the installation. */
+export function issuerOf(env: Env): DurableObjectStub<OidcIssuer> {
+  return env.OIDC_ISSUER.getByName("issuer");
+}

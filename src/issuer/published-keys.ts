@@ -1,0 +1,45 @@
+import type { JWK } from "jose";
+import { currentTime } from "../base/clock.ts";
+import type { Env } from "../env.ts";
+import { type Installation, snapshotMaxAgeMs } from "../system/installation.ts";
+import { openPublicKey } from "./key-pair.ts";
+import { issuerOf } from "./oidc-issuer.ts";
+
+/** What an isolate knows of the issuer. */
+export interface KnownIssuer {
+  /** As configured; "" when it is not. */
+  readonly issuer: string;
+  readonly jwks: { readonly keys: readonly JWK[] };
+  /** Seconds that others may keep the keys. */
+  readonly maxAge: number;
+}
+
+const MAX_AGE_SECONDS = 3600;
+/** A new version is announced a whole rotation before it signs; copies may be this part of that time old. */
+const ROTATIONS_KEPT = 0.25;
+
+/** The copy of this isolate, of which revision it is, and when it was last known to be true (ms). */
+let copy: { readonly known: KnownIssuer; readonly revision: string; readonly checkedAt: number } | null = null;
+
+/** The issuer's public keys as this isolate knows them, no older than POLICY_CACHE_SECONDS: usually without a call. */
+export async function loadPublishedKeys(env: Env, installation: Installation): Promise<KnownIssuer> {
+  const now = currentTime();
+  if (copy && now >= copy.checkedAt && now - copy.checkedAt < snapshotMaxAgeMs(env)) return copy.known;
+  const before = copy;
+  const answer = await issuerOf(env).published(before?.revision ?? null);
+  if (answer === null) {
+    if (!before) throw new Error("the issuer answered nothing to an isolate that knows nothing");
+    copy = { ...before, checkedAt: now };
+    return before.known;
+  }
+  const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
+  const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((answer.shortestRotation ?? 0) * ROTATIONS_KEPT));
+  const known = { issuer: answer.issuer, jwks: { keys }, maxAge };
+  copy = { known, revision: answer.revision, checkedAt: now };
+  return known;
+}
+
+/** Makes this isolate read the keys anew. Called after every own write, so that the writer sees it at once. */
+export function forgetPublishedKeys(): void {
+  copy = null;
+}

@@ -1,0 +1,121 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
+
+const DAY_SECONDS = 86_400;
+const MIN_ROTATION_SECONDS = 60;
+/** The reference's bound of the time that a public half outlives the key's use. */
+const MAX_VERIFICATION_ROTATIONS = 10;
+/** An alarm must be able to stand for it. */
+const MAX_ROTATION_SECONDS = 10 * 366 * DAY_SECONDS;
+
+const NEW_KEY: KeyConfig = {
+  algorithm: "RS256",
+  rotationPeriod: DAY_SECONDS,
+  verificationTtl: DAY_SECONDS,
+  allowedClientIds: [],
+};
+
+const MAX_NAME_LENGTH = 128;
+const MAX_CLIENT_ID_LENGTH = 256;
+const MAX_CLIENT_IDS = 1000;
+const MAX_TEMPLATE_LENGTH = 16_384;
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Why `name` can't name a key or a role, or null. The form of names is the reference's. */
+export function issuerNameProblem(name: string): string | null {
+  if (name.length > MAX_NAME_LENGTH) return `the name must not be longer than ${MAX_NAME_LENGTH} characters`;
+  return /^\w(?:[\w.-]*\w)?$/.test(name)
+    ? null
+    : "the name must have letters, digits, dots, dashes and underscores, and no dot or dash at its ends";
+}
+
+/**
+ * The settings of a key after a write.
+ *
+ * @param existing null for a new key.
+ * @param longestRoleTtl seconds of the longest-lived token that a role makes with the key; 0 without a role.
+ * @returns messages as the reference words them (identity/oidc/key).
+ */
+export function planKey(
+  existing: KeyConfig | null,
+  write: KeyWrite,
+  longestRoleTtl: number,
+): Result<KeyConfig, Failure> {
+  const before = existing ?? NEW_KEY;
+  const key: KeyConfig = {
+    algorithm: write.algorithm ?? before.algorithm,
+    rotationPeriod: write.rotationPeriod ?? before.rotationPeriod,
+    verificationTtl: write.verificationTtl ?? before.verificationTtl,
+    allowedClientIds: write.allowedClientIds ?? before.allowedClientIds,
+  };
+  if (key.rotationPeriod < MIN_ROTATION_SECONDS) return err(invalid("rotation_period must be at least one minute"));
+  if (key.rotationPeriod > MAX_ROTATION_SECONDS) return err(invalid("rotation_period must be at most ten years"));
+  if (key.verificationTtl < 0) return err(invalid("verification_ttl cannot be negative"));
+  if (key.verificationTtl > MAX_VERIFICATION_ROTATIONS * key.rotationPeriod) {
+    return err(invalid("verification_ttl cannot be longer than 10x rotation_period"));
+  }
+  if (!SIGNING_ALGORITHMS.includes(key.algorithm)) return err(invalid("unknown signing algorithm"));
+  if (longestRoleTtl > key.verificationTtl) {
+    return err(
+      invalid(
+        `unable to update the key because it is currently referenced by one or more roles with a token ttl greater than ${key.verificationTtl} seconds`,
+      ),
+    );
+  }
+  const { allowedClientIds } = key;
+  if (allowedClientIds.length > MAX_CLIENT_IDS) {
+    return err(invalid(`allowed_client_ids must not have more than ${MAX_CLIENT_IDS} entries`));
+  }
+  const problem = allowedClientIds.map(clientIdProblem).find((found) => found !== null);
+  return problem ? err(invalid(problem)) : ok(key);
+}
+
+/** The settings of a role after a write; the template was checked before. */
+export function planRole(
+  existing: IssuerRole | null,
+  write: RoleWrite,
+  newClientId: string,
+): Result<IssuerRole, Failure> {
+  const role: IssuerRole = {
+    key: write.key ?? existing?.key ?? "",
+    template: write.template ?? existing?.template ?? "",
+    ttl: write.ttl ?? existing?.ttl ?? DAY_SECONDS,
+    clientId: write.clientId || existing?.clientId || newClientId,
+  };
+  if (role.key === "") return err(invalid("the key parameter is required"));
+  if (role.ttl < 0) return err(invalid("ttl cannot be negative"));
+  if (role.template.length > MAX_TEMPLATE_LENGTH) {
+    return err(invalid(`template must not be longer than ${MAX_TEMPLATE_LENGTH} characters`));
+  }
+  const problem = clientIdProblem(role.clientId);
+  return problem ? err(invalid(problem)) : ok(role);
+}
+
+/** True when the key lists the client id, or all of them. Nothing listed: nobody may sign. */
+export function maySign(key: KeyConfig, clientId: string): boolean {
+  return key.allowedClientIds.includes("*") || key.allowedClientIds.includes(clientId);
+}
+
+/**
+ * Reads the issuer that an operator configures: a scheme, a host and an optional port, nothing else, since the rest of the
+ * URL is this service's. "" takes it back.
+ */
+export function readIssuer(text: string): Result<string, Failure> {
+  if (text === "") return ok("");
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const valid = url !== null && /^https?:$/.test(url.protocol) && (url.origin === text || `${url.origin}/` === text);
+  return valid
+    ? ok(url.origin)
+    : err(
+        invalid(
+          "invalid issuer, which must include only a scheme, host, and optional port (e.g. https://example.com:8200)",
+        ),
+      );
+}
+
+function clientIdProblem(id: string): string | null {
+  if (id.length > MAX_CLIENT_ID_LENGTH) return `a client id must not be longer than ${MAX_CLIENT_ID_LENGTH} characters`;
+  return UNPRINTABLE.test(id) ? "a client id must not contain control characters" : null;
+}

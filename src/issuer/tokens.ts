@@ -1,0 +1,86 @@
+import { createLocalJWKSet, errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import { openSigningKey } from "./key-pair.ts";
+import { SIGNING_ALGORITHMS, type Signer } from "./model.ts";
+import type { KnownIssuer } from "./published-keys.ts";
+
+/** The path of the issuer on every name that this service has. */
+const ISSUER_PATH = "/v1/identity/oidc";
+/** The issuer of tokens that stand for an auth mount, apart: whoever may get a token of a role must not pass for a mount. */
+const PLUGIN_ISSUER_PATH = `${ISSUER_PATH}/plugins`;
+
+/** The one namespace there is, as the reference writes it into claims. */
+const NAMESPACE = "root";
+
+/**
+ * The `iss` of tokens for entities.
+ *
+ * @param configured "" when no issuer is configured: then it is the name by which the service was called.
+ */
+export function issuerUrl(configured: string, baseUrl: string): string {
+  return `${configured || new URL(baseUrl).origin}${ISSUER_PATH}`;
+}
+
+/** The `iss` of tokens for auth mounts. */
+export function pluginIssuerUrl(configured: string): string {
+  return `${configured}${PLUGIN_ISSUER_PATH}`;
+}
+
+/** What a token says. */
+export interface TokenContent {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly audience: string;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Further claims; those above win. */
+  readonly claims: Readonly<Record<string, unknown>>;
+}
+
+/** Signs a token. `now` in ms. */
+export async function signToken(keys: Keys, signer: Signer, content: TokenContent, now: number): Promise<string> {
+  const seconds = Math.floor(now / 1000);
+  return new SignJWT({ ...content.claims, namespace: NAMESPACE })
+    .setProtectedHeader({ alg: signer.key.algorithm, kid: signer.signing.kid, typ: "JWT" })
+    .setIssuer(content.issuer)
+    .setSubject(content.subject)
+    .setAudience(content.audience)
+    .setIssuedAt(seconds)
+    .setExpirationTime(seconds + content.ttl)
+    .sign(await openSigningKey(keys, signer.signing));
+}
+
+/**
+ * Verifies a token of this issuer.
+ *
+ * @param clientId the audience that it must have; "" for any.
+ * @param now ms.
+ * @returns its claims, or why it is no good, in the reference's words (identity/oidc/introspect).
+ */
+export async function verifyToken(
+  known: KnownIssuer,
+  token: string,
+  issuer: string,
+  clientId: string,
+  now: number,
+): Promise<Result<JWTPayload, string>> {
+  try {
+    const verified = await jwtVerify(token, createLocalJWKSet({ keys: [...known.jwks.keys] }), {
+      issuer,
+      ...(clientId !== "" && { audience: clientId }),
+      algorithms: [...SIGNING_ALGORITHMS],
+      requiredClaims: ["exp", "iat", "sub"],
+      currentDate: new Date(now),
+    });
+    return ok(verified.payload);
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) return err("error validating claims: token is expired (exp)");
+    if (error instanceof errors.JWTClaimValidationFailed) return err(`error validating claims: invalid ${error.claim}`);
+    if (error instanceof errors.JWSSignatureVerificationFailed || error instanceof errors.JWKSNoMatchingKey) {
+      return err("unable to validate the token signature");
+    }
+    if (error instanceof errors.JOSEError) return err("error parsing token");
+    throw error;
+  }
+}

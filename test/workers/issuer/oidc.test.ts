@@ -1,0 +1,314 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createLocalJWKSet, decodeJwt, decodeProtectedHeader, type JSONWebKeySet, jwtVerify, SignJWT } from "jose";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { SIGNING_ALGORITHMS } from "../../../src/issuer/model.ts";
+import { issuerOf, OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
+import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+  await post("auth/token/roles/person", { allowed_entity_aliases: "*", allowed_policies: "default,tokens" });
+  const policy = 'path "identity/oidc/token/*" { capabilities = ["read"] }';
+  await post("sys/policies/acl/tokens", { policy });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+const post = (path: string, body: unknown = {}, token = root) => call("POST", path, { token, body });
+const get = (path: string, token = root) => call("GET", path, { token });
+const oidc = (path: string) => `identity/oidc/${path}`;
+
+/** A token of a new entity. */
+async function person(alias: string) {
+  const made = await post("auth/token/create/person", { entity_alias: alias, policies: ["tokens"] });
+  const { client_token: token, entity_id: entity } = made.body.auth;
+  return { token: token as string, entity: entity as unknown as string };
+}
+
+async function jwks(): Promise<JSONWebKeySet> {
+  return (await call("GET", oidc(".well-known/keys"))).body as unknown as JSONWebKeySet;
+}
+
+const ISSUER = "http://grove.test/v1/identity/oidc";
+
+async function verified(token: string) {
+  return jwtVerify(token, createLocalJWKSet(await jwks()), { issuer: ISSUER });
+}
+
+describe("a token of the issuer", () => {
+  it.each(SIGNING_ALGORITHMS)("signed with %s verifies by what the service publishes", async (algorithm) => {
+    const name = `key-${algorithm}`;
+    expect((await post(oidc(`key/${name}`), { algorithm, allowed_client_ids: "*" })).status).toBe(204);
+    const role = {
+      key: name,
+      ttl: "10m",
+      template: '{"who": {{identity.entity.name}}, "groups": {{identity.entity.groups.names}}}',
+    };
+    expect((await post(oidc(`role/${name}`), role)).status).toBe(204);
+    const { token, entity } = await person(name);
+    const answer = await get(oidc(`token/${name}`), token);
+    expect(answer.status).toBe(200);
+    const clientId = (await get(oidc(`role/${name}`))).body.data.client_id;
+    expect(answer.body.data).toMatchObject({ client_id: clientId, ttl: 600 });
+    const { payload, protectedHeader } = await verified(answer.body.data.token);
+    expect(protectedHeader).toMatchObject({ alg: algorithm });
+    expect(payload).toMatchObject({ iss: ISSUER, sub: entity, aud: clientId, namespace: "root", groups: [] });
+    expect(payload.who).toMatch(/^entity_/);
+    expect((payload.exp ?? 0) - (payload.iat ?? 0)).toBe(600);
+  });
+
+  it("is refused to a token without an entity, without a role, and to a client that the key does not list", async () => {
+    await post(oidc("key/listed"), { algorithm: "ES256", allowed_client_ids: "one" });
+    await post(oidc("role/unlisted"), { key: "listed", client_id: "two", ttl: "1h" });
+    await post(oidc("role/listed"), { key: "listed", client_id: "one", ttl: "1h" });
+    const { token } = await person("listed");
+    expect((await get(oidc("token/listed"), token)).status).toBe(200);
+    expect((await get(oidc("token/unlisted"), token)).body.errors).toEqual([
+      "the key does not list the client ID of the role as an allowed client ID",
+    ]);
+    expect((await get(oidc("token/absent"), token)).body.errors).toEqual(["role not found"]);
+    expect((await get(oidc("token/listed"))).body.errors).toEqual(["no entity associated with the request's token"]);
+    const { client_token: other } = await createToken(root, { policies: ["default"] });
+    expect((await get(oidc("token/listed"), other)).status).toBe(403);
+    expect((await call("GET", oidc("token/listed"))).status).toBe(403);
+  });
+
+  it("is refused to a disabled entity", async () => {
+    await post(oidc("role/disabled"), { key: "default" });
+    const { token, entity } = await person("disabled");
+    expect((await get(oidc("token/disabled"), token)).status).toBe(200);
+    await post(`identity/entity/id/${entity}`, { disabled: true });
+    expect((await get(oidc("token/disabled"), token)).status).toBe(403);
+  });
+});
+
+describe("the issuer", () => {
+  it("is the name that the service is called by, until it is configured", async () => {
+    const before = await get(oidc("config"));
+    expect(before.body).toMatchObject({ data: { issuer: "" }, warnings: [expect.stringContaining("not set")] });
+    expect((await call("GET", oidc(".well-known/openid-configuration"))).body).toEqual({
+      issuer: ISSUER,
+      jwks_uri: `${ISSUER}/.well-known/keys`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: [...SIGNING_ALGORITHMS],
+    });
+    expect((await call("GET", oidc("plugins/.well-known/openid-configuration"))).status).toBe(404);
+    expect((await post(oidc("config"), { issuer: "https://id.test/x" })).status).toBe(400);
+    expect((await post(oidc("config"), { issuer: "https://id.test" })).status).toBe(200);
+    const after = await call("GET", oidc(".well-known/openid-configuration"));
+    expect(after.body.issuer).toBe("https://id.test/v1/identity/oidc");
+    expect(after.headers.get("Cache-Control")).toBe("max-age=3600");
+    const plugins = await call("GET", oidc("plugins/.well-known/openid-configuration"));
+    expect(plugins.body.issuer).toBe("https://id.test/v1/identity/oidc/plugins");
+    expect((await post(oidc("config"), { issuer: "" })).status).toBe(204);
+  });
+
+  it("answers discovery and keys without asking an object in the usual case", async () => {
+    await jwks();
+    const asked = vi.spyOn(OidcIssuer.prototype, "published");
+    for (let i = 0; i < 3; i++) {
+      await jwks();
+      await call("GET", oidc(".well-known/openid-configuration"));
+    }
+    expect(asked).not.toHaveBeenCalled();
+  });
+});
+
+describe("a key", () => {
+  it("is read as it was written, listed, changed and deleted", async () => {
+    const fields = {
+      algorithm: "EdDSA",
+      rotation_period: "1h",
+      verification_ttl: "2h",
+      allowed_client_ids: ["a", "b"],
+    };
+    await post(oidc("key/plain"), fields);
+    const shown = { algorithm: "EdDSA", rotation_period: 3600, verification_ttl: 7200, allowed_client_ids: ["a", "b"] };
+    expect((await get(oidc("key/plain"))).body.data).toEqual(shown);
+    await post(oidc("key/plain"), { verification_ttl: "3h" });
+    expect((await get(oidc("key/plain"))).body.data).toEqual({ ...shown, verification_ttl: 10_800 });
+    expect(JSON.parse(JSON.stringify((await get(`${oidc("key")}?list=true`)).body.data.keys))).toContain("plain");
+    expect((await call("DELETE", oidc("key/plain"), { token: root })).status).toBe(204);
+    expect((await get(oidc("key/plain"))).status).toBe(404);
+  });
+
+  it("stays while roles use it, and `default` always", async () => {
+    await post(oidc("key/used"), { algorithm: "ES256", allowed_client_ids: "*" });
+    await post(oidc("role/user"), { key: "used" });
+    const refused = await call("DELETE", oidc("key/used"), { token: root });
+    expect([refused.status, refused.body.errors]).toEqual([
+      400,
+      ["unable to delete the key because it is currently referenced by these roles: user"],
+    ]);
+    expect((await call("DELETE", oidc("key/default"), { token: root })).status).toBe(400);
+    await call("DELETE", oidc("role/user"), { token: root });
+    expect((await call("DELETE", oidc("key/used"), { token: root })).status).toBe(204);
+  });
+
+  it("is refused with an algorithm that a verifier could be tricked with", async () => {
+    for (const algorithm of ["none", "HS256", "rs256", ""]) {
+      expect((await post(oidc("key/odd"), { algorithm })).status).toBe(400);
+    }
+    expect((await get(oidc("key/odd"))).status).toBe(404);
+  });
+
+  it("must exist for a role, and live as long as the role's tokens", async () => {
+    expect((await post(oidc("role/x"), { key: "absent" })).status).toBe(400);
+    await post(oidc("key/short"), { algorithm: "ES256", rotation_period: "1h", verification_ttl: "1h" });
+    expect((await post(oidc("role/x"), { key: "short", ttl: "2h" })).status).toBe(400);
+    expect((await post(oidc("role/x"), { key: "short", ttl: "1h" })).status).toBe(204);
+    expect((await post(oidc("key/short"), { verification_ttl: "30m" })).status).toBe(400);
+  });
+
+  it("stores no half of itself in the clear", async () => {
+    await post(oidc("key/sealed"), { algorithm: "ES256" });
+    const texts = await runInDurableObject(issuerOf(bindings), (_, state) =>
+      state.storage.sql
+        .exec<{ public_key: ArrayBuffer; private_key: ArrayBuffer | null }>(
+          "SELECT public_key, private_key FROM key_versions",
+        )
+        .toArray()
+        .flatMap((row) => [row.public_key, row.private_key ?? new ArrayBuffer(0)])
+        .map((bytes) => new TextDecoder().decode(bytes)),
+    );
+    expect(texts.length).toBeGreaterThan(0);
+    for (const text of texts) expect(text).not.toContain('"kty"');
+  });
+
+  it("of another storage does not open", async () => {
+    await post(oidc("key/moved"), { algorithm: "ES256" });
+    await runInDurableObject(issuerOf(bindings), (_, state) => {
+      const { sql } = state.storage;
+      sql.exec(
+        "UPDATE key_versions SET public_key = (SELECT public_key FROM key_versions WHERE name = 'moved' AND state = 'next') WHERE name = 'moved' AND state = 'signing'",
+      );
+    });
+    forgetPublishedKeys();
+    expect((await call("GET", oidc(".well-known/keys"))).status).toBe(500);
+    await call("DELETE", oidc("key/moved"), { token: root });
+    expect((await call("GET", oidc(".well-known/keys"))).status).toBe(200);
+  });
+});
+
+describe("rotation", () => {
+  const START = Date.UTC(2026, 10, 21);
+  const HOUR = 3_600_000;
+
+  /** A key that is rotated every hour, with a role, and a token's header for a caller with an entity. */
+  async function rotating(name: string) {
+    vi.useFakeTimers({ now: START, toFake: ["Date"] });
+    await post(oidc(`key/${name}`), {
+      algorithm: "ES256",
+      rotation_period: "1h",
+      verification_ttl: "2h",
+      allowed_client_ids: "*",
+    });
+    await post(oidc(`role/${name}`), { key: name, ttl: "2h" });
+    const { token } = await person(name);
+    return async () => (await get(oidc(`token/${name}`), token)).body.data.token as string;
+  }
+
+  const kid = (token: string) => decodeProtectedHeader(token).kid;
+  const published = async () => (await jwks()).keys.map((key) => key.kid);
+
+  it("by the alarm goes to a key that was published for a whole period before", async () => {
+    const sign = await rotating("alarm");
+    const first = await sign();
+    const before = await published();
+    vi.setSystemTime(START + HOUR);
+    await runDurableObjectAlarm(issuerOf(bindings));
+    const second = await sign();
+    expect(kid(second)).not.toBe(kid(first));
+    expect(before).toContain(kid(second));
+    forgetPublishedKeys();
+    for (const token of [first, second]) await expect(verified(token)).resolves.toBeDefined();
+  });
+
+  it("leaves an old half published for as long as its tokens live, and drops it then", async () => {
+    const sign = await rotating("dropping");
+    const first = await sign();
+    await post(oidc("key/dropping/rotate"));
+    vi.setSystemTime(START + 2 * HOUR - 1000);
+    await runDurableObjectAlarm(issuerOf(bindings));
+    forgetPublishedKeys();
+    expect(await published()).toContain(kid(first));
+    vi.setSystemTime(START + 2 * HOUR);
+    await runDurableObjectAlarm(issuerOf(bindings));
+    forgetPublishedKeys();
+    expect(await published()).not.toContain(kid(first));
+  });
+
+  it("by hand with verification_ttl 0 ends what the old key signed at once", async () => {
+    const sign = await rotating("at-once");
+    const first = await sign();
+    expect((await post(oidc("key/at-once/rotate"), { verification_ttl: 0 })).status).toBe(204);
+    expect(await published()).not.toContain(kid(first));
+    await expect(verified(await sign())).resolves.toBeDefined();
+  });
+
+  it("refuses no token while it happens again and again", async () => {
+    const sign = await rotating("busy");
+    for (let hour = 1; hour <= 5; hour++) {
+      const before = await sign();
+      const verifier = createLocalJWKSet(await jwks());
+      vi.setSystemTime(START + hour * HOUR);
+      await runDurableObjectAlarm(issuerOf(bindings));
+      // A verifier that still has the keys of before the rotation takes the tokens of after it.
+      await expect(jwtVerify(await sign(), verifier, { issuer: ISSUER })).resolves.toBeDefined();
+      await expect(verified(before)).resolves.toBeDefined();
+    }
+  });
+
+  it("by hand is bounded: each version that is still published is one more for everybody to read", async () => {
+    await rotating("flood");
+    await runInDurableObject(issuerOf(bindings), (_, state) => {
+      for (let i = 0; i < 50; i++) {
+        state.storage.sql.exec(
+          "INSERT INTO key_versions (kid, name, state, public_key, expires_at) SELECT ?, name, 'retired', public_key, ? FROM key_versions WHERE name = 'flood' AND state = 'next'",
+          `flood-${i}`,
+          START + HOUR,
+        );
+      }
+    });
+    expect((await post(oidc("key/flood/rotate"))).status).toBe(400);
+    await runInDurableObject(issuerOf(bindings), (_, state) => {
+      state.storage.sql.exec("DELETE FROM key_versions WHERE kid LIKE 'flood-%'");
+    });
+    expect((await post(oidc("key/absent/rotate"))).status).toBe(400);
+  });
+});
+
+describe("introspection", () => {
+  it("tells whether a token is good now", async () => {
+    await post(oidc("key/spect"), { algorithm: "ES256", allowed_client_ids: "*" });
+    await post(oidc("role/spect"), { key: "spect", client_id: "client", ttl: "1h" });
+    const { token: caller, entity } = await person("spect");
+    const token = (await get(oidc("token/spect"), caller)).body.data.token as string;
+    const active = async (body: object) => (await post(oidc("introspect"), body)).body;
+    expect(await active({ token })).toEqual({ active: true });
+    expect(await active({ token, client_id: "client" })).toEqual({ active: true });
+    expect(await active({ token, client_id: "other" })).toEqual({
+      active: false,
+      error: "error validating claims: invalid aud",
+    });
+    expect(await active({ token: "x.y.z" })).toEqual({ active: false, error: "error parsing token" });
+    const [header, , signature] = token.split(".");
+    const forged = `${header}.${btoa(JSON.stringify({ ...decodeJwt(token), sub: "admin" })).replace(/=+$/, "")}.${signature}`;
+    expect(await active({ token: forged })).toMatchObject({ active: false });
+    const hmac = await new SignJWT({ sub: entity })
+      .setProtectedHeader({ alg: "HS256" })
+      .sign(new TextEncoder().encode("k".repeat(32)));
+    expect(await active({ token: hmac })).toMatchObject({ active: false });
+    await post(`identity/entity/id/${entity}`, { disabled: true });
+    expect(await active({ token })).toEqual({ active: false, error: "entity is disabled" });
+    await call("DELETE", `identity/entity/id/${entity}`, { token: root });
+    expect(await active({ token })).toEqual({ active: false, error: "entity was not found" });
+  });
+});
