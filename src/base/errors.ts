@@ -32,7 +32,7 @@ export type Failure =
   /** The body is in a format that the endpoint does not read: 415. */
   | { readonly code: "unsupported_media_type"; readonly message: string }
   /** A part of a JSON:API document that can't be taken; `pointer` is the JSON pointer to it: 422. */
-  | { readonly code: "invalid_document"; readonly message: string; readonly pointer: string }
+  | { readonly code: "invalid_document"; readonly message: string; readonly pointer: string; readonly title?: string }
   /** A query parameter of a JSON:API request that can't be taken: 400. */
   | { readonly code: "invalid_parameter"; readonly message: string; readonly parameter: string }
   /** The service can't work until an operator acts: 503. */

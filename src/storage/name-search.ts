@@ -57,27 +57,44 @@ export class NameSearch {
   }
 
   /**
-   * The rows whose name holds `part` (not empty, in the spelling of the names).
+   * The rows whose name holds `part` (not empty, in the spelling of the names), by name.
    *
-   * @param condition SQL that rows `t` of the table have to meet.
-   * @param order the column of `t` to sort by; rows with equal values are sorted by number.
    * @returns "too_many" when more than MAX_CANDIDATES names would have to be looked at.
    */
-  find(part: string, condition: string, order: string): number[] | TooMany {
+  find(part: string): number[] | TooMany {
+    return this.#find(part, "", "t", "name_key");
+  }
+
+  /**
+   * The rows of another table that belong to names that hold `part`.
+   *
+   * @param table whose rows are numbered by the column `row`.
+   * @param column by which they belong to the row with the same value; both tables have it.
+   * @param order the column to sort by; rows with equal values are sorted by number.
+   * @returns "too_many" when more than MAX_CANDIDATES names or rows would have to be looked at.
+   */
+  findJoined(part: string, table: string, column: string, order: string): number[] | TooMany {
+    return this.#find(part, `CROSS JOIN ${table} o ON o.${column} = t.${column}`, "o", order);
+  }
+
+  #find(part: string, join: string, from: "o" | "t", order: string): number[] | TooMany {
     const range = part.length < GRAM ? this.#rangeOfPrefix(part) : this.#rangeOfRarest(part);
     if (range === null) return [];
     if (range === "too_many") return range;
-    return this.#sql
+    const rows = this.#sql
       .exec<{ row: number }>(
-        `SELECT t.row FROM (SELECT DISTINCT row FROM grams WHERE gram >= ? AND gram < ?) g
-         CROSS JOIN ${this.#table} t ON t.row = g.row
-         WHERE instr(t.name_key, ?) > 0 AND ${condition} ORDER BY t.${order}, t.row`,
+        `SELECT row FROM (
+           SELECT ${from}.row, ${from}.${order} AS key
+           FROM (SELECT DISTINCT row FROM grams WHERE gram >= ? AND gram < ?) g
+           CROSS JOIN ${this.#table} t ON t.row = g.row ${join}
+           WHERE instr(t.name_key, ?) > 0 LIMIT ${MAX_CANDIDATES + 1}
+         ) ORDER BY key, row`,
         range.from,
         range.to,
         part,
       )
-      .toArray()
-      .map(({ row }) => row);
+      .toArray();
+    return rows.length > MAX_CANDIDATES ? "too_many" : rows.map(({ row }) => row);
   }
 
   /** The rarest gram of `part`. null when no name can match. */

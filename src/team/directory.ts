@@ -85,7 +85,7 @@ export class OrganizationDirectory extends DurableObject<Env> {
       const rows = this.#ranks.page(BY_NAME, offset, size, false);
       return ok({ items: this.#read(rows), total: this.#ranks.count(BY_NAME) });
     }
-    const found = this.#names.find(nameKey(part), "true", "name_key");
+    const found = this.#names.find(nameKey(part));
     if (found === "too_many") return err(TOO_BROAD);
     return ok({ items: this.#read(found.slice(offset, offset + size)), total: found.length });
   }

@@ -7,6 +7,24 @@ export const NAME_TAKEN: Failure = {
   pointer: "/data/attributes/name",
 };
 
+/** Another token of the team has the description. Clients know the refusal by these words. */
+export const DESCRIPTION_TAKEN: Failure = {
+  code: "invalid_document",
+  title: "invalid attributes",
+  message: "Validation failed: Description has already been taken",
+  pointer: "/data/attributes/description",
+};
+
+/** Tokens that a team can have. */
+export const MAX_TOKENS = 1000;
+
+/** The team has as many tokens as it can have. */
+export const TOO_MANY_TOKENS: Failure = {
+  code: "invalid_document",
+  message: `the team has ${MAX_TOKENS} tokens: delete some, also of those that have ended`,
+  pointer: "/data",
+};
+
 /** The organization in the path does not exist. */
 export const NO_ORGANIZATION: Failure = { code: "not_found" };
 

@@ -7,17 +7,19 @@ import type { TooMany } from "../storage/name-search.ts";
 import { Schema } from "../storage/schema.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
+import { inGroups } from "./groups.ts";
 import { teamRoute } from "./ids.ts";
-import { type KnownTeam, ORGANIZATION_MIGRATIONS, OrganizationStore } from "./organization-store.ts";
+import { ORGANIZATION_MIGRATIONS } from "./organization-migrations.ts";
+import { type KnownTeam, OrganizationStore } from "./organization-store.ts";
 import type {
   Applied,
+  ListedToken,
   OrganizationChange,
   OrganizationRecord,
   Page,
   PageRequest,
   TeamRecord,
   TeamState,
-  TeamWithToken,
 } from "./record.ts";
 import type { TokenOrder } from "./rules/sort.ts";
 
@@ -27,8 +29,6 @@ const RETRY_MS = 500;
 const SWEEP_AT_ONCE = 60;
 /** Teams that one alarm of a deletion ends. */
 const SWEEP_PER_ALARM = 1000;
-/** Calls to teams in flight at once: the platform's limit of open connections. */
-const PARALLEL = 6;
 
 /** How often some teams are compared with what is known of them, and how many. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
@@ -145,8 +145,8 @@ export class Organization extends DurableObject<Env> {
   }
 
   /** A page of the tokens. `part` is text that the name of the team must hold, "" for none. */
-  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<TeamWithToken>, Failure> {
-    return this.show(name) ? found(this.#store.listTokens(page, order, part)) : err(NO_ORGANIZATION);
+  listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>, Failure> {
+    return this.show(name) ? found(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
   }
 
   /**
@@ -192,13 +192,12 @@ export class Organization extends DurableObject<Env> {
   }
 
   async #reconcileTeam(known: KnownTeam, organizationId: string): Promise<void> {
-    const state = await teamAt(this.env, teamRoute(known.teamId)).state(organizationId);
+    const team = teamAt(this.env, teamRoute(known.teamId));
+    const revision = await team.revision(organizationId);
     // The team may have told something newer while it was asked; then that is the truth.
     if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return;
-    if (!state) this.#store.remove(known.teamId);
-    else if (state.revision !== known.revision && !this.#store.isNameTaken(state.team.name, known.teamId)) {
-      this.#store.update(state);
-    }
+    if (revision === null) this.#store.remove(known.teamId);
+    else if (revision !== known.revision) await team.tellAll(organizationId, known.revision);
   }
 
   /** Puts the organization on the list of all; the alarm repeats it when that fails. */
@@ -230,9 +229,9 @@ export class Organization extends DurableObject<Env> {
     await organizationDirectory(this.env).remove(name, organizationId);
     if (!this.#schema.exists) return true;
     const teams = this.#store.teamsAfter(0, limit);
-    await inGroups(teams, async ({ row, teamId }) => {
-      await teamAt(this.env, teamRoute(teamId)).end(organizationId);
-      if (this.#schema.exists) this.#store.drop(row);
+    await inGroups(teams, async (team) => {
+      await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);
+      if (this.#schema.exists) this.#store.drop(team);
     });
     // Two of these can run at once; the other one may have come to the end meanwhile.
     if (!this.#schema.exists) return true;
@@ -257,9 +256,4 @@ export class Organization extends DurableObject<Env> {
 
 function found<T>(page: Page<T> | TooMany): Result<Page<T>, Failure> {
   return page === "too_many" ? err(TOO_BROAD) : ok(page);
-}
-
-/** Does `work` for all items, few at a time. */
-async function inGroups<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  for (let at = 0; at < items.length; at += PARALLEL) await Promise.all(items.slice(at, at + PARALLEL).map(work));
 }

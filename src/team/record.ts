@@ -30,9 +30,11 @@ export interface TeamRecord extends TeamSettings {
   readonly createdAt: number;
 }
 
-/** The token of a team without anything secret. Times in ms since 1970. */
+/** A token of a team without anything secret. Times in ms since 1970. */
 export interface TeamToken {
   readonly tokenId: string;
+  /** Different from those of the team's other tokens; null, or absent in tokens of before, for the one without. */
+  readonly description?: string | null;
   readonly createdAt: number;
   readonly createdBy: Author;
   /** null: never. */
@@ -48,21 +50,28 @@ export interface NewTeamTokenRecord extends TeamToken {
   readonly verifier: Uint8Array;
 }
 
-/** A team with its token. */
+/** A team with one of its tokens. */
 export interface TeamWithToken {
   readonly team: TeamRecord;
   readonly token: TeamToken;
 }
 
-/** Everything that an organization keeps about one of its teams, as of one revision. */
+/** A token as an organization lists it. */
+export interface ListedToken {
+  readonly team: Pick<TeamRecord, "name" | "teamId">;
+  readonly token: TeamToken;
+}
+
+/** What an organization is told about one of its teams, as of one revision. */
 export interface TeamState {
   readonly team: TeamRecord;
-  readonly token: TeamToken | null;
+  /** Tokens that have changed since the last revision that the organization knows; null for a deleted one. */
+  readonly tokens: readonly { readonly tokenId: string; readonly token: TeamToken | null }[];
   /** Counts the changes of the team. */
   readonly revision: number;
   /** True from the moment the team is deleted. */
   readonly ended: boolean;
-  /** True until the organization has taken the team in. */
+  /** True until the organization has taken the team in: then `tokens` are all that there are. */
   readonly unregistered: boolean;
 }
 

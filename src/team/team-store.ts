@@ -1,28 +1,4 @@
-import type { Migration } from "../storage/schema.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
-
-/** The schema of a team. */
-export const TEAM_MIGRATIONS: readonly Migration[] = [
-  {
-    version: 1,
-    description: "the team, its token, and how much of it the organization knows",
-    // revision > known_revision is the outbox: a change and the note that it has to be passed on are one row.
-    sql: `
-      CREATE TABLE team (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        record TEXT NOT NULL,
-        revision INTEGER NOT NULL,
-        known_revision INTEGER NOT NULL,
-        ended INTEGER NOT NULL
-      );
-      CREATE TABLE token (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        record TEXT NOT NULL,
-        verifier BLOB NOT NULL
-      );
-    `,
-  },
-];
 
 interface TeamRow extends Record<string, SqlStorageValue> {
   record: string;
@@ -31,10 +7,21 @@ interface TeamRow extends Record<string, SqlStorageValue> {
   ended: number;
 }
 
+interface TokenRow extends Record<string, SqlStorageValue> {
+  record: string;
+  verifier: ArrayBuffer;
+  slot: string | null;
+  replay: ArrayBuffer | null;
+}
+
 /** A stored token. */
 export interface StoredToken {
   readonly token: TeamToken;
   readonly verifier: Uint8Array;
+  /** False once another token has taken over from this one. */
+  readonly current: boolean;
+  /** The sealed text of the token that took over, for a repeat of the rotation; null when there is none to repeat. */
+  readonly replay: Uint8Array | null;
 }
 
 /** The rows of one team. Every write counts as a change that the organization has to hear of. */
@@ -51,12 +38,24 @@ export class TeamStore {
     return row.ended ? null : (JSON.parse(row.record) as TeamRecord);
   }
 
-  /** The token of the team, or null. */
-  token(): StoredToken | null {
-    const row = this.#sql
-      .exec<{ record: string; verifier: ArrayBuffer }>("SELECT record, verifier FROM token")
-      .toArray()[0];
-    return row ? { token: JSON.parse(row.record) as TeamToken, verifier: new Uint8Array(row.verifier) } : null;
+  /** The token with this id, or with "" the one without a description. */
+  token(tokenId: string): StoredToken | null {
+    return tokenId === "" ? this.#token("slot", "") : this.#token("token_id", tokenId);
+  }
+
+  /** The token with this description. */
+  described(description: string): StoredToken | null {
+    return this.#token("slot", slotOf(description));
+  }
+
+  /** The token whose text has this verifier. */
+  tokenOf(verifier: Uint8Array): StoredToken | null {
+    return this.#token("verifier", verifier);
+  }
+
+  /** How many tokens there are. */
+  countTokens(): number {
+    return this.#sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM tokens").one().count;
   }
 
   /** Writes a new team. There must be none. */
@@ -75,67 +74,117 @@ export class TeamStore {
     );
   }
 
-  /** Stores the token of the team in the place of whatever was there. */
-  putToken({ verifier, ...token }: NewTeamTokenRecord): void {
+  /** Stores a new token. No other token may have its description. */
+  addToken({ verifier, ...token }: NewTeamTokenRecord): void {
     this.#sql.exec(
-      "INSERT OR REPLACE INTO token (id, record, verifier) VALUES (1, ?, ?)",
-      JSON.stringify(token),
+      "INSERT INTO tokens (token_id, verifier, slot, record) VALUES (?, ?, ?, ?)",
+      token.tokenId,
       verifier,
+      slotOf(token.description ?? null),
+      JSON.stringify(token),
     );
-    this.#changed();
+    this.#changed([token.tokenId]);
   }
 
-  /** Notes the last use of the token at `now` (ms). */
-  noteUse(token: TeamToken, now: number): void {
-    this.#sql.exec("UPDATE token SET record = ?", JSON.stringify({ ...token, lastUsedAt: now }));
-    this.#changed();
+  /** Changes a token. */
+  updateToken(token: TeamToken): void {
+    this.#sql.exec("UPDATE tokens SET record = ? WHERE token_id = ?", JSON.stringify(token), token.tokenId);
+    this.#changed([token.tokenId]);
   }
 
-  /** Deletes the token. */
-  removeToken(): void {
-    this.#sql.exec("DELETE FROM token");
-    this.#changed();
+  /** Changes a token that another takes over from: its description is free for that. */
+  retireToken(token: TeamToken, replay: Uint8Array | null): void {
+    this.#sql.exec("UPDATE tokens SET slot = NULL, replay = ? WHERE token_id = ?", replay, token.tokenId);
+    this.updateToken(token);
+  }
+
+  /** Deletes tokens. */
+  removeTokens(tokenIds: readonly string[]): void {
+    for (const tokenId of tokenIds) this.#sql.exec("DELETE FROM tokens WHERE token_id = ?", tokenId);
+    this.#changed(tokenIds);
   }
 
   /** Deletes the team but for the note that the organization has to hear of it. */
   end(): void {
-    this.#sql.exec("DELETE FROM token");
+    this.#sql.exec("DELETE FROM tokens");
+    this.#sql.exec("DELETE FROM unsent");
     this.#sql.exec("UPDATE team SET ended = 1, revision = revision + 1");
   }
 
-  /** The whole state of the team. */
-  state(): TeamState {
-    const row = this.#row();
-    return {
-      team: JSON.parse(row.record) as TeamRecord,
-      token: this.token()?.token ?? null,
-      revision: row.revision,
-      ended: row.ended !== 0,
-      unregistered: row.known_revision === 0,
-    };
+  /** The team, deleted or not, and how often it has changed. */
+  latest(): Pick<TeamState, "ended" | "revision" | "team"> {
+    const { record, revision, ended } = this.#row();
+    return { team: JSON.parse(record) as TeamRecord, revision, ended: ended !== 0 };
   }
 
-  /** The state that the organization has to hear of, or null when it knows everything. */
-  unsent(): TeamState | null {
+  /** True while the organization has to hear of something. */
+  get hasUnsent(): boolean {
     const { revision, known_revision } = this.#row();
-    return revision > known_revision ? this.state() : null;
+    return revision > known_revision;
+  }
+
+  /** What the organization has to hear of, or null when it knows everything. */
+  unsent(): TeamState | null {
+    if (!this.hasUnsent) return null;
+    return { ...this.latest(), tokens: this.#unsentTokens(), unregistered: this.#row().known_revision === 0 };
   }
 
   /** The organization knows the state as of `revision`. */
   sent(revision: number): void {
     this.#sql.exec("UPDATE team SET known_revision = MAX(known_revision, ?)", revision);
+    this.#sql.exec("DELETE FROM unsent WHERE revision <= ?", revision);
   }
 
-  /** The organization has lost the team: it is to be taken in again. */
-  forgotten(): void {
-    this.#sql.exec("UPDATE team SET known_revision = 0");
+  /**
+   * The organization has lost the team, or knows it otherwise than it is: all of it is to be taken in again.
+   *
+   * @param knownRevision what the organization thinks that it knows; the team goes on after it.
+   */
+  forgotten(knownRevision: number): void {
+    this.#sql.exec("UPDATE team SET revision = MAX(revision, ?) + 1, known_revision = 0", knownRevision);
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO unsent (token_id, revision) SELECT token_id, team.revision FROM tokens, team",
+    );
   }
 
-  #changed(): void {
+  #token(column: "slot" | "token_id" | "verifier", value: string | Uint8Array): StoredToken | null {
+    const row = this.#sql
+      .exec<TokenRow>(`SELECT record, verifier, slot, replay FROM tokens WHERE ${column} = ?`, value)
+      .toArray()[0];
+    if (!row) return null;
+    return {
+      token: JSON.parse(row.record) as TeamToken,
+      verifier: new Uint8Array(row.verifier),
+      current: row.slot !== null,
+      replay: row.replay && new Uint8Array(row.replay),
+    };
+  }
+
+  #unsentTokens(): TeamState["tokens"] {
+    return this.#sql
+      .exec<{ token_id: string; record: string | null }>(
+        "SELECT u.token_id, t.record FROM unsent u LEFT JOIN tokens t ON t.token_id = u.token_id",
+      )
+      .toArray()
+      .map(({ token_id, record }) => ({
+        tokenId: token_id,
+        token: record === null ? null : (JSON.parse(record) as TeamToken),
+      }));
+  }
+
+  /** Notes that the organization has to hear of these tokens. */
+  #changed(tokenIds: readonly string[]): void {
     this.#sql.exec("UPDATE team SET revision = revision + 1");
+    for (const tokenId of tokenIds) {
+      this.#sql.exec("INSERT OR REPLACE INTO unsent (token_id, revision) SELECT ?, revision FROM team", tokenId);
+    }
   }
 
   #row(): TeamRow {
     return this.#sql.exec<TeamRow>("SELECT record, revision, known_revision, ended FROM team").one();
   }
+}
+
+function slotOf(description: string | null): string {
+  return description === null ? "" : `=${description}`;
 }

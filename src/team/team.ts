@@ -6,10 +6,11 @@ import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { Schema } from "../storage/schema.ts";
 import { snapshotMaxAgeMs } from "../system/installation.ts";
-import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
+import { DESCRIPTION_TAKEN, MAX_TOKENS, NAME_TAKEN, NO_ORGANIZATION, TOO_MANY_TOKENS } from "./failures.ts";
 import { organizationNamed } from "./find.ts";
-import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken, TeamWithToken } from "./record.ts";
-import { TEAM_MIGRATIONS, TeamStore } from "./team-store.ts";
+import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
+import { TEAM_MIGRATIONS } from "./team-migrations.ts";
+import { TeamStore } from "./team-store.ts";
 
 /** The organization hears of a change this long after an attempt to tell it failed: its list is wrong no longer. */
 const RESEND_MS = 500;
@@ -31,8 +32,8 @@ const NO_ANSWER: Failure = {
 type Told = "told" | "ended" | "no_organization";
 
 /**
- * A team and its token, of which there is at most one: the row is what makes it one. The organization keeps a copy of
- * everything but the hash, to list and search. A change is committed here first, together with the note that the
+ * A team and its tokens: one without a description, which each new one replaces, and any number with different
+ * descriptions. The organization keeps a copy of everything but the hashes, to list and search. A change is committed here first, together with the note that the
  * organization has to hear of it; then it is told, and told again by the alarm until it has answered.
  *
  * An object that was never given a team writes nothing, whatever it is asked.
@@ -40,8 +41,8 @@ type Told = "told" | "ended" | "no_organization";
 export class Team extends DurableObject<Env> {
   readonly #store: TeamStore;
   readonly #schema: Schema;
-  /** ms; the last use that may not be written yet. */
-  #lastUsedAt: number | null = null;
+  /** By token id in ms: the last uses that may not be written yet. */
+  readonly #lastUses = new Map<string, number>();
   /** When the organization was last asked whether it still exists (ms). */
   #organizationSeenAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -54,7 +55,7 @@ export class Team extends DurableObject<Env> {
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
         // An alarm can be lost to a restore; what is not told yet says that one is due.
-        if (this.#store.unsent() && (await ctx.storage.getAlarm()) === null) this.#arm(RESEND_MS);
+        if (this.#store.hasUnsent && (await ctx.storage.getAlarm()) === null) this.#arm(RESEND_MS);
       });
     }
   }
@@ -95,7 +96,7 @@ export class Team extends DurableObject<Env> {
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
   }
 
-  /** Deletes the team. Its token ends with this write, before the organization hears of it. False when there is none. */
+  /** Deletes the team. Its tokens end with this write, before the organization hears of it. False when there is none. */
   async remove(): Promise<boolean> {
     if (!this.show()) return false;
     this.#store.end();
@@ -105,35 +106,57 @@ export class Team extends DurableObject<Env> {
 
   /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */
   async end(organizationId: string): Promise<void> {
-    if (this.#schema.exists && this.#store.state().team.organizationId === organizationId) await this.#wipe();
+    if (this.#schema.exists && this.#store.latest().team.organizationId === organizationId) await this.#wipe();
   }
 
-  /** Gives the team `token` in the place of the one it had. Null when there is no such team. */
-  async generate(token: NewTeamTokenRecord): Promise<TeamWithToken | null> {
+  /**
+   * Gives the team a new token. One without a description takes the place of the one without; one with a description that
+   * another token has is refused.
+   */
+  async addToken(token: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
     const team = this.show();
-    if (!team) return null;
-    this.#store.putToken(token);
-    this.#lastUsedAt = null;
+    if (!team) return NOT_FOUND;
+    const description = token.description ?? null;
+    const replaced = description === null ? this.#store.token("") : null;
+    if (description !== null && this.#store.described(description)) return err(DESCRIPTION_TAKEN);
+    if (!replaced && this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
+    if (replaced) this.#removeTokens([replaced.token.tokenId]);
+    this.#store.addToken(token);
     await this.#passOn();
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
-    return this.show() && { team, token: shown };
+    return this.show() ? ok({ team, token: shown }) : NOT_FOUND;
   }
 
-  /** The team and its token; null when either is missing. */
-  token(): TeamWithToken | null {
+  /** The team and its token with this id, or with "" the one without a description; null when either is missing. */
+  token(tokenId: string): TeamWithToken | null {
     const team = this.show();
-    const token = team && this.#store.token()?.token;
+    const token = team && this.#store.token(tokenId)?.token;
     return token ? { team, token: this.#withLastUse(token) } : null;
   }
 
-  /** Deletes the token: the one with this id, or with "" whatever there is. False when there is none. */
+  /** Deletes the token with this id, or with "" the one without a description. False when there is none. */
   async removeToken(tokenId: string): Promise<boolean> {
-    const found = this.token();
-    if (!found || (tokenId !== "" && found.token.tokenId !== tokenId)) return false;
-    this.#store.removeToken();
+    const found = this.token(tokenId);
+    if (!found) return false;
+    this.#removeTokens([found.token.tokenId]);
     await this.#passOn();
     return true;
+  }
+
+  /** Which of these ids are not of tokens of this team, or all of them when it is not one of the organization. */
+  unknownTokens(organization: string, tokenIds: readonly string[]): string[] {
+    const known = this.show()?.organization === organization;
+    return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
+  }
+
+  /** Deletes the tokens with these ids. Those that are gone are gone. */
+  async removeTokens(organization: string, tokenIds: readonly string[]): Promise<void> {
+    if (this.show()?.organization !== organization) return;
+    const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
+    if (there.length === 0) return;
+    this.#removeTokens(there);
+    await this.#passOn();
   }
 
   /** The team whose token this is the verifier of, if the token is good now. */
@@ -147,10 +170,17 @@ export class Team extends DurableObject<Env> {
     return { team, token: this.#withLastUse(token) };
   }
 
-  /** The state as the organization should know it; null when there is no such team of this organization. */
-  state(organizationId: string): TeamState | null {
-    const state = this.#schema.exists ? this.#store.state() : null;
-    return state && !state.ended && state.team.organizationId === organizationId ? state : null;
+  /** The revision that the organization should know; null when there is no such team of this organization. */
+  revision(organizationId: string): number | null {
+    const state = this.#schema.exists ? this.#store.latest() : null;
+    return state && !state.ended && state.team.organizationId === organizationId ? state.revision : null;
+  }
+
+  /** Tells the organization, which knows the team otherwise than it is, everything. `knownRevision` is what it knows. */
+  async tellAll(organizationId: string, knownRevision: number): Promise<void> {
+    if (this.revision(organizationId) === null) return;
+    this.#store.forgotten(knownRevision);
+    await this.#passOn();
   }
 
   /** Tells the organization what it has not heard yet. */
@@ -159,7 +189,8 @@ export class Team extends DurableObject<Env> {
   }
 
   #goodToken(verifier: Uint8Array): TeamToken | null {
-    const stored = this.show() && this.#store.token();
+    const stored = this.show() && this.#store.tokenOf(verifier);
+    // The row was found by the verifier; compared it is all the same, since everything hangs on it.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
     const { expiresAt } = stored.token;
     return expiresAt === null || expiresAt > currentTime() ? stored.token : null;
@@ -180,14 +211,19 @@ export class Team extends DurableObject<Env> {
 
   #noteUse(token: TeamToken): void {
     const now = currentTime();
-    this.#lastUsedAt = now;
+    this.#lastUses.set(token.tokenId, now);
     if (token.lastUsedAt !== null && now - token.lastUsedAt < LAST_USE_MS) return;
-    this.#store.noteUse(token, now);
+    this.#store.updateToken({ ...token, lastUsedAt: now });
     this.ctx.waitUntil(this.#passOn());
   }
 
   #withLastUse(token: TeamToken): TeamToken {
-    return this.#lastUsedAt === null ? token : { ...token, lastUsedAt: this.#lastUsedAt };
+    return { ...token, lastUsedAt: this.#lastUses.get(token.tokenId) ?? token.lastUsedAt };
+  }
+
+  #removeTokens(tokenIds: readonly string[]): void {
+    this.#store.removeTokens(tokenIds);
+    for (const tokenId of tokenIds) this.#lastUses.delete(tokenId);
   }
 
   /** Tells the organization; when that fails, the alarm will. */
@@ -215,7 +251,7 @@ export class Team extends DurableObject<Env> {
         await this.#wipe();
         return applied.kind === "no_organization" ? "no_organization" : "ended";
       }
-      if (applied.kind === "unknown_team") this.#store.forgotten();
+      if (applied.kind === "unknown_team") this.#store.forgotten(0);
       else if (applied.kind === "name_taken") this.#restoreName(state.team.name, applied.name ?? "");
       else if (state.ended) {
         await this.#wipe();
@@ -232,7 +268,7 @@ export class Team extends DurableObject<Env> {
 
   async #wipe(): Promise<void> {
     this.#schema.forget();
-    this.#lastUsedAt = null;
+    this.#lastUses.clear();
     await this.ctx.storage.deleteAll();
   }
 

@@ -91,6 +91,22 @@ export async function generateToken(root: string, teamId: string, expiredAt?: st
   return { id: answer.body.data.id, text: answer.body.data.attributes.token as string };
 }
 
+/** Makes a token of a team with a description, besides those that it has. */
+export async function describeToken(
+  root: string,
+  teamId: string,
+  description: string,
+  expiredAt?: string,
+): Promise<Generated> {
+  const body = resource("authentication-tokens", {
+    description,
+    ...(expiredAt !== undefined && { "expired-at": expiredAt }),
+  });
+  const answer = await api("POST", `teams/${teamId}/authentication-tokens`, { token: root, body });
+  if (answer.status !== 201) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`);
+  return { id: answer.body.data.id, text: answer.body.data.attributes.token as string };
+}
+
 /** Ids of the tokens that a list shows, in its order. */
 export function idsOf(answer: ApiAnswer<readonly ApiResource[]>): string[] {
   expect(answer.status).toBe(200);

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
  */
 export function seedTeams(build: GroveBuild, directory: string, organization: string, count: number): void {
   const database = openDatabase(build, directory, "Organization", `organization-${nameKey(organization)}`);
-  const row = database.prepare("SELECT team, token FROM teams").get();
+  const row = database.prepare("SELECT team, token FROM teams JOIN tokens USING (team_id)").get();
   if (typeof row?.team !== "string" || typeof row.token !== "string") throw new Error("there is no team with a token");
   const team = JSON.parse(row.team) as TeamRecord;
   const token = JSON.parse(row.token) as TeamToken;
@@ -23,12 +23,17 @@ export function seedTeams(build: GroveBuild, directory: string, organization: st
       const suffix = String(number).padStart(6, "0");
       store.insert({
         team: { ...team, teamId: `${team.teamId}${suffix}`, name: `${team.name}-${suffix}` },
-        token: {
-          ...token,
-          tokenId: `${token.tokenId}${suffix}`,
-          // In another order than the names.
-          lastUsedAt: token.createdAt + ((number * 7919) % count) * MINUTE_MS,
-        },
+        tokens: [
+          {
+            tokenId: `${token.tokenId}${suffix}`,
+            // In another order than the names.
+            token: {
+              ...token,
+              tokenId: `${token.tokenId}${suffix}`,
+              lastUsedAt: token.createdAt + ((number * 7919) % count) * MINUTE_MS,
+            },
+          },
+        ],
         revision: 1,
         ended: false,
         unregistered: false,

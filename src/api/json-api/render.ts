@@ -44,7 +44,7 @@ export function renderFailure(failure: Failure): Response {
   const { status, headers, detail } = describe(failure);
   const error = {
     status: String(status),
-    title: TITLES[status] ?? "error",
+    title: (failure.code === "invalid_document" && failure.title) || (TITLES[status] ?? "error"),
     detail,
     ...(failure.code === "invalid_document" && { source: { pointer: failure.pointer } }),
     ...(failure.code === "invalid_parameter" && { source: { parameter: failure.parameter } }),

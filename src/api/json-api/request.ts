@@ -39,8 +39,7 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
   if (namespace) return err(namespace);
   // Answering plainly what was asked for wrapped would show a secret to whoever was meant to carry the wrapping only.
   if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
-  const writes = operation === "update" || operation === "patch";
-  const content = writes ? await readContent(request, env) : readQuery(url.searchParams);
+  const content = await readFields(request, env, operation, url.searchParams);
   if (!content.ok) return content;
   return ok({
     id,
@@ -56,17 +55,31 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
   });
 }
 
+/** The fields of a request: the attributes of a write, the resource identifiers of a deletion of several, the query else. */
+async function readFields(
+  request: Request,
+  env: Env,
+  operation: Operation,
+  query: URLSearchParams,
+): Promise<Result<Resource, Failure>> {
+  if (operation !== "update" && operation !== "patch" && operation !== "delete") return readQuery(query);
+  const document = await readBody(request, env);
+  if (!document.ok) return document;
+  if (operation === "delete") return document.value ? ok(withoutType(document.value)) : readQuery(query);
+  return document.value ? readDocument(document.value) : ok(withoutType({}));
+}
+
 /** A write without a body is one without attributes, whatever its content type. */
-async function readContent(request: Request, env: Env): Promise<Result<Resource, Failure>> {
+async function readBody(request: Request, env: Env): Promise<Result<Record<string, unknown> | null, Failure>> {
   const text = await readBodyText(request, env);
   if (!text.ok) return text;
-  if (text.value.trim() === "") return ok(withoutType({}));
+  if (text.value.trim() === "") return ok(null);
   const type = (request.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (type !== MEDIA_TYPE) {
     return err({ code: "unsupported_media_type", message: `the content type of a body must be ${MEDIA_TYPE}` });
   }
   const parsed = parseJsonObject(text.value);
-  return parsed.ok ? readDocument(parsed.value) : err(invalid(parsed.error));
+  return parsed.ok ? parsed : err(invalid(parsed.error));
 }
 
 function readQuery(query: URLSearchParams): Result<Resource, Failure> {

@@ -1,4 +1,4 @@
-import type { Author, OrganizationRecord, TeamRecord, TeamToken, TeamWithToken } from "../../team/record.ts";
+import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamToken } from "../../team/record.ts";
 import { ORGANIZATION_ACCESS } from "../../team/rules/organization-access.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
 
@@ -6,7 +6,7 @@ import { allSettings } from "../../team/rules/organization-settings.ts";
 export type ResourceObject = Record<string, unknown>;
 
 /** A token as its own document shows it. `text` is the secret, null wherever it is not just generated. */
-export function tokenResource({ team, token }: TeamWithToken, text: string | null): ResourceObject {
+export function tokenResource({ team, token }: ListedToken, text: string | null): ResourceObject {
   return {
     id: token.tokenId,
     type: "authentication-tokens",
@@ -15,7 +15,7 @@ export function tokenResource({ team, token }: TeamWithToken, text: string | nul
       "created-at": time(token.createdAt),
       "last-used-at": token.lastUsedAt === null ? null : time(token.lastUsedAt),
       "expired-at": token.expiredAt,
-      description: null,
+      description: token.description ?? null,
       token: text,
     },
     relationships: {
@@ -30,7 +30,7 @@ export function tokenResource({ team, token }: TeamWithToken, text: string | nul
  * list of anything but `authentication-tokens`; they match the names of members without regard to case and take the last,
  * so they read `Type`, which every other client ignores as a member that JSON:API does not know.
  */
-export function listedTokenResource(listed: TeamWithToken): ResourceObject {
+export function listedTokenResource(listed: ListedToken): ResourceObject {
   const { type, ...rest } = tokenResource(listed, null);
   return { ...rest, type: "team-tokens", Type: type };
 }

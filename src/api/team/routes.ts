@@ -8,6 +8,7 @@ import { authorOf } from "./author.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { serviceUserResource, userResource } from "./render.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
+import { TOKEN_LIST_ROUTES } from "./token-list.ts";
 import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
 
 /** The interface of teams, by full path. */
@@ -18,6 +19,7 @@ export const TEAM_ROUTES: readonly Route[] = [
   ...ORGANIZATION_ROUTES,
   ...TEAMS_ROUTES,
   ...TEAM_TOKEN_ROUTES,
+  ...TOKEN_LIST_ROUTES,
 ];
 
 /** Who the caller is: for the token of a team the user that stands for the team. */

@@ -3,35 +3,57 @@ import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../aut
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { organizationNamed, teamAt } from "../../team/find.ts";
+import { teamAt } from "../../team/find.ts";
 import { newTeamToken, newTokenId, readTeamId, readTokenId } from "../../team/ids.ts";
+import { descriptionProblem } from "../../team/rules/description.ts";
 import { type Expiry, readExpiry } from "../../team/rules/expiry.ts";
-import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { readResource, refused } from "../json-api/document.ts";
-import { pageDocument, readListQuery, readSearch, refusedParameter } from "../json-api/page.ts";
 import { authorOf } from "./author.ts";
-import { listedTokenResource, tokenResource } from "./render.ts";
+import { tokenResource } from "./render.ts";
 
 const TYPES = ["authentication-token", "authentication-tokens"];
 
 /** Nothing but these: a misspelt expiry that is ignored would make a token that never ends. */
-const ATTRIBUTES = z.strictObject(
+const ONLY_THESE = {
+  error: (issue: { readonly code: string }) =>
+    issue.code === "unrecognized_keys" ? "can only be expired-at and description" : undefined,
+};
+
+/** The attributes of the token without a description. */
+const UNDESCRIBED = z.strictObject(
   {
     "expired-at": z.unknown().optional(),
-    description: z.null("must be null: the only token of a team has no description").optional(),
+    description: z.null("must be null: tokens with a description are made at authentication-tokens").optional(),
   },
-  { error: (issue) => (issue.code === "unrecognized_keys" ? "can only be expired-at and description" : undefined) },
+  ONLY_THESE,
 );
+
+/** The attributes of one of several tokens. */
+const DESCRIBED = z.strictObject({ "expired-at": z.unknown().optional(), description: z.unknown() }, ONLY_THESE);
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 
-/** The token of a team, by the team, by its own id, and those of an organization as a list. */
+/** What a client says about a new token. */
+interface TokenOptions extends Expiry {
+  readonly description: string | null;
+}
+
+/** The tokens of a team: by the team the one without a description, all by their own ids. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = [
   tokenRoute("update", "teams/:team/authentication-token", ANY_FIELDS, {
-    prepare: async ({ request, fields }) => readOptions(request.resourceType, fields),
-    handle: generate,
+    prepare: async ({ request, fields }) => readOptions(request.resourceType, fields, UNDESCRIBED),
+    handle: create,
+  }),
+
+  tokenRoute("update", "teams/:team/authentication-tokens", ANY_FIELDS, {
+    async prepare({ request, fields }) {
+      const problem = descriptionProblem(fields.description);
+      if (problem) return refused("/data/attributes/description", `description ${problem}`);
+      return readOptions(request.resourceType, fields, DESCRIBED);
+    },
+    handle: create,
   }),
 
   simpleRoute("read", "teams/:team/authentication-token", ANY_FIELDS, async (context) => {
@@ -44,7 +66,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
     return remove(context, route, "");
   }),
 
-  // An id of a team stands for its token.
+  // An id of a team stands for its token without a description.
   simpleRoute("read", "authentication-tokens/:id", ANY_FIELDS, async (context) => {
     const { route, tokenId } = await readEitherId(context);
     return show(context, route, tokenId);
@@ -54,57 +76,47 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
     const { route, tokenId } = await readEitherId(context);
     return remove(context, route, tokenId);
   }),
-
-  tokenRoute("read", "organizations/:organization/team-tokens", ANY_FIELDS, {
-    async prepare({ fields }) {
-      const query = readListQuery(fields, ["q", "sort"]);
-      if (!query.ok) return query;
-      const search = readSearch(query.value);
-      if (!search.ok) return search;
-      const order = readTokenOrder(query.value.parameters.sort);
-      if (!order)
-        return refusedParameter("sort", `sort must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
-      return ok({ query: query.value, search: search.value, order });
-    },
-    async handle({ env, params, request, prepared: { query, search, order } }) {
-      const name = params.organization ?? "";
-      const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
-      if (!page.ok) return page;
-      return document(200, pageDocument(request.baseUrl, request.path, query, page.value, listedTokenResource));
-    },
-  }),
 ];
 
 type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "params">;
 
-function readOptions(type: string, attributes: Readonly<Record<string, unknown>>): Result<Expiry, Failure> {
-  const read = readResource({ type, attributes }, TYPES, ATTRIBUTES);
+function readOptions(
+  type: string,
+  attributes: Readonly<Record<string, unknown>>,
+  schema: typeof DESCRIBED | typeof UNDESCRIBED,
+): Result<TokenOptions, Failure> {
+  const read = readResource<z.infer<typeof DESCRIBED> | z.infer<typeof UNDESCRIBED>>(
+    { type, attributes },
+    TYPES,
+    schema,
+  );
   if (!read.ok) return read;
+  const { description } = read.value;
   const expiry = readExpiry(read.value["expired-at"], currentTime());
-  return expiry.ok ? expiry : refused("/data/attributes/expired-at", `expired-at ${expiry.error}`);
+  if (!expiry.ok) return refused("/data/attributes/expired-at", `expired-at ${expiry.error}`);
+  return ok({ ...expiry.value, description: typeof description === "string" ? description : null });
 }
 
-async function generate(context: CallContext<Record<string, unknown>, Expiry>): Promise<Result<Reply, Failure>> {
-  const { env, installation, params, caller, prepared: expiry } = context;
+async function create(context: CallContext<Record<string, unknown>, TokenOptions>): Promise<Result<Reply, Failure>> {
+  const { env, installation, params, caller, prepared: options } = context;
   const { keys } = installation;
   const route = await readTeamId(keys, params.team ?? "");
   if (route === null) return NOT_FOUND;
   const { text, verifier } = await newTeamToken(keys, route);
-  const generated = await teamAt(env, route).generate({
+  const added = await teamAt(env, route).addToken({
     tokenId: await newTokenId(keys, route),
     createdAt: currentTime(),
     createdBy: await authorOf(keys, caller),
-    ...expiry,
+    ...options,
     lastUsedAt: null,
     verifier,
   });
-  return generated ? document(201, { data: tokenResource(generated, text) }) : NOT_FOUND;
+  return added.ok ? document(201, tokenResource(added.value, text)) : added;
 }
 
 async function show({ env }: AnyCall, route: string | null, tokenId: string): Promise<Result<Reply, Failure>> {
-  const found = route === null ? null : await teamAt(env, route).token();
-  if (!found || (tokenId !== "" && found.token.tokenId !== tokenId)) return NOT_FOUND;
-  return document(200, { data: tokenResource(found, null) });
+  const found = route === null ? null : await teamAt(env, route).token(tokenId);
+  return found ? document(200, tokenResource(found, null)) : NOT_FOUND;
 }
 
 async function remove({ env }: AnyCall, route: string | null, tokenId: string): Promise<Result<Reply, Failure>> {
@@ -119,6 +131,6 @@ async function readEitherId({ installation, params }: AnyCall): Promise<{ route:
   return { route: await readTeamId(installation.keys, id), tokenId: "" };
 }
 
-function document(status: number, body: Record<string, unknown>): Result<Reply, never> {
-  return ok({ kind: "plain", status, body });
+function document(status: number, data: Record<string, unknown>): Result<Reply, never> {
+  return ok({ kind: "plain", status, body: { data } });
 }

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { lookupTeamToken } from "../../../src/auth/team-caller.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
+import type { TeamToken } from "../../../src/team/record.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, list, resource } from "../../support/teams.ts";
 
@@ -178,6 +179,15 @@ describe("the end of a team token", () => {
   });
 });
 
+const NO_TOKEN: TeamToken = {
+  tokenId: "at-x",
+  createdAt: 0,
+  createdBy: { type: "users", id: "user-x", name: "x" },
+  expiresAt: null,
+  expiredAt: null,
+  lastUsedAt: null,
+};
+
 describe("a forged token or id", () => {
   it("wakes no object", async () => {
     const before = (await listDurableObjectIds(bindings.TEAM)).length;
@@ -200,13 +210,17 @@ describe("a forged token or id", () => {
     await list(root, "nobody", "team-tokens");
     await api("POST", "organizations/nobody/teams", { token: root, body: resource("teams", { name: "x" }) });
     const team = teamAt(bindings, "unknown1");
-    await team.token();
+    await team.token("");
+    await team.addToken({ ...NO_TOKEN, verifier: new Uint8Array(24) });
+    expect(await team.unknownTokens("nobody", ["at-x"])).toEqual(["at-x"]);
+    await team.removeTokens("nobody", ["at-x"]);
+    await team.tellAll("org-x", 1);
     await team.update({ name: "x" });
     await team.remove();
     await team.removeToken("");
     await team.end("org-x");
     await team.authenticate(new Uint8Array(24), "use");
-    expect(await team.state("org-x")).toBeNull();
+    expect(await team.revision("org-x")).toBeNull();
     for (const stub of [organizationNamed(bindings, "nobody"), team]) {
       await runInDurableObject(stub as DurableObjectStub, async (_, state) => {
         expect(state.storage.sql.exec("SELECT name FROM sqlite_master").toArray()).toEqual([]);

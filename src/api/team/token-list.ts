@@ -1,0 +1,88 @@
+import * as z from "zod";
+import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
+import type { Failure } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { NO_ORGANIZATION } from "../../team/failures.ts";
+import { organizationNamed, teamAt } from "../../team/find.ts";
+import { inGroups } from "../../team/groups.ts";
+import { readTokenId } from "../../team/ids.ts";
+import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
+import { ANY_FIELDS } from "../../wire/fields.ts";
+import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { refused } from "../json-api/document.ts";
+import { pageDocument, readListQuery, readSearch, refusedParameter } from "../json-api/page.ts";
+import { listedTokenResource } from "./render.ts";
+
+/** Tokens that one request deletes. */
+const MAX_DELETED = 100;
+
+const DELETED = z
+  .array(z.object({ type: z.enum(["authentication-tokens", "team-tokens"]), id: z.string() }))
+  .min(1)
+  .max(MAX_DELETED);
+
+/** The tokens of all teams of an organization. */
+export const TOKEN_LIST_ROUTES: readonly Route[] = [
+  tokenRoute("read", "organizations/:organization/team-tokens", ANY_FIELDS, {
+    async prepare({ fields }) {
+      const query = readListQuery(fields, ["q", "sort"]);
+      if (!query.ok) return query;
+      const search = readSearch(query.value);
+      if (!search.ok) return search;
+      const order = readTokenOrder(query.value.parameters.sort);
+      if (!order)
+        return refusedParameter("sort", `sort must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
+      return ok({ query: query.value, search: search.value, order });
+    },
+    async handle({ env, params, request, prepared: { query, search, order } }) {
+      const name = params.organization ?? "";
+      const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
+      if (!page.ok) return page;
+      const body = pageDocument(request.baseUrl, request.path, query, page.value, listedTokenResource);
+      return ok({ kind: "plain", status: 200, body });
+    },
+  }),
+
+  tokenRoute("delete", "organizations/:organization/team-tokens", ANY_FIELDS, {
+    prepare: async ({ fields }) => readIds(fields.data),
+    handle: removeAll,
+  }),
+];
+
+/** The ids that a document names, each once. */
+function readIds(data: unknown): Result<readonly string[], Failure> {
+  const read = DELETED.safeParse(data);
+  if (read.success) return ok([...new Set(read.data.map(({ id }) => id))]);
+  return refused("/data", `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`);
+}
+
+/**
+ * Deletes tokens, all or none: each team is asked first whether it has them. After that nothing can refuse; should a team
+ * not answer, the request can be repeated with those that are left.
+ */
+async function removeAll({
+  env,
+  installation,
+  params,
+  prepared: tokenIds,
+}: CallContext<Record<string, unknown>, readonly string[]>): Promise<Result<Reply, Failure>> {
+  const name = params.organization ?? "";
+  if (!(await organizationNamed(env, name).show(name))) return err(NO_ORGANIZATION);
+  const byTeam = new Map<string, string[]>();
+  const unknown: string[] = [];
+  for (const tokenId of tokenIds) {
+    const route = await readTokenId(installation.keys, tokenId);
+    if (route === null) unknown.push(tokenId);
+    else byTeam.set(route, [...(byTeam.get(route) ?? []), tokenId]);
+  }
+  await inGroups([...byTeam], async ([route, ids]) => {
+    unknown.push(...(await teamAt(env, route).unknownTokens(name, ids)));
+  });
+  const first = tokenIds.findIndex((tokenId) => unknown.includes(tokenId));
+  if (first >= 0) {
+    const rest = unknown.length > 1 ? `, nor are ${unknown.length - 1} others` : "";
+    return refused(`/data/${first}/id`, `id is not of a token of a team of this organization${rest}; none was deleted`);
+  }
+  await inGroups([...byTeam], ([route, ids]) => teamAt(env, route).removeTokens(name, ids));
+  return ok(EMPTY);
+}

@@ -1,0 +1,156 @@
+import type { NameSearch, TooMany } from "../storage/name-search.ts";
+import type { RankedIndex } from "../storage/ranked-index.ts";
+import type { ListedToken, Page, PageRequest, TeamToken } from "./record.ts";
+import { nameKey } from "./rules/name.ts";
+import { TOKEN_SORTS, type TokenOrder, type TokenSort } from "./rules/sort.ts";
+
+/** The column of a token's row with its key in each order. */
+const KEY_COLUMNS: Readonly<Record<TokenSort, string>> = {
+  "team-name": "name_key",
+  "created-by": "created_by_key",
+  "expired-at": "expired_at_key",
+  "last-used-at": "last_used_at_key",
+};
+
+/** After every time: where tokens without one are sorted. */
+const NO_TIME = Number.MAX_SAFE_INTEGER;
+
+type TokenKeys = Readonly<Record<TokenSort, string | number>>;
+
+interface TokenRow extends Record<string, SqlStorageValue> {
+  row: number;
+  team_id: string;
+  token_id: string;
+  team_name: string;
+  token: string;
+  name_key: string;
+  created_by_key: string;
+  expired_at_key: number;
+  last_used_at_key: number;
+}
+
+/** The tokens of an organization's teams, as rows that are kept sorted. */
+export class ListedTokens {
+  readonly #sql: SqlStorage;
+  readonly #ranks: RankedIndex;
+  readonly #names: NameSearch;
+
+  /** @param names the search of the table `teams`. */
+  constructor(sql: SqlStorage, ranks: RankedIndex, names: NameSearch) {
+    this.#sql = sql;
+    this.#ranks = ranks;
+    this.#names = names;
+  }
+
+  /** Lists a token of the team as it is now; null: it is deleted. */
+  put(team: ListedToken["team"], tokenId: string, token: TeamToken | null): void {
+    const before = this.#sql
+      .exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ? AND token_id = ?", team.teamId, tokenId)
+      .toArray()[0];
+    if (before && token) this.#update(before, team.name, token);
+    else if (before) this.#remove(before);
+    else if (token) this.#insert(team, token);
+  }
+
+  /** Lists the tokens of a team under its new name. */
+  rename({ teamId, name }: ListedToken["team"]): void {
+    for (const row of this.#ofTeam(teamId)) this.#update(row, name, tokenOf(row));
+  }
+
+  /** Takes all tokens of a team off the list. */
+  removeTeam(teamId: string): void {
+    for (const row of this.#ofTeam(teamId)) this.#remove(row);
+  }
+
+  /** Drops tokens of a team whose whole organization is going: their entries in the indexes go with that. */
+  drop(teamId: string): void {
+    this.#sql.exec("DELETE FROM tokens WHERE team_id = ?", teamId);
+  }
+
+  /** A page of the tokens in the given order; with `part`, of teams whose name holds it in any case. */
+  list({ number, size }: PageRequest, { sort, reverse }: TokenOrder, part: string): Page<ListedToken> | TooMany {
+    const offset = (number - 1) * size;
+    if (part === "") {
+      const rows = this.#ranks.page(sort, offset, size, reverse);
+      return { items: this.#read(rows), total: this.#ranks.count(sort) };
+    }
+    const found = this.#names.findJoined(nameKey(part), "tokens", "team_id", KEY_COLUMNS[sort]);
+    if (found === "too_many") return found;
+    const rows = reverse ? found.reverse() : found;
+    return { items: this.#read(rows.slice(offset, offset + size)), total: found.length };
+  }
+
+  #insert({ teamId, name }: ListedToken["team"], token: TeamToken): void {
+    const keys = keysOf(name, token);
+    const { row } = this.#sql
+      .exec<{ row: number }>(
+        `INSERT INTO tokens
+           (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING row`,
+        teamId,
+        token.tokenId,
+        name,
+        JSON.stringify(token),
+        ...TOKEN_SORTS.map((sort) => keys[sort]),
+      )
+      .one();
+    for (const sort of TOKEN_SORTS) this.#ranks.add(sort, keys[sort], row);
+  }
+
+  #update(before: TokenRow, name: string, token: TeamToken): void {
+    const keys = keysOf(name, token);
+    for (const sort of TOKEN_SORTS) {
+      const old = keyOf(before, sort);
+      if (old === keys[sort]) continue;
+      this.#ranks.remove(sort, old, before.row);
+      this.#ranks.add(sort, keys[sort], before.row);
+    }
+    this.#sql.exec(
+      `UPDATE tokens SET team_name = ?, token = ?, name_key = ?, created_by_key = ?, expired_at_key = ?,
+       last_used_at_key = ? WHERE row = ?`,
+      name,
+      JSON.stringify(token),
+      ...TOKEN_SORTS.map((sort) => keys[sort]),
+      before.row,
+    );
+  }
+
+  #remove(before: TokenRow): void {
+    for (const sort of TOKEN_SORTS) this.#ranks.remove(sort, keyOf(before, sort), before.row);
+    this.#sql.exec("DELETE FROM tokens WHERE row = ?", before.row);
+  }
+
+  #ofTeam(teamId: string): TokenRow[] {
+    return this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ?", teamId).toArray();
+  }
+
+  /** Reads rows in the order of `rows`. */
+  #read(rows: readonly number[]): ListedToken[] {
+    const found = this.#sql
+      .exec<TokenRow>("SELECT * FROM tokens WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows))
+      .toArray();
+    const byRow = new Map(found.map((row) => [row.row, row]));
+    return rows.flatMap((number) => {
+      const row = byRow.get(number);
+      return row ? [{ team: { teamId: row.team_id, name: row.team_name }, token: tokenOf(row) }] : [];
+    });
+  }
+}
+
+/** In the order of TOKEN_SORTS, which is that of the columns. */
+function keysOf(name: string, token: TeamToken): TokenKeys {
+  return {
+    "team-name": nameKey(name),
+    "created-by": token.createdBy.name.toLowerCase(),
+    "expired-at": token.expiresAt ?? NO_TIME,
+    "last-used-at": token.lastUsedAt ?? NO_TIME,
+  };
+}
+
+function keyOf(row: TokenRow, sort: TokenSort): string | number {
+  return row[KEY_COLUMNS[sort]] as string | number;
+}
+
+function tokenOf({ token }: TokenRow): TeamToken {
+  return JSON.parse(token) as TeamToken;
+}
