@@ -241,10 +241,12 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.denyList.names(after, limit);
   }
 
-  /** Denies a role tag, given in its one spelling. Denying it again only moves its end. Times in ms. */
-  deny(tag: string, expiresAt: number, now: number): void {
+  /**
+   * Denies a role tag, given in its one spelling, of the role with this id. Denying it again only moves its end. Times in ms.
+   */
+  deny(tag: string, roleId: string, expiresAt: number, now: number): void {
     const before = this.#store.denyList.read(tag);
-    this.#store.denyList.write(tag, { createdAt: before?.createdAt ?? now, expiresAt });
+    this.#store.denyList.write(tag, { createdAt: before?.createdAt ?? now, expiresAt, roleId });
     this.#arm();
   }
 
@@ -323,8 +325,9 @@ export class CloudAuth extends DurableObject<Env> {
     this.#alarmAt = null;
     if (!this.#store.exists) return;
     try {
-      this.#jobs.startPeriodic(currentTime());
-      for (const report of this.#jobs.run()) console.log(JSON.stringify({ type: "tidy", ...report }));
+      const now = currentTime();
+      this.#jobs.startPeriodic(now);
+      for (const report of this.#jobs.run(now)) console.log(JSON.stringify({ type: "tidy", ...report }));
     } catch (error) {
       // The platform gives up after a few retries of its own.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));

@@ -1,5 +1,11 @@
 import { Rows, type RowsHost } from "./rows.ts";
 
+/** What a step of the removal met. */
+export interface Swept {
+  readonly met: number;
+  readonly removed: number;
+}
+
 /** A table of JSON values by name, each of which ends at some time. Ended rows stay until they are removed. */
 export class ExpiringRows<T extends { readonly expiresAt: number }> {
   readonly #host: RowsHost;
@@ -37,19 +43,31 @@ export class ExpiringRows<T extends { readonly expiresAt: number }> {
     return this.#rows.names(after, limit);
   }
 
-  /** Removes at most `limit` rows that ended before `cutoff` (ms). Returns how many. */
-  deleteEndedBefore(cutoff: number, limit: number): number {
-    if (!this.#host.exists) return 0;
-    const deleted = this.#host.sql.exec(
-      `DELETE FROM ${this.#table} WHERE name IN
-         (SELECT name FROM ${this.#table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?) RETURNING 1`,
-      cutoff,
-      limit,
-    );
-    return deleted.toArray().length;
+  /**
+   * Meets at most `limit` rows that ended before `cutoff` (ms), and removes those that `stays` does not keep. The others, and
+   * those whose value can't be read, are met again when `again` (ms) has passed.
+   */
+  sweep(cutoff: number, limit: number, again: number, stays: (name: string, value: T) => boolean): Swept {
+    if (!this.#host.exists) return { met: 0, removed: 0 };
+    const ended = this.#host.sql
+      .exec<{ name: string; value: string }>(
+        `SELECT name, value FROM ${this.#table} WHERE expires_at < ? ORDER BY expires_at LIMIT ?`,
+        cutoff,
+        limit,
+      )
+      .toArray();
+    const kept = ended.filter(({ name, value }) => staysOrUnreadable(name, value, stays)).map(({ name }) => name);
+    const keptNames = new Set(kept);
+    const gone = ended.map(({ name }) => name).filter((name) => !keptNames.has(name));
+    const named = "WHERE name IN (SELECT value FROM json_each(?))";
+    if (kept.length > 0) {
+      this.#host.sql.exec(`UPDATE ${this.#table} SET expires_at = ? ${named}`, again, JSON.stringify(kept));
+    }
+    if (gone.length > 0) this.#host.sql.exec(`DELETE FROM ${this.#table} ${named}`, JSON.stringify(gone));
+    return { met: ended.length, removed: gone.length };
   }
 
-  /** When the next row ends (ms), or null. */
+  /** When the next row ends, or is to be met again (ms), or null. */
   earliestEnd(): number | null {
     if (!this.#host.exists) return null;
     const { end } = this.#host.sql
@@ -63,5 +81,13 @@ export class ExpiringRows<T extends { readonly expiresAt: number }> {
     if (!this.#host.exists) return 0;
     return this.#host.sql.exec<{ n: number }>(`SELECT COUNT(*) AS n FROM ${this.#table} WHERE expires_at >= ''`).one()
       .n;
+  }
+}
+
+function staysOrUnreadable<T>(name: string, value: string, stays: (name: string, value: T) => boolean): boolean {
+  try {
+    return stays(name, JSON.parse(value) as T);
+  } catch {
+    return true;
   }
 }

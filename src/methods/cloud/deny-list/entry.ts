@@ -1,8 +1,27 @@
+import { readTagValue } from "../role-tag/tag-value.ts";
+import type { CloudRole } from "../roles/role.ts";
+
 /** A role tag that nobody may use any more. Times in ms. */
 export interface DenyEntry {
   readonly createdAt: number;
-  /** When no token that the tag gave can be alive any more. */
+  /** When no token that the tag gave before can be alive any more. The tag itself never ends. */
   readonly expiresAt: number;
+  /** The id of the role whose key signed the tag; absent in entries of before it was kept. */
+  readonly roleId?: string;
+}
+
+/**
+ * Whether a denied tag could give a token again if its entry were gone: while the role whose key signed it exists. A role that
+ * is made anew under the same name has another key.
+ */
+export function isStillGenuine(
+  tag: string,
+  entry: DenyEntry,
+  roleNamed: (name: string) => Pick<CloudRole, "roleId"> | null,
+): boolean {
+  const read = readTagValue(tag);
+  const role = read.ok ? roleNamed(read.value.tag.role) : null;
+  return role !== null && role.roleId === (entry.roleId ?? role.roleId);
 }
 
 /** What a read shows. */

@@ -58,6 +58,6 @@ async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   if (!tag.ok) return tag;
   const now = currentTime();
   const longest = Math.max(tag.value.maxTtlSeconds, role.token.maxTtl, mountTtl(mount).maxSeconds);
-  await auth.deny(prepared.value, now + longest * 1000, now);
+  await auth.deny(prepared.value, role.roleId, now + longest * 1000, now);
   return ok(EMPTY);
 }

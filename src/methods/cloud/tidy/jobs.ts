@@ -1,11 +1,14 @@
 import { DEFAULT_TIDY, type TidyList } from "../config/tidy-settings.ts";
-import type { ExpiringRows } from "../expiring-rows.ts";
+import { isStillGenuine } from "../deny-list/entry.ts";
+import type { ExpiringRows, Swept } from "../expiring-rows.ts";
 import type { CloudStore } from "../store.ts";
 
 /** Rows that one step removes. */
 const STEP_ROWS = 500;
 /** Steps of one alarm. What is left is the next alarm's, so that nothing else waits long. */
 const ALARM_STEPS = 64;
+/** A denied tag whose role is still there is looked at again after this time. */
+const STILL_DENIED_MS = 24 * 3_600_000;
 /** Periodic runs begin on the hour: entries that end at many moments are removed together. */
 const PERIOD_MS = 3_600_000;
 
@@ -60,19 +63,18 @@ export class TidyJobs {
     }
   }
 
-  /** Works on what has begun, for a bounded number of steps. Returns the jobs that are done. */
-  run(): TidyReport[] {
+  /** Works on what has begun, for a bounded number of steps. Returns the jobs that are done. `now` in ms. */
+  run(now: number): TidyReport[] {
     const done: TidyReport[] = [];
     for (let step = 0; step < ALARM_STEPS; step++) {
       const job = this.#next();
       if (!job) break;
-      const rows = this.#rows(job.list);
-      const removed = rows.deleteEndedBefore(job.cutoff, STEP_ROWS);
-      if (removed === STEP_ROWS) {
+      const { met, removed } = this.#sweep(job, now);
+      if (met === STEP_ROWS) {
         this.#store.sql.exec("UPDATE tidy_jobs SET removed = removed + ? WHERE list = ?", removed, job.list);
       } else {
         this.#store.sql.exec("DELETE FROM tidy_jobs WHERE list = ?", job.list);
-        done.push({ list: job.list, removed: job.removed + removed, unreadable: rows.unreadable() });
+        done.push({ list: job.list, removed: job.removed + removed, unreadable: this.#rows(job.list).unreadable() });
       }
     }
     return done;
@@ -84,6 +86,14 @@ export class TidyJobs {
     const due = LISTS.map((list) => this.#dueAt(list)).filter((at) => at !== null);
     if (due.length === 0) return null;
     return Math.ceil(Math.max(now, Math.min(...due)) / PERIOD_MS) * PERIOD_MS;
+  }
+
+  #sweep({ list, cutoff }: JobRow, now: number): Swept {
+    const { accessList, denyList, roles } = this.#store;
+    if (list === "access") return accessList.sweep(cutoff, STEP_ROWS, now, () => false);
+    return denyList.sweep(cutoff, STEP_ROWS, now + STILL_DENIED_MS, (tag, entry) =>
+      isStillGenuine(tag, entry, (name) => roles.read(name)),
+    );
   }
 
   #next(): JobRow | null {

@@ -114,7 +114,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
         const original = storage.sql.exec;
         let steps = 0;
         storage.sql.exec = function exec(this: SqlStorage, ...args: Parameters<typeof original>) {
-          if (String(args[0]).includes("RETURNING") && ++steps === 2) throw new Error("broken");
+          if (String(args[0]).includes(`DELETE FROM ${table}`) && ++steps === 2) throw new Error("broken");
           return original.apply(storage.sql, args);
         } as typeof original;
         vi.spyOn(console, "error").mockImplementation(() => {});
@@ -200,9 +200,43 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     await at.post(`roletag-denylist/${encodeURIComponent(tag)}`);
     const ends = NOW + 768 * HOUR;
     expect(await alarmAt()).toBe(ends + 3 * DAY + HOUR);
+    await at.remove("role/web");
     vi.setSystemTime(ends + 3 * DAY + HOUR);
     await ring();
     expect(await names("deny_list")).toEqual([]);
     expect(await alarmAt()).toBe(ends + 3 * DAY + HOUR);
+  });
+
+  it("keeps a denied tag as long as the role whose key signed it", async () => {
+    await at.post("role/web", { auth_type: words.vm, bound_vpc_id: "v", role_tag: "cap" });
+    const tag = String((await at.post("role/web/tag")).body.data.tag_value);
+    await at.post(`roletag-denylist/${encodeURIComponent(tag)}`);
+    const tidy = async () => {
+      expect((await at.post("tidy/roletag-denylist", { safety_buffer: "0s" })).status).toBe(202);
+      await ring();
+    };
+    vi.setSystemTime(NOW + 900 * HOUR);
+    await tidy();
+    expect(await names("deny_list")).toEqual([tag]);
+    // It is looked at again a day later, not in every run.
+    expect(await alarmAt()).toBe(NOW + 900 * HOUR + 4 * DAY + HOUR);
+    await at.remove("role/web");
+    // The same name, but another key.
+    await at.post("role/web", { auth_type: words.vm, bound_vpc_id: "v", role_tag: "cap" });
+    vi.setSystemTime(NOW + 925 * HOUR);
+    await tidy();
+    expect(await names("deny_list")).toEqual([]);
+  });
+
+  it("keeps a tag that was denied before entries said whose it is", async () => {
+    await at.post("role/web", { auth_type: words.vm, bound_vpc_id: "v", role_tag: "cap" });
+    const tag = String((await at.post("role/web/tag")).body.data.tag_value);
+    await fill("deny_list", tag, 1, NOW - 10 * DAY);
+    await runInDurableObject(await cloudObject(at.path), (_, { storage }) => {
+      storage.sql.exec("UPDATE deny_list SET name = ?", tag);
+    });
+    await at.post("tidy/roletag-denylist");
+    await ring();
+    expect(await names("deny_list")).toEqual([tag]);
   });
 });
