@@ -101,7 +101,11 @@ async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> 
   // Input is read before the hop, so that the action can travel with it; what is wrong with it is told afterwards.
   const prepared = route && fields?.ok ? await route.prepare(context) : null;
   const ready: AnyContext | null = prepared?.ok ? { ...context, prepared: prepared.value } : null;
-  const demand = { presented, access: accessOf(request, route), clientAddress: request.clientAddress };
+  const demand = {
+    presented,
+    access: accessOf(request, route, context.mountPath),
+    clientAddress: request.clientAddress,
+  };
   const nextAction = async () => (route?.action && ready ? route.action(ready) : null);
   const judged = await judge(env, installation, demand, nextAction);
   if (!judged.ok) return refuse(judged.error);
@@ -142,8 +146,9 @@ function refusalOf(failure: Failure, request: GroveRequest, route: AnyRoute | nu
   return (refused && route?.refusal?.(request)) || failure;
 }
 
-function accessOf(request: GroveRequest, route: AnyRoute | null): AccessRequest {
-  const path = route?.spelling?.(request.path) ?? request.path;
+function accessOf(request: GroveRequest, route: AnyRoute | null, mountPath: string): AccessRequest {
+  const mount = request.path.slice(0, request.path.length - mountPath.length);
+  const path = mount + (route?.spelling?.(mountPath) ?? mountPath);
   return {
     operation: request.operation === "update" && route?.createsOrUpdates ? "create_or_update" : request.operation,
     path: isListing(request.operation) ? `${path}/` : path,

@@ -62,10 +62,10 @@ export interface OpenRoute extends RouteBase {
 export interface TokenRoute<F, P> extends RouteBase {
   readonly access: "token";
   /**
-   * The one spelling of a path, where several name the same thing. The policies judge that one: else a rule for `admin`
+   * The one spelling of a path below the mount, where several name the same thing. The policies judge that one: else a rule for `admin`
    * would not hold for `Admin`.
    */
-  readonly spelling?: (path: string) => string;
+  readonly spelling?: (mountPath: string) => string;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
   readonly fields: (data: Readonly<Record<string, unknown>>) => Result<ReadFields<F>, Failure>;
@@ -134,7 +134,7 @@ export function openRoute(
 }
 
 /** `routes`, whose paths the policies judge in one spelling. */
-export function judgedAs(spelling: (path: string) => string, routes: readonly Route[]): Route[] {
+export function judgedAs(spelling: (mountPath: string) => string, routes: readonly Route[]): Route[] {
   return routes.map((route) => (route.access === "token" ? { ...route, spelling } : route));
 }
 

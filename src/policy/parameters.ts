@@ -1,7 +1,15 @@
+import { parseDuration } from "../base/duration.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
 
 /** Names (lower case, `*` for every name) and their values; an empty list means any value. */
 export type ParameterMap = ReadonlyMap<string, readonly ParameterValue[]>;
+
+/** How a flag may be written, in lower case. */
+const TRUE: ReadonlySet<string> = new Set(["1", "t", "true"]);
+const FALSE: ReadonlySet<string> = new Set(["", "0", "f", "false"]);
+
+/** Items of a list that are compared with denied values; no field takes more, so a longer one is refused unread. */
+const MAX_ITEMS = 1000;
 
 /** What the rules of one path together say about the fields of a request. */
 export interface ParameterLimits {
@@ -34,7 +42,7 @@ export function parametersPermit(limits: ParameterLimits, data: Readonly<Record<
     if (denied.has("*")) return false;
     for (const [name, value] of fields) {
       const values = denied.get(name.toLowerCase());
-      if (values && listed(value, values)) return false;
+      if (values && isDenied(value, values)) return false;
     }
   }
   if (!allowed || allowed.size === 0) return true;
@@ -58,6 +66,70 @@ function listed(value: unknown, values: readonly ParameterValue[]): boolean {
 export function valueMatches(pattern: ParameterValue, value: unknown): boolean {
   if (typeof pattern === "string") return typeof value === "string" && textMatches(pattern, value);
   return sameValue(pattern, value);
+}
+
+/**
+ * True when some field could read `value` as one of the `denied` values. Fields take one thing in many spellings: a list as
+ * text with commas, a flag as `"1"`, a duration in seconds, a name in any case. A denied value is denied in all of them,
+ * whatever the type of the field; so a rule denies rather more than its author wrote. Allowed values are compared by
+ * `valueMatches`.
+ */
+function isDenied(value: unknown, denied: readonly ParameterValue[]): boolean {
+  if (listed(value, denied)) return true;
+  const items = itemsOf(value);
+  if (items.length > MAX_ITEMS) return true;
+  const sent = items.map(readingOf);
+  return denied.some((pattern) => {
+    if (Array.isArray(pattern)) return sameItems(pattern.map(readingOf), sent);
+    const reading = readingOf(pattern);
+    return sent.some((item) => mayMean(reading, item));
+  });
+}
+
+/** What a scalar could be to a field. */
+interface Reading {
+  readonly value: unknown;
+  /** In lower case; null for what is no scalar. */
+  readonly text: string | null;
+  readonly flag: boolean | null;
+  /** A number, or the seconds of a duration. */
+  readonly seconds: number | null;
+}
+
+function readingOf(value: unknown): Reading {
+  const isScalar = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  const text = isScalar ? String(value).trim().toLowerCase() : null;
+  if (text === null) return { value, text, flag: null, seconds: null };
+  const duration = parseDuration(text);
+  return { value, text, flag: readFlag(text), seconds: duration.ok ? duration.value : null };
+}
+
+/** A value as a list, by every field that could read it: an array, one value, or the parts of a text and the text itself. */
+function itemsOf(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== "string" || !value.includes(",")) return [value];
+  return [value, ...value.split(",", MAX_ITEMS + 1)];
+}
+
+/** True for lists of the same items in any order. A text with commas counts as its parts. */
+function sameItems(denied: readonly Reading[], sent: readonly Reading[]): boolean {
+  const parts = sent.length > 1 ? sent.filter(({ text }) => !text?.includes(",")) : sent;
+  return (
+    denied.every((one) => parts.some((part) => mayMean(one, part))) &&
+    parts.every((part) => denied.some((one) => mayMean(one, part)))
+  );
+}
+
+function mayMean(denied: Reading, sent: Reading): boolean {
+  if (denied.text === null || sent.text === null) return sameValue(denied.value, sent.value);
+  if (textMatches(denied.text, sent.text)) return true;
+  if (denied.flag !== null && denied.flag === sent.flag) return true;
+  return denied.seconds !== null && denied.seconds === sent.seconds;
+}
+
+function readFlag(text: string): boolean | null {
+  if (TRUE.has(text)) return true;
+  return FALSE.has(text) ? false : null;
 }
 
 function textMatches(pattern: string, text: string): boolean {

@@ -337,3 +337,63 @@ path "d" { capabilities = ["list", "scan"]
     expect(check(merged, "list", "b/").limit).toBe(4);
   });
 });
+
+describe("a denied value", () => {
+  const acl = aclOf(`
+path "policies" { ${FULL}
+  denied_parameters = { "policies" = ["admin", "ops-*"] } }
+path "flag" { ${FULL}
+  denied_parameters = { "no_parent" = [true] } }
+path "text-flag" { ${FULL}
+  denied_parameters = { "no_parent" = ["true"] } }
+path "off" { ${FULL}
+  denied_parameters = { "renewable" = [false] } }
+path "life" { ${FULL}
+  denied_parameters = { "ttl" = ["1h"] } }
+path "uses" { ${FULL}
+  denied_parameters = { "num_uses" = [0] } }
+path "pair" { ${FULL}
+  denied_parameters = { "policies" = [["a", "b"]] } }`);
+
+  test.each<[string, Record<string, unknown>]>([
+    ["policies", { policies: ["admin"] }],
+    ["policies", { policies: ["dev", "admin"] }],
+    ["policies", { policies: "dev, admin" }],
+    ["policies", { policies: [" Admin "] }],
+    ["policies", { policies: "ADMIN" }],
+    ["policies", { policies: ["ops-7"] }],
+    ["policies", { policies: Array.from({ length: 1001 }, () => "x") }],
+    ["flag", { no_parent: "true" }],
+    ["flag", { no_parent: "T" }],
+    ["flag", { no_parent: "1" }],
+    ["flag", { no_parent: 1 }],
+    ["text-flag", { no_parent: true }],
+    ["text-flag", { no_parent: "1" }],
+    ["off", { renewable: "0" }],
+    ["off", { renewable: "" }],
+    ["life", { ttl: 3600 }],
+    ["life", { ttl: "3600" }],
+    ["life", { ttl: "60m" }],
+    ["uses", { num_uses: "0" }],
+    ["uses", { num_uses: "" }],
+    ["pair", { policies: "b,a" }],
+    ["pair", { policies: ["B", "a", "a"] }],
+  ])("on %s is denied as %j too", (path, data) => {
+    expect(allows(acl, "update", path, { data })).toBe(false);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["policies", { policies: ["dev", "administrator"] }],
+    ["policies", { policies: { admin: true } }],
+    ["policies", { policies: null }],
+    ["flag", { no_parent: false }],
+    ["flag", { no_parent: "no" }],
+    ["off", { renewable: true }],
+    ["life", { ttl: "1d" }],
+    ["uses", { num_uses: 10 }],
+    ["pair", { policies: "a" }],
+    ["pair", { policies: ["a", "b", "c"] }],
+  ])("on %s says nothing about %j", (path, data) => {
+    expect(allows(acl, "update", path, { data })).toBe(true);
+  });
+});

@@ -3,7 +3,7 @@ import { prepareNonce } from "../../../../src/methods/cloud/access-list/nonce.ts
 import type { InstanceLogin } from "../../../../src/methods/cloud/access-list/rules.ts";
 import { loadInstallation } from "../../../../src/system/installation.ts";
 import { type cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
-import { bindings, initialized } from "../../../support/service.ts";
+import { bindings, call, initialized } from "../../../support/service.ts";
 
 let root: string;
 
@@ -43,6 +43,23 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     const result = await auth.enterLogin(instanceId, await loginWith(nonce, instanceId), tag, NOW);
     return result.ok || !("message" in result.error) ? null : result.error.message;
   };
+
+  it("is judged by its present name: a rule holds for the older spelling too", async () => {
+    const list = `auth/${at.path}/identity-accesslist`;
+    await call("POST", "sys/policies/acl/no-lists", {
+      token: root,
+      body: { policy: `path "auth/*" { policy = "write" }\npath "${list}/*" { capabilities = ["deny"] }` },
+    });
+    const made = await call("POST", "auth/token/create", { token: root, body: { policies: ["no-lists"] } });
+    const token = made.body.auth.client_token;
+    await enter("swordfish");
+    for (const name of ["identity-accesslist", "identity-whitelist"]) {
+      expect((await call("DELETE", `auth/${at.path}/${name}/i-1`, { token })).status).toBe(403);
+      expect((await call("LIST", `auth/${at.path}/${name}`, { token })).status).toBe(403);
+    }
+    expect((await call("GET", `auth/${at.path}/config/identity`, { token })).status).toBe(200);
+    expect((await at.get("identity-accesslist/i-1")).status).toBe(200);
+  });
 
   it.each(["identity-accesslist", "identity-whitelist"])("is read, listed and deleted at %s", async (list) => {
     expect((await at.list(list)).status).toBe(404);
