@@ -9,6 +9,11 @@ import { PROJECT } from "./local/worker-definition.ts";
 const commit = sourceCommit();
 console.error(`deploy: Grove ${sourceVersion(commit)}`);
 const wrangler = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
-const words = ["deploy", ...(commit === "" ? [] : ["--var", `GROVE_COMMIT:${commit}`]), ...process.argv.slice(2)];
+const given = process.argv.slice(2);
+const words = ["deploy"];
+if (commit !== "") words.push("--var", `GROVE_COMMIT:${commit}`);
+// Says that production is meant, which Wrangler asks for where there are other environments.
+if (!given.some((word) => /^(-e|--env)(=|$)/.test(word))) words.push("--env=");
+words.push(...given);
 const { status } = spawnSync(process.execPath, [wrangler, ...words], { cwd: PROJECT, stdio: "inherit" });
 process.exit(status ?? 1);

@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readWorkerDefinition, settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
+import { unstable_readConfig } from "wrangler";
+import { PROJECT, readWorkerDefinition, settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
 
-const read = (path: string) => readFileSync(join(import.meta.dirname, "../../..", path), "utf8");
+const read = (path: string) => readFileSync(join(PROJECT, path), "utf8");
 
 /** Every setting that the Worker reads, as its type lists them. */
 const settings = [...read("src/env.ts").matchAll(/^ {2}readonly (\w+)\?: string;$/gm)].map(([, name = ""]) => name);
@@ -24,4 +25,16 @@ describe("every setting of the Worker", () => {
     // The gateway in front decides where the address stands.
     expect(settingsFromEnvironment(definition.value, environment)).toEqual(rest);
   }, 30_000);
+});
+
+describe("the environment staging of wrangler.toml", () => {
+  it("has every binding and variable of production", async () => {
+    const config = join(PROJECT, "wrangler.toml");
+    const production = unstable_readConfig({ config, env: "" }, { hideWarnings: true });
+    const staging = unstable_readConfig({ config, env: "staging" }, { hideWarnings: true });
+    expect(staging.name).toBe("grove-staging");
+    expect(staging.durable_objects).toEqual(production.durable_objects);
+    expect(staging.migrations).toEqual(production.migrations);
+    expect(Object.keys(staging.vars).sort()).toEqual(Object.keys(production.vars).sort());
+  });
 });
