@@ -1,110 +1,97 @@
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { err, ok, type Result } from "../src/base/result.ts";
 import type { Deadline } from "./deadline.ts";
-import { dateLine } from "./http-date.ts";
 import type { RequestHead } from "./request-head.ts";
-import { clientHeaderLines } from "./upstream-headers.ts";
+import type { ResponseHead } from "./response-head.ts";
+import type { UpstreamAnswer } from "./upstream-connection.ts";
+import { renderAnswerHeaders } from "./upstream-headers.ts";
+import { drained, writeMessage } from "./write-message.ts";
 
 /** How an answer's body ends on the client's connection. */
-type AnswerFraming =
-  | { readonly kind: "none"; readonly length: string | undefined }
-  | { readonly kind: "length"; readonly length: string }
-  | { readonly kind: "chunked" }
-  | { readonly kind: "close" };
+type AnswerFraming = "none" | "length" | "chunked" | "close";
 
-/** An answer of the service on its way to the client. */
-export interface Answer {
-  readonly head: string;
-  readonly chunked: boolean;
-  /** True when the connection has to close after it. */
+/** The head of an answer on its way to the client. */
+export interface AnswerHead {
+  /** Latin1, with the empty line at its end. */
+  readonly text: string;
+  readonly framing: AnswerFraming;
+  /** True when the connection has to close after the answer. */
   readonly closes: boolean;
 }
 
-/**
- * Prepares an answer. One without a length and not chunked ends where the connection ends, so a lost connection would
- * look like its end: it is an error.
- *
- * @param close true when the connection has to close for other reasons
- */
-export function prepareAnswer(
-  request: RequestHead,
-  response: IncomingMessage,
-  close: boolean,
-): Result<Answer, "endless"> {
-  const framing = answerFraming(request, response);
-  if (framing === undefined) return err("endless");
-  const status = response.statusCode ?? 502;
-  const closes = close || !request.keepAlive || framing.kind === "close";
-  const lines = [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`, ...clientHeaderLines(response.rawHeaders)];
-  if (response.headers.date === undefined) lines.push(dateLine());
-  if (framing.kind === "chunked") lines.push("Transfer-Encoding: chunked");
-  if ("length" in framing && framing.length !== undefined) lines.push(`Content-Length: ${framing.length}`);
-  if (closes) lines.push("Connection: close");
-  return ok({ head: `${lines.join("\r\n")}\r\n\r\n`, chunked: framing.kind === "chunked", closes });
+/** Longest answer with a length that is collected before it is written: whole, in one system call. */
+const MAX_COLLECTED_BYTES = 64 * 1024;
+
+const CRLF = Buffer.from("\r\n");
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");
+
+/** The head of an answer. `close`: true when the connection has to close for other reasons. */
+export function prepareAnswer(request: RequestHead, response: ResponseHead, close: boolean): AnswerHead {
+  const framing = framingFor(request, response);
+  const closes = close || !request.keepAlive || framing === "close";
+  let text = `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}\r\n${renderAnswerHeaders(response.headers)}`;
+  if (framing === "chunked") text += "Transfer-Encoding: chunked\r\n";
+  const length = response.headers.find(({ lower }) => lower === "content-length")?.value;
+  // Also where no body follows: to a HEAD it says how long one would be.
+  if (framing !== "close" && length !== undefined && response.status !== 204) text += `Content-Length: ${length}\r\n`;
+  return { text: `${text}${closes ? "Connection: close\r\n" : ""}\r\n`, framing, closes };
 }
 
-function answerFraming(request: RequestHead, response: IncomingMessage): AnswerFraming | undefined {
-  const status = response.statusCode ?? 502;
-  const length = response.headers["content-length"];
-  if (status === 204) return { kind: "none", length: undefined };
-  if (request.method === "HEAD" || status === 304) return { kind: "none", length };
-  if (length !== undefined) return { kind: "length", length };
-  if (response.headers["transfer-encoding"]?.toLowerCase() !== "chunked") return undefined;
-  return { kind: request.http10 ? "close" : "chunked" };
+function framingFor(request: RequestHead, response: ResponseHead): AnswerFraming {
+  if (response.body.kind === "chunked") return request.http10 ? "close" : "chunked";
+  return response.body.kind;
 }
 
 /**
  * Writes an answer to the client, as fast as the client reads.
  *
- * @param stall armed by the caller; put off by every progress
- * @returns true when all of it was passed on, false when the service broke off
+ * @param stall put off by every progress
+ * @returns true when all of it was passed on, false when the service broke off or the client is gone
  */
-export function sendAnswer(
+export async function sendAnswer(
   socket: Socket,
-  answer: Answer,
-  response: IncomingMessage,
+  head: AnswerHead,
+  answer: UpstreamAnswer,
   stall: Deadline,
 ): Promise<boolean> {
-  return new Promise((resolve) => {
-    writeTogether(socket, [Buffer.from(answer.head, "latin1")]);
-    // Nobody reads the rest of an answer whose client is gone.
-    const onGone = (): void => {
-      response.destroy();
-    };
-    socket.once("close", onGone);
-    response.on("data", (piece: Buffer) => {
-      stall.extend();
-      const parts = answer.chunked ? [Buffer.from(`${piece.length.toString(16)}\r\n`), piece, CRLF] : [piece];
-      if (writeTogether(socket, parts)) return;
-      response.pause();
-      socket.once("drain", () => {
-        stall.extend();
-        response.resume();
-      });
-    });
-    response.on("end", () => {
-      if (answer.chunked) writeTogether(socket, [LAST_CHUNK]);
-      resolve(true);
-    });
-    // Without an "end" before it, the answer was broken off.
-    response.on("close", () => {
-      socket.off("close", onGone);
-      resolve(false);
-    });
-  });
+  const whole = answer.body.takeWhole();
+  if (whole !== undefined) {
+    answer.release(true);
+    writeMessage(socket, head.text, whole);
+    return true;
+  }
+  const complete = await passPieces(socket, head, answer, stall);
+  answer.release(complete);
+  return complete;
 }
 
-const CRLF = Buffer.from("\r\n");
-const LAST_CHUNK = Buffer.from("0\r\n\r\n");
-
-/** What is written in one turn of the event loop leaves in one system call. */
-function writeTogether(socket: Socket, parts: readonly Buffer[]): boolean {
-  if (socket.writableCorked === 0) {
-    socket.cork();
-    setImmediate(() => socket.uncork());
+async function passPieces(
+  socket: Socket,
+  head: AnswerHead,
+  { head: { body: framing }, body }: UpstreamAnswer,
+  stall: Deadline,
+) {
+  let unsent = head.text;
+  const short = framing.kind === "length" && framing.bytes <= MAX_COLLECTED_BYTES;
+  const collected: Buffer[] = [];
+  for (;;) {
+    const piece = await body.next();
+    if (!piece.ok || socket.destroyed) return false;
+    stall.extend();
+    if (piece.value === undefined) break;
+    if (short) {
+      collected.push(piece.value);
+      continue;
+    }
+    const bytes = head.framing === "chunked" ? inChunk(piece.value) : piece.value;
+    if (!writeMessage(socket, unsent, bytes)) await drained(socket);
+    unsent = "";
   }
-  let room = true;
-  for (const part of parts) room = socket.write(part);
-  return room;
+  const last = head.framing === "chunked" ? LAST_CHUNK : Buffer.concat(collected);
+  writeMessage(socket, unsent, last);
+  return true;
+}
+
+function inChunk(piece: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${piece.length.toString(16)}\r\n`), piece, CRLF]);
 }

@@ -1,7 +1,7 @@
-import type { Socket } from "node:net";
+import type { Readable } from "node:stream";
 import { err, ok, type Result } from "../src/base/result.ts";
 
-/** Above this many unread bytes the socket is paused: the client waits, memory does not grow. */
+/** Above this many unread bytes the socket is paused: the sender waits, memory does not grow. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
 const LF = 0x0a;
@@ -12,7 +12,7 @@ export type LineError = "too-long" | "malformed" | "ended";
 
 /** What a socket received and nobody has read yet: lines and runs of bytes, with back-pressure. */
 export class ByteReader {
-  readonly #socket: Socket;
+  readonly #socket: Readable;
   #buffer: Buffer = Buffer.alloc(0);
   /** First unread byte of the buffer. */
   #start = 0;
@@ -22,7 +22,7 @@ export class ByteReader {
   #discarding = false;
   #wake: (() => void) | undefined;
 
-  constructor(socket: Socket) {
+  constructor(socket: Readable) {
     this.#socket = socket;
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("end", () => this.stop());
@@ -34,10 +34,15 @@ export class ByteReader {
     return this.#buffer.length - this.#start;
   }
 
+  /** True while more bytes can come. */
+  get isOpen(): boolean {
+    return !this.#ended;
+  }
+
   /**
    * The next line without its CRLF, as latin1 so that every byte survives; undefined while its end has not arrived.
    * A line feed without a carriage return before it is malformed: recipients that disagree on it can be made to disagree
-   * on where a request ends.
+   * on where a message ends.
    *
    * @param maxBytes longest line accepted, without the CRLF
    */
@@ -64,19 +69,24 @@ export class ByteReader {
     }
   }
 
-  /** Between 1 and `maxBytes` bytes; undefined when the client sends no more. */
-  async bytes(maxBytes: number): Promise<Buffer | undefined> {
-    while (this.unread === 0) if (!(await this.more())) return undefined;
+  /** At most `maxBytes` of the bytes that are here. */
+  take(maxBytes: number): Buffer {
     const part = this.#buffer.subarray(this.#start, this.#start + maxBytes);
     this.#advance(part.length);
     return part;
+  }
+
+  /** Between 1 and `maxBytes` bytes; undefined when the sender sends no more. */
+  async bytes(maxBytes: number): Promise<Buffer | undefined> {
+    while (this.unread === 0) if (!(await this.more())) return undefined;
+    return this.take(maxBytes);
   }
 
   /** Waits for bytes that are not here yet; false when there will be none. */
   async more(): Promise<boolean> {
     if (this.#ended) return false;
     const before = this.unread;
-    this.#socket.resume();
+    if (this.#socket.isPaused()) this.#socket.resume();
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });

@@ -5,14 +5,16 @@ import { type ClientAddress, clientAddress, directClient, isTrustedPeer, shareKe
 import { Deadline } from "./deadline.ts";
 import type { IdleConnections } from "./idle-connections.ts";
 import { bodyDueMs, type Timeouts } from "./limits.ts";
-import { receiveBody } from "./received-body.ts";
+import { openBody } from "./message-body.ts";
+import { valuesOf } from "./message-head.ts";
+import { receiveBody, TOO_LARGE } from "./received-body.ts";
 import { BUSY, LATE, type Refusal, renderRefusal } from "./refusal.ts";
-import { openBody } from "./request-body.ts";
-import { type RequestHead, readRequestHead, valuesOf } from "./request-head.ts";
+import { type RequestHead, readRequestHead } from "./request-head.ts";
 import type { ShareKey, Shares } from "./shares.ts";
 import { isPlatformPath, listTarget } from "./target.ts";
 import type { Upstream } from "./upstream.ts";
-import { upstreamHeaders } from "./upstream-headers.ts";
+import { renderRequestHead } from "./upstream-headers.ts";
+import { drained } from "./write-message.ts";
 
 /** What all connections of a gateway share. */
 export interface ConnectionSettings {
@@ -69,9 +71,9 @@ export class ClientConnection {
 
   /** Serves requests until the connection ends. */
   async run(): Promise<void> {
+    const hurry = (): void => this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse(LATE));
     while (await this.#awaitRequest()) {
-      this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse(LATE));
-      const head = await readRequestHead(this.#reader);
+      const head = await readRequestHead(this.#reader, hurry);
       if (!head.ok) {
         if (head.error === "disconnected") this.#close();
         else this.#refuse(head.error);
@@ -120,29 +122,27 @@ export class ClientConnection {
 
   /** Waits for the body of a request and has it answered; true when the connection can serve another. */
   async #exchange(head: RequestHead): Promise<boolean> {
-    const { maxBodyBytes, bodyRoom, timeouts } = this.#settings;
+    const { maxBodyBytes, bodyRoom, requests, unavailable, timeouts } = this.#settings;
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
     const body = openBody(this.#reader, head.body, maxBodyBytes);
-    if (!body.ok) return this.#refuse(body.error, head);
+    if (!body.ok) return this.#refuse(TOO_LARGE, head);
     if (head.expectsContinue) this.#socket.write(CONTINUE);
 
     const client = this.#clientOf(head);
     const key = this.#keyOf(client);
     const began = performance.now();
-    const due = (received: number): void => {
+    const hurry = (received: number): void => {
       const left = bodyDueMs(received, timeouts.bodyMs) - (performance.now() - began);
       this.#deadline.arm(Math.max(left, 0), () => this.#refuse(LATE, head));
     };
-    due(0);
-    const received = await receiveBody(body.value, maxBodyBytes, key, bodyRoom, due);
+    const received = await receiveBody(body.value, { maxBytes: maxBodyBytes, room: bodyRoom, key }, hurry);
     if (!received.ok) return received.error === "disconnected" ? this.#close() : this.#refuse(received.error, head);
-    const { requests, unavailable } = this.#settings;
     try {
       const reason = unavailable();
       if (reason !== undefined) return this.#refuse({ status: 503, message: reason }, head);
       if (!requests.take(key, 1)) return this.#refuse(BUSY, head);
       try {
-        return await this.#passOn(head, received.value.bytes, client);
+        return await this.#passOn(head, received.value.bytes, client, key);
       } finally {
         requests.giveBack(key, 1);
       }
@@ -156,36 +156,28 @@ export class ClientConnection {
    * meanwhile, or that is told that it takes too long, does not end the request: it may have been acted on already, and
    * the service's record of it must be whole.
    */
-  async #passOn(head: RequestHead, body: Buffer, client: ClientAddress): Promise<boolean> {
+  async #passOn(head: RequestHead, body: Buffer, client: ClientAddress, key: ShareKey): Promise<boolean> {
     const { upstream, timeouts } = this.#settings;
     this.#deadline.arm(timeouts.answerMs, () => {
       this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
     });
     const list = head.method === "LIST";
-    const response = await upstream.send(
-      list ? "GET" : head.method,
-      list ? listTarget(head.target) : head.target,
-      upstreamHeaders(head, client, body.length, upstream.host),
-      body,
-      timeouts.abandonMs,
-    );
-    if (!response.ok) return this.#refuse({ status: 502, message: "the service is not reachable" }, head);
+    const method = list ? "GET" : head.method;
+    const target = list ? listTarget(head.target) : head.target;
+    const rendered = renderRequestHead(head, { method, target, host: upstream.host, client, bodyBytes: body.length });
+    const answer = await upstream.send({ method, head: rendered, body, abandonMs: timeouts.abandonMs }, key);
+    if (!answer.ok) return this.#refuse({ status: 502, message: "the service is not reachable" }, head);
     if (this.#closing || this.#socket.destroyed) {
-      response.value.resume();
+      answer.value.release(answer.value.body.takeWhole() !== undefined);
       return false;
     }
-    const answer = prepareAnswer(head, response.value, this.#stopping);
-    if (!answer.ok) {
-      response.value.destroy();
-      return this.#refuse({ status: 502, message: "the service's answer has no end" }, head);
-    }
     this.#deadline.arm(timeouts.stallMs, () => {
-      response.value.destroy();
+      answer.value.release(false);
       this.#cut();
     });
-    const complete = await sendAnswer(this.#socket, answer.value, response.value, this.#deadline);
-    if (!complete) return this.#cut();
-    return answer.value.closes ? this.#close() : true;
+    const prepared = prepareAnswer(head, answer.value.head, this.#stopping);
+    if (!(await sendAnswer(this.#socket, prepared, answer.value, this.#deadline))) return this.#cut();
+    return prepared.closes ? this.#close() : true;
   }
 
   /** Who made a request. */
@@ -224,17 +216,4 @@ export class ClientConnection {
     this.#socket.resetAndDestroy();
     return false;
   }
-}
-
-/** Resolves when the socket takes more, or is closed. */
-function drained(socket: Socket): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = (): void => {
-      socket.off("drain", settle);
-      socket.off("close", settle);
-      resolve();
-    };
-    socket.on("drain", settle);
-    socket.on("close", settle);
-  });
 }

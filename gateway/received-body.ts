@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import { BUSY, type Refusal } from "./refusal.ts";
-import type { RequestBody } from "./request-body.ts";
+import type { BodyError, MessageBody } from "./message-body.ts";
+import { BUSY, badRequest, type Refusal } from "./refusal.ts";
 import type { Disconnected } from "./request-head.ts";
 import type { ShareKey, Shares } from "./shares.ts";
 
@@ -11,55 +11,68 @@ export interface ReceivedBody {
   release(): void;
 }
 
+/** Where a body waits until it is whole. */
+export interface BodyPlace {
+  /** How long it can be at most. */
+  readonly maxBytes: number;
+  /** Bytes for all bodies that wait; one for which there is none left is refused with 503. */
+  readonly room: Shares;
+  readonly key: ShareKey;
+}
+
 /** Room is taken in steps of this at least, so that a thousand bodies of one byte are not for free. */
 const STEP_BYTES = 16 * 1024;
 
-const EMPTY: ReceivedBody = { bytes: Buffer.alloc(0), release: () => {} };
+const NO_RELEASE = (): void => {};
+
+export const TOO_LARGE: Refusal = { status: 413, message: "http: request body too large" };
 
 /**
  * Waits for a whole body before the service hears of the request. A connection to the service is scarce: half a body
  * must never hold one. A body that came at once takes no room, so that short requests are served while others use up theirs.
  *
- * @param maxBytes how long it can be at most
- * @param room bytes for all bodies that wait; a body for which there is none left is refused with 503
- * @param onPiece called with the number of bytes received so far
+ * @param onPiece called with the number of bytes received so far, at first with 0, when the whole is not here at once
  */
 export async function receiveBody(
-  body: RequestBody,
-  maxBytes: number,
-  key: ShareKey,
-  room: Shares,
+  body: MessageBody,
+  place: BodyPlace,
   onPiece: (received: number) => void,
 ): Promise<Result<ReceivedBody, Refusal | Disconnected>> {
-  const first = await body.next();
-  if (!first.ok) return first;
-  if (first.value === undefined) return ok(EMPTY);
-  if (body.isComplete) return ok({ bytes: first.value, release: EMPTY.release });
+  const whole = body.takeWhole();
+  if (whole !== undefined) return ok({ bytes: whole, release: NO_RELEASE });
 
-  const collected = new CollectedBody(maxBytes, key, room);
-  for (let piece: Result<Buffer | undefined, Refusal | Disconnected> = first; ; piece = await body.next()) {
+  const collected = new CollectedBody(place);
+  for (;;) {
+    onPiece(collected.length);
+    const piece = await body.next();
     if (piece.ok && piece.value === undefined) return ok(collected);
-    if (piece.ok && piece.value !== undefined && collected.add(piece.value)) {
-      onPiece(collected.length);
-      continue;
-    }
+    if (piece.ok && piece.value !== undefined && collected.add(piece.value)) continue;
     collected.release();
-    return piece.ok ? err(BUSY) : piece;
+    return err(piece.ok ? BUSY : refusalFor(piece.error));
+  }
+}
+
+function refusalFor(error: BodyError): Refusal | Disconnected {
+  switch (error) {
+    case "ended":
+      return "disconnected";
+    case "malformed":
+      return badRequest("malformed chunked body");
+    case "too-many-fields":
+      return badRequest("too many fields after the body");
+    case "too-large":
+      return TOO_LARGE;
   }
 }
 
 class CollectedBody implements ReceivedBody {
-  readonly #maxBytes: number;
-  readonly #key: ShareKey;
-  readonly #room: Shares;
+  readonly #place: BodyPlace;
   #buffer: Buffer = Buffer.alloc(0);
   /** Bytes of the buffer that are filled. */
   #filled = 0;
 
-  constructor(maxBytes: number, key: ShareKey, room: Shares) {
-    this.#maxBytes = maxBytes;
-    this.#key = key;
-    this.#room = room;
+  constructor(place: BodyPlace) {
+    this.#place = place;
   }
 
   get length(): number {
@@ -78,7 +91,7 @@ class CollectedBody implements ReceivedBody {
   }
 
   release(): void {
-    this.#room.giveBack(this.#key, this.#buffer.length);
+    this.#place.room.giveBack(this.#place.key, this.#buffer.length);
     this.#buffer = Buffer.alloc(0);
     this.#filled = 0;
   }
@@ -86,9 +99,10 @@ class CollectedBody implements ReceivedBody {
   /** Pieces are copied together, as a body of single bytes would else cost a hundred times its size. */
   #makeRoom(needed: number): boolean {
     if (needed <= this.#buffer.length) return true;
+    const { maxBytes, room, key } = this.#place;
     const steps = Math.max(Math.ceil(needed / STEP_BYTES) * STEP_BYTES, 2 * this.#buffer.length);
-    const size = Math.max(needed, Math.min(steps, this.#maxBytes));
-    if (!this.#room.take(this.#key, size - this.#buffer.length)) return false;
+    const size = Math.max(needed, Math.min(steps, maxBytes));
+    if (!room.take(key, size - this.#buffer.length)) return false;
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#filled);
     this.#buffer = larger;

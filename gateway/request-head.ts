@@ -1,16 +1,16 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ByteReader, LineError } from "./byte-reader.ts";
-import { MAX_HEAD_BYTES, MAX_HEADER_COUNT } from "./limits.ts";
+import type { ByteReader } from "./byte-reader.ts";
+import {
+  type BodyFraming,
+  connectionOptions,
+  type FramingError,
+  framingOf,
+  type HeadError,
+  type Header,
+  readHead,
+  valuesOf,
+} from "./message-head.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
-
-/** One header line: the name as sent, the value without the blanks around it. */
-export type Header = readonly [name: string, value: string];
-
-/** Where a request's body ends. */
-export type BodyFraming =
-  | { readonly kind: "none" }
-  | { readonly kind: "length"; readonly bytes: number }
-  | { readonly kind: "chunked" };
 
 /** A request line and its headers, checked. */
 export interface RequestHead {
@@ -33,49 +33,22 @@ export type Disconnected = "disconnected";
 /** Anything else is refused before it costs a connection to the service; LIST is what the gateway is for. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "LIST"]);
 
-const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([!-~]+) HTTP\/(\d)\.(\d)$/;
-/** Visible characters, blanks, tabs and bytes above ASCII: no carriage return, line feed, NUL or other control character. */
-const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
 const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
-const LENGTH = /^\d{1,15}$/;
 
 /**
- * Reads one request's head. The grammar is RFC 9112 without its tolerances (folded lines, bare line feeds, blanks before
- * the colon, repeated lengths, absolute targets): each has been used to make two servers see different requests.
+ * Reads one request's head.
  *
+ * @param onWait called before the first waiting for bytes that are not here yet
  * @returns a refusal (400, 405, 417, 431) after which the connection must close
  */
-export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, Refusal | Disconnected>> {
-  let budget = MAX_HEAD_BYTES;
-  const first = await reader.nextLine(budget);
-  if (!first.ok) return lineFailure(first.error);
-  budget -= first.value.length + 2;
-  const requestLine = parseRequestLine(first.value);
-  if (!requestLine.ok) return requestLine;
-
-  const headers: Header[] = [];
-  for (;;) {
-    const line = await reader.nextLine(Math.max(budget, 0));
-    if (!line.ok) return lineFailure(line.error);
-    if (line.value === "") break;
-    budget -= line.value.length + 2;
-    if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
-    const header = parseHeader(line.value);
-    if (!header.ok) return header;
-    headers.push(header.value);
-  }
-  return interpret(requestLine.value, headers);
-}
-
-/** One header line of a request, or of the fields after a chunked body. */
-export function parseHeader(line: string): Result<Header, Refusal> {
-  const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(colon, 0));
-  if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
-  const value = line.slice(colon + 1);
-  if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
-  return ok([name, trimBlanks(value)]);
+export async function readRequestHead(
+  reader: ByteReader,
+  onWait: () => void,
+): Promise<Result<RequestHead, Refusal | Disconnected>> {
+  const head = await readHead(reader, parseRequestLine, onWait);
+  if (head.ok) return interpret(head.value.first, head.value.headers);
+  return err(typeof head.error === "string" ? refusalFor(head.error) : head.error);
 }
 
 interface RequestLine {
@@ -101,76 +74,50 @@ function interpret(line: RequestLine, headers: readonly Header[]): Result<Reques
     return err(badRequest("exactly one valid Host header is needed"));
   }
 
-  const body = bodyFraming(headers, line.http10);
-  if (!body.ok) return body;
+  const body = framingOf(headers);
+  if (!body.ok) return err(badRequest(FRAMING_TEXTS[body.error]));
+  if (body.value.kind === "chunked" && line.http10) return err(badRequest(FRAMING_TEXTS["unknown-coding"]));
 
   const expectations = valuesOf(headers, "expect");
   if (expectations.some((value) => value.toLowerCase() !== "100-continue")) {
     return err({ status: 417, message: "only the expectation 100-continue is known" });
   }
 
+  const { method, target, http10 } = line;
   return ok({
-    ...line,
+    method,
+    target,
+    http10,
     headers,
     body: body.value,
-    keepAlive: !line.http10 && !connectionOptions(headers).has("close"),
-    expectsContinue: expectations.length > 0 && !line.http10 && body.value.kind !== "none",
+    keepAlive: !http10 && !connectionOptions(headers).has("close"),
+    expectsContinue: expectations.length > 0 && !http10 && hasBody(body.value),
   });
 }
 
-/**
- * A request with two lengths, or a length and a transfer coding, ends in one place for one server and elsewhere for
- * another: the rest becomes a request that nobody sent. So nothing ambiguous passes, not even two equal lengths.
- */
-function bodyFraming(headers: readonly Header[], http10: boolean): Result<BodyFraming, Refusal> {
-  const lengths = valuesOf(headers, "content-length");
-  const codings = valuesOf(headers, "transfer-encoding");
-  if (codings.length > 0) {
-    if (lengths.length > 0) return err(badRequest("Content-Length and Transfer-Encoding exclude each other"));
-    const [coding] = codings;
-    if (http10 || codings.length > 1 || coding?.toLowerCase() !== "chunked") {
-      return err(badRequest("the only transfer coding is chunked"));
-    }
-    return ok({ kind: "chunked" });
-  }
-  const [length] = lengths;
-  if (length === undefined) return ok({ kind: "none" });
-  if (lengths.length > 1 || !LENGTH.test(length)) return err(badRequest("malformed Content-Length"));
-  const bytes = Number(length);
-  return ok(bytes === 0 ? { kind: "none" } : { kind: "length", bytes });
+function hasBody(framing: BodyFraming): boolean {
+  return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
 }
 
-/** The values of all headers of a name (lower case), in order. */
-export function valuesOf(headers: readonly Header[], name: string): string[] {
-  return headers.filter((header) => header[0].toLowerCase() === name).map((header) => header[1]);
-}
+const FRAMING_TEXTS: Readonly<Record<FramingError, string>> = {
+  "length-and-coding": "Content-Length and Transfer-Encoding exclude each other",
+  "unknown-coding": "the only transfer coding is chunked",
+  "malformed-length": "malformed Content-Length",
+};
 
-/** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
-export function connectionOptions(headers: readonly Header[]): Set<string> {
-  const options = valuesOf(headers, "connection").flatMap((value) => value.split(","));
-  return new Set(options.map((option) => trimBlanks(option).toLowerCase()));
-}
-
-/** Only blank and tab are blanks in HTTP; `trim()` would also remove a non-breaking space. A loop, as `/[ ]+$/` is quadratic. */
-function trimBlanks(text: string): string {
-  let start = 0;
-  let end = text.length;
-  while (start < end && isBlank(text, start)) start++;
-  while (end > start && isBlank(text, end - 1)) end--;
-  return text.slice(start, end);
-}
-
-function isBlank(text: string, index: number): boolean {
-  return text[index] === " " || text[index] === "\t";
-}
-
-function lineFailure(error: LineError): Result<never, Refusal | Disconnected> {
+function refusalFor(error: HeadError): Refusal | Disconnected {
   switch (error) {
     case "ended":
-      return err("disconnected");
+      return "disconnected";
     case "too-long":
-      return err({ status: 431, message: "the request's headers are too large" });
+      return { status: 431, message: "the request's headers are too large" };
+    case "too-many":
+      return { status: 431, message: "too many header lines" };
     case "malformed":
-      return err(badRequest("a line must end with CRLF"));
+      return badRequest("a line must end with CRLF");
+    case "malformed-name":
+      return badRequest("malformed header line");
+    case "malformed-value":
+      return badRequest("malformed header value");
   }
 }

@@ -1,5 +1,7 @@
 import type { ClientAddress } from "./client-address.ts";
-import { connectionOptions, type Header, type RequestHead } from "./request-head.ts";
+import { dateLine } from "./http-date.ts";
+import { connectionOptions, type Header } from "./message-head.ts";
+import type { RequestHead } from "./request-head.ts";
 
 /** Carries the client's address to the service; only the gateway ever sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";
@@ -35,54 +37,53 @@ const ADDRESS_CLAIMS = new Set([
  */
 const DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-grove-", "mf-"];
 
-/**
- * The headers that the service gets, as a flat list of names and values.
- *
- * @param host the Host of the service
- */
-export function upstreamHeaders(head: RequestHead, client: ClientAddress, bodyBytes: number, host: string): string[] {
+/** A request as the service gets it, besides its headers. */
+export interface PassedRequest {
+  readonly method: string;
+  readonly target: string;
+  /** The Host of the service. */
+  readonly host: string;
+  readonly client: ClientAddress;
+  readonly bodyBytes: number;
+}
+
+/** The head of a request to the service, as latin1. Bodies are sent whole, so their length is always known. */
+export function renderRequestHead(head: RequestHead, request: PassedRequest): string {
+  const { method, target, host, client, bodyBytes } = request;
   const named = connectionOptions(head.headers);
-  const headers = ["Host", host];
-  for (const [name, value] of head.headers) if (!isDropped(name, named)) headers.push(name, value);
-  headers.push(CLIENT_ADDRESS_HEADER, client.address, "X-Forwarded-For", client.chain);
-  // How the client called the service: links in answers lead back here and not past the gateway.
-  for (const [name, value] of head.headers) {
-    const lower = name.toLowerCase();
-    if (lower === "host") headers.push("X-Forwarded-Host", value);
-    if (lower === "x-forwarded-proto" && client.throughProxy) headers.push("X-Forwarded-Proto", value);
+  let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n`;
+  for (const header of head.headers) {
+    // How the client called the service: links in answers lead back here and not past the gateway.
+    if (header.lower === "host") text += `X-Forwarded-Host: ${header.value}\r\n`;
+    else if (header.lower === "x-forwarded-proto" && client.throughProxy)
+      text += `X-Forwarded-Proto: ${header.value}\r\n`;
+    else if (!isDropped(header.lower, named)) text += `${header.name}: ${header.value}\r\n`;
   }
-  headers.push(...framingHeader(head.method, bodyBytes));
-  return headers;
+  if (bodyBytes > 0 || method === "POST" || method === "PUT" || method === "PATCH")
+    text += `Content-Length: ${bodyBytes}\r\n`;
+  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.chain}\r\n\r\n`;
 }
 
-/** The headers of an answer that go on to the client, as lines. Its framing is the gateway's own. */
-export function clientHeaderLines(rawHeaders: readonly string[]): string[] {
-  const headers: Header[] = [];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    headers.push([rawHeaders[index] ?? "", rawHeaders[index + 1] ?? ""]);
-  }
+/** The header lines of an answer that go on to the client, and a date where the service sends none. Its framing is the gateway's own. */
+export function renderAnswerHeaders(headers: readonly Header[]): string {
   const named = connectionOptions(headers);
-  const kept = headers.filter(([name]) => {
-    const lower = name.toLowerCase();
-    return !DROPPED.has(lower) && !named.has(lower) && !lower.startsWith("proxy-");
-  });
-  return kept.map(([name, value]) => `${name}: ${value}`);
+  let text = "";
+  let dated = false;
+  for (const { name, lower, value } of headers) {
+    if (DROPPED.has(lower) || named.has(lower) || lower.startsWith("proxy-")) continue;
+    if (lower === "date") dated = true;
+    text += `${name}: ${value}\r\n`;
+  }
+  return dated ? text : `${text}${dateLine()}\r\n`;
 }
 
-function isDropped(name: string, named: ReadonlySet<string>): boolean {
-  const lower = name.toLowerCase();
+function isDropped(lower: string, named: ReadonlySet<string>): boolean {
   // Some servers read `X_Forwarded_For` as `X-Forwarded-For`.
-  const plain = lower.replaceAll("_", "-");
+  const plain = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
   return (
     named.has(lower) ||
     DROPPED.has(plain) ||
     ADDRESS_CLAIMS.has(plain) ||
     DROPPED_PREFIXES.some((prefix) => plain.startsWith(prefix))
   );
-}
-
-/** Bodies are sent whole, so their length is always known. */
-function framingHeader(method: string, bodyBytes: number): string[] {
-  const hasBody = bodyBytes > 0 || ["POST", "PUT", "PATCH"].includes(method);
-  return hasBody ? ["Content-Length", String(bodyBytes)] : [];
 }

@@ -1,94 +1,124 @@
-import http, { type IncomingMessage } from "node:http";
-import https from "node:https";
+import { connect, isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { FairQueue } from "./fair-queue.ts";
 import { MAX_UPSTREAM_CONNECTIONS, UPSTREAM_IDLE_MS } from "./limits.ts";
+import type { ShareKey } from "./shares.ts";
+import { type UpstreamAnswer, UpstreamConnection } from "./upstream-connection.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */
 export type UpstreamAddress =
   | { readonly kind: "origin"; readonly url: URL }
   | { readonly kind: "socket"; readonly path: string };
 
+/** A whole request as it goes over the wire. */
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Latin1, with the empty line at its end. */
+  readonly head: string;
+  readonly body: Buffer;
+  /** Milliseconds after which the answer is not waited for any more. */
+  readonly abandonMs: number;
+}
+
+/** How often unused connections are looked for. */
+const SWEEP_MS = 500;
+
 /** The service behind the gateway, with a pool of connections to it. */
 export class Upstream {
   /** The Host that requests to the service carry. */
   readonly host: string;
-  readonly #send: typeof http.request;
-  readonly #place: http.RequestOptions;
-  readonly #agent: http.Agent;
+  readonly #address: UpstreamAddress;
   readonly #log: (line: string) => void;
+  /** The one used last is used next, so that those that are not needed age. */
+  readonly #idle: UpstreamConnection[] = [];
+  readonly #open = new Set<UpstreamConnection>();
+  readonly #waiting = new FairQueue<(connection: UpstreamConnection | undefined) => void>();
+  readonly #sweeper: NodeJS.Timeout;
   #failing = false;
+  #closed = false;
 
   constructor(address: UpstreamAddress, log: (line: string) => void) {
-    const pool = {
-      keepAlive: true,
-      maxSockets: MAX_UPSTREAM_CONNECTIONS,
-      timeout: UPSTREAM_IDLE_MS,
-      scheduling: "lifo",
-    } as const;
+    this.#address = address;
     this.#log = log;
-    if (address.kind === "socket") {
-      this.host = "localhost";
-      this.#send = http.request;
-      this.#place = { socketPath: address.path };
-      this.#agent = new http.Agent(pool);
-      return;
-    }
-    const { protocol, hostname, port, host } = address.url;
-    const secure = protocol === "https:";
-    this.host = host;
-    this.#send = secure ? https.request : http.request;
-    this.#place = { host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? (secure ? 443 : 80) : Number(port) };
-    // Said in full so that NODE_TLS_REJECT_UNAUTHORIZED in some environment cannot switch the check off.
-    this.#agent = secure ? new https.Agent({ ...pool, rejectUnauthorized: true }) : new http.Agent(pool);
+    this.host = address.kind === "socket" ? "localhost" : address.url.host;
+    this.#sweeper = setInterval(() => this.#closeUnused(performance.now()), SWEEP_MS).unref();
   }
 
   /**
-   * Sends a whole request and waits for the head of the answer; its body is unread. A failed request is never sent again:
-   * a use of the token may have been counted.
+   * Sends a whole request and waits for the head of the answer. A failed request is never sent again: a use of the token
+   * may have been counted.
    *
-   * @param headers flat list of names and values, the framing of the body included
-   * @param abandonMs after which the answer is not waited for any more
+   * @param key whose turn it is when requests have to wait for a connection
    */
-  send(
-    method: string,
-    target: string,
-    headers: readonly string[],
-    body: Buffer,
-    abandonMs: number,
-  ): Promise<Result<IncomingMessage, "unavailable">> {
-    const request = this.#send({
-      ...this.#place,
-      method,
-      path: target,
-      headers,
-      agent: this.#agent,
-      setDefaultHeaders: false,
-    });
-    const abandon = setTimeout(() => request.destroy(), abandonMs);
-    return new Promise((resolve) => {
-      let answered = false;
-      request.on("response", (response) => {
-        answered = true;
-        // A connection lost during the body is seen by its reader; without a listener it would end the process.
-        response.on("error", () => {});
-        this.#report(undefined);
-        resolve(ok(response));
-      });
-      request.on("error", (error) => {
-        if (!answered) this.#report(error);
-        resolve(err("unavailable"));
-      });
-      request.on("close", () => {
-        clearTimeout(abandon);
-        resolve(err("unavailable"));
-      });
-      request.end(body);
+  async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "unavailable">> {
+    const connection = this.#takeIdle() ?? (await this.#newConnection(key));
+    if (connection === undefined) return err("unavailable");
+    const { method, head, body, abandonMs } = request;
+    const response = await connection.exchange(head, body, method, abandonMs);
+    this.#report(response.ok ? undefined : response.error);
+    if (!response.ok) {
+      connection.destroy();
+      return err("unavailable");
+    }
+    const { keepAlive } = response.value;
+    return ok({
+      head: response.value,
+      body: connection.bodyOf(response.value),
+      release: (whole) => this.#release(connection, whole && keepAlive),
     });
   }
 
-  /** Closes the connections. */
+  /** Closes the connections, and the waiting for one. */
   close(): void {
-    this.#agent.destroy();
+    this.#closed = true;
+    clearInterval(this.#sweeper);
+    for (const connection of this.#open) connection.destroy();
+    for (let waiter = this.#waiting.next(); waiter; waiter = this.#waiting.next()) waiter(undefined);
+  }
+
+  #takeIdle(): UpstreamConnection | undefined {
+    for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
+      if (connection.isFit) return connection;
+      connection.destroy();
+    }
+    return undefined;
+  }
+
+  #newConnection(key: ShareKey): UpstreamConnection | undefined | Promise<UpstreamConnection | undefined> {
+    if (this.#closed) return undefined;
+    if (this.#open.size < MAX_UPSTREAM_CONNECTIONS) return this.#connect();
+    return new Promise((resolve) => this.#waiting.add(key, resolve));
+  }
+
+  #connect(): UpstreamConnection {
+    const connection = new UpstreamConnection(openSocket(this.#address), (closed) => this.#onClose(closed));
+    this.#open.add(connection);
+    return connection;
+  }
+
+  #release(connection: UpstreamConnection, reusable: boolean): void {
+    connection.rest(performance.now());
+    if (!reusable || !connection.isFit || this.#closed) {
+      connection.destroy();
+      return;
+    }
+    const waiter = this.#waiting.next();
+    if (waiter) waiter(connection);
+    else this.#idle.push(connection);
+  }
+
+  #onClose(connection: UpstreamConnection): void {
+    this.#open.delete(connection);
+    const place = this.#idle.indexOf(connection);
+    if (place !== -1) this.#idle.splice(place, 1);
+    if (this.#closed) return;
+    const waiter = this.#waiting.next();
+    if (waiter) waiter(this.#connect());
+  }
+
+  #closeUnused(now: number): void {
+    while ((this.#idle[0]?.idleSince ?? now) < now - UPSTREAM_IDLE_MS) this.#idle.shift()?.destroy();
   }
 
   /** One line when the service goes away and one when it is back, not one for each request. */
@@ -97,6 +127,21 @@ export class Upstream {
     if (error === undefined && this.#failing) this.#log("the service answers again");
     this.#failing = error !== undefined;
   }
+}
+
+function openSocket(address: UpstreamAddress) {
+  if (address.kind === "socket") return connect({ path: address.path });
+  const { protocol, hostname, port } = address.url;
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true });
+  return connectTls({
+    host,
+    port: Number(port || 443),
+    servername: isIP(host) === 0 ? host : "",
+    ALPNProtocols: ["http/1.1"],
+    // Said in full so that NODE_TLS_REJECT_UNAUTHORIZED in some environment cannot switch the check off.
+    rejectUnauthorized: true,
+  }).setNoDelay(true);
 }
 
 function describe(error: Error & { readonly code?: string }): string {

@@ -1,24 +1,22 @@
 import { describe, expect, it } from "vitest";
-import { receiveBody } from "../../../gateway/received-body.ts";
-import type { RequestBody } from "../../../gateway/request-body.ts";
+import type { MessageBody } from "../../../gateway/message-body.ts";
+import { type BodyPlace, receiveBody } from "../../../gateway/received-body.ts";
 import { Shares } from "../../../gateway/shares.ts";
 import { err, ok } from "../../../src/base/result.ts";
 
 const STEP = 16 * 1024;
 
-/** A body of these pieces. `complete`: its length was announced, so the last piece is known to be the last. */
-function bodyOf(pieces: readonly string[], complete = true): RequestBody {
-  let read = 0;
+/** A body of these pieces, the first of which is here at once. */
+function bodyOf(pieces: readonly string[]): MessageBody {
+  const left = pieces.map((piece) => Buffer.from(piece));
   return {
-    get isComplete() {
-      return complete && read === pieces.length;
-    },
-    next: async () => {
-      const piece = pieces[read];
-      read++;
-      return ok(piece === undefined ? undefined : Buffer.from(piece));
-    },
+    takeWhole: () => (left.length > 1 ? undefined : (left.shift() ?? Buffer.alloc(0))),
+    next: async () => ok(left.shift()),
   };
+}
+
+function placeIn(room: Shares): BodyPlace {
+  return { maxBytes: 8 * STEP, room, key: "a" };
 }
 
 describe("receiving a body", () => {
@@ -28,26 +26,24 @@ describe("receiving a body", () => {
     ["in many pieces", ["a", "bc", "defghij", "k"]],
     ["longer than a step of room", ["a".repeat(STEP), "b", "c".repeat(3 * STEP)]],
   ])("gives all of one that is %s, and its room back", async (_, pieces) => {
-    for (const complete of [true, false]) {
-      const room = new Shares(8 * STEP, 8 * STEP);
-      const counts: number[] = [];
-      const received = await receiveBody(bodyOf(pieces, complete), 8 * STEP, "a", room, (bytes) => counts.push(bytes));
-      if (!received.ok) throw new Error("the body failed");
-      expect(received.value.bytes.toString()).toBe(pieces.join(""));
-      expect(counts).toEqual(counts.toSorted((one, other) => one - other));
-      received.value.release();
-      expect(room.take("a", 8 * STEP)).toBe(true);
-    }
+    const room = new Shares(8 * STEP, 8 * STEP);
+    const counts: number[] = [];
+    const received = await receiveBody(bodyOf(pieces), placeIn(room), (bytes) => counts.push(bytes));
+    if (!received.ok) throw new Error("the body failed");
+    expect(received.value.bytes.toString()).toBe(pieces.join(""));
+    expect(counts).toEqual(counts.toSorted((one, other) => one - other));
+    received.value.release();
+    expect(room.take("a", 8 * STEP)).toBe(true);
   });
 
   it("takes no room for one that comes at once", async () => {
-    const received = await receiveBody(bodyOf(["abc"]), STEP, "a", new Shares(0, 0), () => {});
+    const received = await receiveBody(bodyOf(["abc"]), placeIn(new Shares(0, 0)), () => {});
     expect(received).toMatchObject({ ok: true, value: { bytes: Buffer.from("abc") } });
   });
 
   it("counts a few bytes as a step of room", async () => {
     const room = new Shares(3 * STEP, 3 * STEP);
-    await receiveBody(bodyOf(["a", "b"]), 8 * STEP, "a", room, () => {});
+    await receiveBody(bodyOf(["a", "b"]), placeIn(room), () => {});
     expect(room.take("a", 2 * STEP)).toBe(true);
     expect(room.take("a", 1)).toBe(false);
   });
@@ -55,22 +51,22 @@ describe("receiving a body", () => {
   it("refuses one for which there is no room, and gives back what it had", async () => {
     const room = new Shares(2 * STEP, 2 * STEP);
     const body = bodyOf(["a".repeat(STEP), "b".repeat(STEP), "c"]);
-    expect(await receiveBody(body, 8 * STEP, "a", room, () => {})).toMatchObject({ ok: false, error: { status: 503 } });
+    expect(await receiveBody(body, placeIn(room), () => {})).toMatchObject({ ok: false, error: { status: 503 } });
     expect(room.take("a", 2 * STEP)).toBe(true);
   });
 
   it("gives the room back of one that fails", async () => {
     const room = new Shares(STEP, STEP);
     let sent = false;
-    const failing: RequestBody = {
-      isComplete: false,
+    const failing: MessageBody = {
+      takeWhole: () => undefined,
       next: async () => {
-        if (sent) return err("disconnected");
+        if (sent) return err("ended");
         sent = true;
         return ok(Buffer.from("abc"));
       },
     };
-    expect(await receiveBody(failing, STEP, "a", room, () => {})).toEqual({ ok: false, error: "disconnected" });
+    expect(await receiveBody(failing, placeIn(room), () => {})).toEqual({ ok: false, error: "disconnected" });
     expect(room.take("a", STEP)).toBe(true);
   });
 });

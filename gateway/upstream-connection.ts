@@ -1,0 +1,81 @@
+import type { Socket } from "node:net";
+import { err, type Result } from "../src/base/result.ts";
+import { ByteReader } from "./byte-reader.ts";
+import { Deadline } from "./deadline.ts";
+import { type MessageBody, openBody } from "./message-body.ts";
+import { type ResponseHead, readResponseHead } from "./response-head.ts";
+import { writeMessage } from "./write-message.ts";
+
+/** An answer of the service, its body unread. */
+export interface UpstreamAnswer {
+  readonly head: ResponseHead;
+  readonly body: MessageBody;
+  /** To be called once, when all of the body was read, or when the rest is not wanted (`whole` is false). */
+  release(whole: boolean): void;
+}
+
+/** One connection to the service: one request at a time. */
+export class UpstreamConnection {
+  /** When it was last used, ms. */
+  idleSince = 0;
+  readonly #socket: Socket;
+  readonly #reader: ByteReader;
+  readonly #deadline = new Deadline();
+  #error: Error | undefined;
+
+  /** @param onClose called once, however the connection ends. */
+  constructor(socket: Socket, onClose: (connection: UpstreamConnection) => void) {
+    this.#socket = socket;
+    this.#reader = new ByteReader(socket);
+    socket.on("error", (error) => {
+      this.#error = error;
+    });
+    socket.on("close", () => {
+      this.#deadline.disarm();
+      onClose(this);
+    });
+  }
+
+  /**
+   * True when another request can be sent: the connection is open, all of the request before was taken, and nothing came
+   * that nobody asked for, which would pass for the answer to the next request.
+   */
+  get isFit(): boolean {
+    return this.#reader.isOpen && this.#reader.unread === 0 && this.#socket.writableLength === 0;
+  }
+
+  /**
+   * Sends a whole request and waits for the answer's head.
+   *
+   * @param method of the request as sent
+   * @param abandonMs after which the answer is not waited for any more
+   * @returns the head, or why there is none
+   */
+  async exchange(head: string, body: Buffer, method: string, abandonMs: number): Promise<Result<ResponseHead, Error>> {
+    this.#deadline.arm(abandonMs, () => this.destroy());
+    writeMessage(this.#socket, head, body);
+    const response = await readResponseHead(this.#reader, method);
+    if (response.ok) return response;
+    const text = response.error === "ended" ? "the connection was closed" : "it does not speak HTTP as expected";
+    return err(this.#error ?? new Error(text));
+  }
+
+  /** The body of the answer whose head was read. */
+  bodyOf(head: ResponseHead): MessageBody {
+    const body = openBody(this.#reader, head.body);
+    // Without a limit no length is refused.
+    if (!body.ok) throw new Error("a body without a limit cannot be too large");
+    return body.value;
+  }
+
+  /** The answer has been read. */
+  rest(now: number): void {
+    this.#deadline.disarm();
+    this.idleSince = now;
+  }
+
+  /** Ends the connection with whatever is under way. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}
