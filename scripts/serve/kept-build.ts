@@ -38,6 +38,8 @@ interface Note extends Build {
 const KEPT = join(PROJECT, "dist/worker");
 const NOTE = "build.json";
 
+const BUILD_ADVICE = `If this user may not write in ${PROJECT}, run npm run build there as its owner first`;
+
 /** What a build depends on besides the files that it names itself. */
 const ALWAYS_READ = ["package.json", "package-lock.json", "wrangler.toml", "tsconfig.json"];
 
@@ -53,12 +55,12 @@ export async function openBuild(directory: string): Promise<Result<Build, string
   if (kept !== undefined) return ok(kept);
 
   const definition = await readWorkerDefinition();
-  if (!definition.ok) return definition;
+  if (!definition.ok) return err(`${definition.error}\n${BUILD_ADVICE}`);
   const made = mkdtempSync(join(tmpdir(), "grove-build-"));
   try {
     // A service's user often has no home directory that Wrangler could keep its own settings in.
     const built = await buildWorker(definition.value, join(made, "worker"), join(made, "settings"));
-    if (!built.ok) return err(built.error);
+    if (!built.ok) return err(`${built.error}\n${BUILD_ADVICE}`);
     const { modules } = built.value;
     const inputs = [...new Set([...ALWAYS_READ, ...built.value.inputs])].sort();
     const build: Build = { definition: definition.value, modules };
