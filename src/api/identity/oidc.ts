@@ -6,14 +6,13 @@ import { type Failure, invalid, UNAUTHENTICATED } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { randomBase62 } from "../../crypto/base62.ts";
 import { fromBase64 } from "../../crypto/bytes.ts";
-import type { Keys } from "../../crypto/key-ring.ts";
-import type { Env } from "../../env.ts";
 import { loadEntity } from "../../identity/standing.ts";
 import { newKeyPair } from "../../issuer/key-pair.ts";
 import { DEFAULT_KEY, type KeyWrite, SIGNING_ALGORITHMS } from "../../issuer/model.ts";
-import { type FirstVersions, issuerOf } from "../../issuer/oidc-issuer.ts";
+import { issuerOf } from "../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys, type KnownIssuer, loadPublishedKeys } from "../../issuer/published-keys.ts";
 import { issuerNameProblem, maySign, readIssuer } from "../../issuer/rules.ts";
+import { ensureDefaultKey, writeSigningKey } from "../../issuer/service.ts";
 import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
 import { issuerUrl, pluginIssuerUrl, signToken, verifyToken } from "../../issuer/tokens.ts";
 import { loadInstallation } from "../../system/installation.ts";
@@ -158,27 +157,8 @@ async function writeKey({ env, installation, params, fields }: Call<z.infer<type
     verificationTtl: fields.verification_ttl ?? null,
     allowedClientIds: fields.allowed_client_ids,
   };
-  const written = await putKey(env, installation.keys, name, write);
+  const written = await writeSigningKey(env, installation.keys, name, write);
   return written.ok ? ok(EMPTY) : written;
-}
-
-/** Writes a key, and makes versions for it if it needs them: that takes longer than everything else. */
-async function putKey(env: Env, keys: Keys, name: string, write: KeyWrite): Promise<Result<null, Failure>> {
-  const issuer = issuerOf(env);
-  const first = await issuer.writeKey(name, write, null, currentTime());
-  forgetPublishedKeys();
-  if (!first.ok) return first;
-  if (first.value === "written") return ok(null);
-  const versions = await firstVersions(keys, write);
-  const second = await issuer.writeKey(name, write, versions, currentTime());
-  forgetPublishedKeys();
-  return second.ok ? ok(null) : second;
-}
-
-async function firstVersions(keys: Keys, { algorithm }: KeyWrite): Promise<FirstVersions> {
-  const chosen = algorithm ?? "RS256";
-  const [signing, next] = await Promise.all([newKeyPair(keys, chosen), newKeyPair(keys, chosen)]);
-  return { signing, next };
 }
 
 async function rotateKey({ env, installation, params, fields }: Call<z.infer<typeof ROTATE_FIELDS>>) {
@@ -196,19 +176,13 @@ async function writeRole({ env, installation, params, fields }: Call<z.infer<typ
   const template = fields.template === null ? null : decodedTemplate(fields.template);
   const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");
   if (problem) return err(invalid(problem));
-  if (fields.key === DEFAULT_KEY && !(await issuerOf(env).readKey(DEFAULT_KEY))) {
-    const made = await makeDefaultKey(env, installation.keys);
+  if (fields.key === DEFAULT_KEY) {
+    const made = await ensureDefaultKey(env, installation.keys);
     if (!made.ok) return made;
   }
   const write = { key: fields.key, template, ttl: fields.ttl ?? null, clientId: fields.client_id };
   const written = await issuerOf(env).writeRole(name, write, randomBase62(26));
   return written.ok ? ok(EMPTY) : written;
-}
-
-/** The key that is there without anybody having made it. */
-function makeDefaultKey(env: Env, keys: Keys): Promise<Result<null, Failure>> {
-  const write: KeyWrite = { algorithm: null, rotationPeriod: null, verificationTtl: null, allowedClientIds: ["*"] };
-  return putKey(env, keys, DEFAULT_KEY, write);
 }
 
 /** Clients send templates as JSON, or in base64 where quotes are a nuisance. */

@@ -7,7 +7,7 @@ import type { Verdict } from "../../policy/acl.ts";
 import type { AccessEntry } from "./access-list/entry.ts";
 import { decideLogin, type InstanceLogin } from "./access-list/rules.ts";
 import type { CertificateType, RegisteredCertificate } from "./certificates/registered.ts";
-import { type ClientChange, type ClientConfig, DEFAULT_CLIENT } from "./config/client.ts";
+import { type ClientChange, type ClientConfig, changeClient, DEFAULT_CLIENT } from "./config/client.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "./config/identity.ts";
 import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "./config/tidy-settings.ts";
 import type { DenyEntry } from "./deny-list/entry.ts";
@@ -85,9 +85,9 @@ export class CloudAuth extends DurableObject<Env> {
   writeClient(change: ClientChange, grants: WriteGrants): Result<ClientConfig, Failure> {
     const before = this.#store.client.read();
     if (!mayWrite(before, grants)) return err(DENIED);
-    const after = { ...(before ?? DEFAULT_CLIENT), ...change };
-    this.#store.client.write(after);
-    return ok(after);
+    const after = changeClient(before, change);
+    if (after.ok) this.#store.client.write(after.value);
+    return after;
   }
 
   /** Replaces the access key `from` by another. False when it is not the configured one any more. */

@@ -1,6 +1,7 @@
 import { type CloudReply, type CloudRequest, ec2Refusal, refusal } from "./request.ts";
 import { SERVICES } from "./services.ts";
 import { verifySignature } from "./signature.ts";
+import { assumeRoleWithWebIdentity, type FetchDocument } from "./web-identity.ts";
 import { type Key, World } from "./world.ts";
 
 /** A way for the cloud to misbehave. */
@@ -50,6 +51,8 @@ export class FakeCloud {
   readonly #now: () => number;
   /** Runs before a call is answered; a test can hold calls back with it. */
   beforeAnswer: (call: SeenCall) => Promise<void> = async () => {};
+  /** How it reads the documents of OpenID issuers. */
+  fetchDocument: FetchDocument = async (url) => (await fetch(url)).json();
 
   /** @param now ms; the clock that signatures are judged by. */
   constructor(now: () => number = Date.now) {
@@ -100,6 +103,11 @@ export class FakeCloud {
       planned.left--;
       return planned.fault;
     }
+    if (call.action === "AssumeRoleWithWebIdentity") {
+      // Its caller has no key to sign with: the token in the form is the proof.
+      const { world, fetchDocument } = this;
+      return { kind: "reply", reply: await assumeRoleWithWebIdentity(world, call.form, this.#now(), fetchDocument) };
+    }
     return { kind: "reply", reply: this.#answer(call, host) };
   }
 
@@ -139,5 +147,13 @@ function readCall(request: CloudRequest): SeenCall {
     new URLSearchParams(query).get("X-Amz-Credential") ??
     "";
   const [accessKeyId = "", , region = "", service = ""] = credential.split("/");
-  return { service, action: form.get("Action") ?? "", region, accessKeyId, form, request };
+  const action = form.get("Action") ?? "";
+  return {
+    service: service || (action.startsWith("AssumeRole") ? "sts" : ""),
+    action,
+    region,
+    accessKeyId,
+    form,
+    request,
+  };
 }

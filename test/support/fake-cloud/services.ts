@@ -37,11 +37,16 @@ function getCallerIdentity({ key }: Operation): CloudReply {
 
 function assumeRole({ world, key, form, now }: Operation): CloudReply {
   const role = world.roles.find((one) => roleArn(one) === form.get("RoleArn"));
-  const session = form.get("RoleSessionName") ?? "";
   if (!role?.trusts.includes(identityOf(key).account)) return refusal(403, "AccessDenied");
+  return assumed("AssumeRole", world, role, form, now);
+}
+
+/** The answer to an operation that gives a session of a role. */
+export function assumed(operation: string, world: World, role: Role, form: URLSearchParams, now: number): CloudReply {
+  const session = form.get("RoleSessionName") ?? "";
   const expiresAt = now + Number(form.get("DurationSeconds") ?? "3600") * 1000;
   const made = world.addSession(role, session, expiresAt);
-  return result("AssumeRole", "https://sts.amazonaws.com/doc/2011-06-15/", {
+  return result(operation, "https://sts.amazonaws.com/doc/2011-06-15/", {
     AssumedRoleUser: { Arn: identityOf(made).arn, AssumedRoleId: `${role.id}:${session}` },
     Credentials: {
       AccessKeyId: made.id,

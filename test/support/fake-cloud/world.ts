@@ -15,6 +15,16 @@ export interface Role {
   readonly id: string;
   readonly accountId: string;
   readonly trusts: readonly string[];
+  /** The tokens of an issuer that may assume it; null for none. */
+  webIdentity: { readonly issuer: string; readonly audience: string; readonly subject: string } | null;
+}
+
+/** An OpenID issuer that an account has registered. */
+export interface IdentityProvider {
+  readonly accountId: string;
+  /** Its `iss`, with the scheme. */
+  readonly url: string;
+  readonly audiences: readonly string[];
 }
 
 /** What an access key belongs to: a user, or a session of a role. */
@@ -47,6 +57,7 @@ export class World {
   readonly roles: Role[] = [];
   readonly keys: Key[] = [];
   readonly instances: Instance[] = [];
+  readonly identityProviders: IdentityProvider[] = [];
   /** Instance profiles: `<account>/<name>` to the name of the role in it. */
   readonly profiles = new Map<string, string>();
 
@@ -58,7 +69,7 @@ export class World {
 
   addRole(accountId: string, name: string, options: { path?: string; trusts?: string[]; id?: string } = {}): Role {
     const { path = "/", trusts = [], id = newId("AROA") } = options;
-    const role = { name, path, id, accountId, trusts };
+    const role = { name, path, id, accountId, trusts, webIdentity: null };
     this.roles.push(role);
     return role;
   }

@@ -57,11 +57,18 @@ export function readOwnAccount(answer: CloudAnswer): Result<string, Failure> {
   return result.ok ? ok(result.value.accountId) : result;
 }
 
-/** Reads the answer to AssumeRole. The role must be in the account that is asked for. */
-export function readAssumedCredentials(answer: CloudAnswer, accountId: string): Result<AssumedCredentials, Failure> {
-  const document = readAnswer(answer, "STS", "AssumeRoleResponse");
+/** Operations that give credentials of a role. */
+export type AssumeOperation = "AssumeRole" | "AssumeRoleWithWebIdentity";
+
+/** Reads the answer to an operation that assumes a role. The role must be in the account that is asked for. */
+export function readAssumedCredentials(
+  answer: CloudAnswer,
+  accountId: string,
+  operation: AssumeOperation = "AssumeRole",
+): Result<AssumedCredentials, Failure> {
+  const document = readAnswer(answer, "STS", `${operation}Response`);
   if (!document.ok) return document;
-  const result = onlyChild(document.value, "AssumeRoleResult");
+  const result = onlyChild(document.value, `${operation}Result`);
   const credentials = result && onlyChild(result, "Credentials");
   const principal = parsePrincipalArn((result && textAt(result, "AssumedRoleUser", "Arn")) ?? "");
   if (!credentials || !principal.ok) return err(unreadable("STS"));

@@ -4,14 +4,15 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import { type AssumedCredentials, readAssumedCredentials, readOwnAccount } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { findRegion, type Partition } from "../regions.ts";
+import type { Partition } from "../regions.ts";
 import { type ApiCall, callApi } from "./call-api.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
 import { ExpiringCache } from "./expiring-cache.ts";
-import { forgetServerCredentials, serverCredentials, serverRegion } from "./server-credentials.ts";
+import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
+import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
+import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
 
-const API_VERSION = "2011-06-15";
 /** The shortest session that STS gives: what a satellite account takes back holds after this time. */
 const SESSION_SECONDS = 900;
 /** A session is left this long before it ends, so that calls under way do not outlive it. */
@@ -53,8 +54,9 @@ export async function callForAccount(
   }
 }
 
-/** The credentials that the mount is configured with, else the server's own. */
+/** The credentials that the mount is configured with, by a stored key or by a role, else the server's own. */
 export async function baseCredentials(client: CloudClient): Promise<Result<Credentials, Failure>> {
+  if (client.webIdentity) return webIdentityCredentials(client, client.webIdentity);
   const keys = await client.staticKeys();
   if (!keys.ok) return keys;
   return keys.value ? ok(keys.value) : serverCredentials(client.env);
@@ -114,6 +116,9 @@ async function ownAccount(
   partition: Partition,
   base: Credentials,
 ): Promise<Result<string, Failure>> {
+  // The session was checked to be of the role's account when it was made.
+  const role = client.webIdentity && parsePrincipalArn(client.webIdentity.roleArn);
+  if (role?.ok) return ok(role.value.accountId);
   const key = JSON.stringify([client.revision, base.accessKeyId, partition]);
   const known = ownAccounts.get(key, currentTime());
   if (known !== undefined) return ok(known);
@@ -130,18 +135,22 @@ function stsCall(
   partition: Partition,
   form: Readonly<Record<string, string>>,
 ): Result<ApiCall, Failure> {
-  const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
-  const region = findRegion(name);
-  if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
-  const endpoint = client.endpoints.sts || `https://${region.stsHost}`;
-  return ok({ service: "STS", endpoint, region: region.name, form: { ...form, Version: API_VERSION } });
+  const to = stsEndpoint(client, partition);
+  if (!to.ok) return to;
+  return ok({ service: "STS", ...to.value, form: { ...form, Version: STS_API_VERSION } });
 }
 
 /** Drops what was kept of credentials. False when nothing was: then fresh ones would be the same. */
 function forget(client: CloudClient, account: CloudAccount, partition: Partition, base: Credentials): boolean {
-  const server = base.sessionToken !== null && forgetServerCredentials();
-  if (account.stsRole === null) return server;
+  const own = base.sessionToken !== null && forgetOwn(client);
+  if (account.stsRole === null) return own;
   sessions.delete(sessionKey(client, account.accountId, account.stsRole, partition, base));
+  return true;
+}
+
+function forgetOwn(client: CloudClient): boolean {
+  if (!client.webIdentity) return forgetServerCredentials();
+  forgetWebIdentitySession(client);
   return true;
 }
 

@@ -15,6 +15,12 @@ export type CloudClient = {
   readonly stsRegion: string;
   /** The configured keys, opened only when they are needed; null when none are configured. */
   readonly staticKeys: () => Promise<Result<Credentials | null, Failure>>;
+  /** The role that stands in for keys, when one is configured. */
+  readonly webIdentity: {
+    readonly roleArn: string;
+    /** Signs a token that the role trusts. */
+    readonly token: () => Promise<Result<string, Failure>>;
+  } | null;
   /**
    * Names the mount and everything configured that decides what the cloud answers. Whatever is kept of an answer is kept
    * under this name, so that a change of the configuration leaves it behind, and no mount sees what another was told.

@@ -1,20 +1,24 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { signMountToken } from "../../../issuer/service.ts";
 import type { CloudAccess } from "../cloud-api.ts";
-import { type ClientConfig, SECRET_KEY } from "../config/client.ts";
+import { type ClientConfig, SECRET_KEY, type WebIdentity } from "../config/client.ts";
 import { openSecret } from "../secrets.ts";
 import { type CloudClient, nameOf } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
 
 /** The client of a mount with this configuration. */
 export async function openClient(access: CloudAccess, config: ClientConfig): Promise<CloudClient> {
-  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries } = config;
+  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries, webIdentity } = config;
   return {
     env: access.env,
     retry: { maxRetries },
     endpoints: { ec2: withoutSlash(endpoint), iam: withoutSlash(iamEndpoint), sts: withoutSlash(stsEndpoint) },
     stsRegion,
     staticKeys: () => openKeys(access, config),
+    webIdentity: webIdentity
+      ? { roleArn: webIdentity.roleArn, token: () => signWebIdentity(access, webIdentity) }
+      : null,
     // Sealing the same secret again gives another text, so writing it again counts as a change too.
     revision: await nameOf(
       access.mount.uuid,
@@ -25,6 +29,7 @@ export async function openClient(access: CloudAccess, config: ClientConfig): Pro
       accessKey,
       sealedSecretKey,
       maxRetries,
+      webIdentity ? JSON.stringify(webIdentity) : null,
     ),
   };
 }
@@ -38,6 +43,10 @@ async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Resu
   }
   const secretAccessKey = await openSecret(access.keys, access.mount, SECRET_KEY, sealedSecretKey);
   return ok({ accessKeyId: accessKey, secretAccessKey, sessionToken: null });
+}
+
+function signWebIdentity({ env, keys, mount }: CloudAccess, { audience, ttl, key }: WebIdentity) {
+  return signMountToken(env, keys, { mountAccessor: mount.accessor, audience, ttl, key });
 }
 
 function withoutSlash(endpoint: string): string {

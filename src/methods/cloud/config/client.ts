@@ -1,7 +1,10 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { flag, integer, text } from "../../../wire/fields.ts";
+import { DEFAULT_KEY } from "../../../issuer/model.ts";
+import { issuerNameProblem } from "../../../issuer/rules.ts";
+import { duration, flag, integer, text } from "../../../wire/fields.ts";
+import { parsePrincipalArn } from "../arn.ts";
 import { list, onlySent, sent } from "../fields.ts";
 import type { SealedText } from "../secrets.ts";
 import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/settings.ts";
@@ -16,10 +19,27 @@ export interface ClientConfig extends StsSettings {
   readonly sealedSecretKey: SealedText | null;
   readonly endpoint: string;
   readonly iamEndpoint: string;
+  /** Absent in a configuration of before; null without one. */
+  readonly webIdentity?: WebIdentity | null;
 }
 
+/** How the mount gets credentials without a stored key: it assumes a role by a token that this service signs. */
+export interface WebIdentity {
+  readonly roleArn: string;
+  readonly audience: string;
+  /** Seconds that a token is good. */
+  readonly ttl: number;
+  /** Name of the signing key. */
+  readonly key: string;
+}
+
+/** What a write changes of it; "" takes a value back. */
+export type WebIdentityChange = Partial<WebIdentity>;
+
 /** What a write changes. */
-export type ClientChange = { readonly [K in keyof ClientConfig]?: ClientConfig[K] };
+export type ClientChange = { readonly [K in keyof Omit<ClientConfig, "webIdentity">]?: ClientConfig[K] } & {
+  readonly webIdentity?: WebIdentityChange;
+};
 
 /** What applies to a mount whose client was never configured. */
 export const DEFAULT_CLIENT: ClientConfig = {
@@ -29,6 +49,17 @@ export const DEFAULT_CLIENT: ClientConfig = {
   sealedSecretKey: null,
   endpoint: "",
   iamEndpoint: "",
+  webIdentity: null,
+};
+
+/** As Vault's workload identity federation has it. */
+const DEFAULT_TOKEN_TTL_SECONDS = 3600;
+
+const NO_WEB_IDENTITY: WebIdentity = {
+  roleArn: "",
+  audience: "",
+  ttl: DEFAULT_TOKEN_TTL_SECONDS,
+  key: DEFAULT_KEY,
 };
 
 /** The purpose that the secret key is sealed for. */
@@ -45,11 +76,18 @@ export const CLIENT_FIELDS = z.object({
   iam_server_id_header_value: sent(text()),
   allowed_sts_header_values: sent(list()),
   max_retries: sent(integer(0)),
+  role_arn: sent(text()),
+  identity_token_audience: sent(text()),
+  identity_token_ttl: sent(duration()),
+  identity_token_key: sent(text()),
 });
 export type ClientFields = z.infer<typeof CLIENT_FIELDS>;
 
 const MAX_RETRIES = 100;
 const MAX_HEADERS = 64;
+const MIN_TOKEN_TTL_SECONDS = 60;
+const MAX_TOKEN_TTL_SECONDS = 86_400;
+const AUDIENCE = /^[!-~]{0,256}$/;
 const ACCESS_KEY = /^\w{0,128}$/;
 const SECRET = /^[!-~]{0,256}$/;
 const REGION = /^[a-z0-9-]{0,32}$/;
@@ -76,8 +114,42 @@ export function readClientChange(fields: ClientFields, allowPrivate: boolean): R
       iamServerIdHeaderValue: fields.iam_server_id_header_value,
       allowedStsHeaderValues: fields.allowed_sts_header_values?.map(canonicalHeaderName),
       maxRetries: fields.max_retries,
+      webIdentity: webIdentityChange(fields),
     }),
   );
+}
+
+function webIdentityChange(fields: ClientFields): WebIdentityChange | undefined {
+  const change: WebIdentityChange = onlySent({
+    roleArn: fields.role_arn,
+    audience: fields.identity_token_audience,
+    ttl: fields.identity_token_ttl,
+    key: fields.identity_token_key,
+  });
+  return Object.keys(change).length > 0 ? change : undefined;
+}
+
+/**
+ * The configuration after a write.
+ *
+ * @returns a 400 for a mixture of a stored key and a role that needs none: nobody could tell which one is used.
+ */
+export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig, Failure> {
+  const { webIdentity: sent, ...rest } = change;
+  const kept = before?.webIdentity ?? null;
+  const merged: WebIdentity | null = sent ? { ...(kept ?? NO_WEB_IDENTITY), ...sent } : kept;
+  const webIdentity = merged && (merged.roleArn !== "" || merged.audience !== "") ? merged : null;
+  const after: ClientConfig = { ...(before ?? DEFAULT_CLIENT), ...rest, webIdentity };
+  if (webIdentity) {
+    if (webIdentity.audience === "")
+      return err(invalid("missing required 'identity_token_audience' when 'role_arn' is set"));
+    if (webIdentity.roleArn === "")
+      return err(invalid("missing required 'role_arn' when 'identity_token_audience' is set"));
+    if (after.accessKey !== "" || after.sealedSecretKey !== null) {
+      return err(invalid("only one of 'access_key' or 'identity_token_audience' can be set"));
+    }
+  }
+  return ok(after);
 }
 
 /** What a read shows: everything but the secret key. */
@@ -92,6 +164,16 @@ export function renderClient(client: ClientConfig): Record<string, unknown> {
     iam_server_id_header_value: client.iamServerIdHeaderValue,
     max_retries: client.maxRetries,
     allowed_sts_header_values: client.allowedStsHeaderValues,
+    ...(client.webIdentity && renderWebIdentity(client.webIdentity)),
+  };
+}
+
+function renderWebIdentity({ roleArn, audience, ttl, key }: WebIdentity): Record<string, unknown> {
+  return {
+    role_arn: roleArn,
+    identity_token_audience: audience,
+    identity_token_ttl: ttl,
+    identity_token_key: key,
   };
 }
 
@@ -108,7 +190,18 @@ function fieldProblem(fields: ClientFields): string | null {
   if (bad >= 0) return `allowed_sts_header_values: item ${bad + 1} is not the name of a header`;
   const retries = fields.max_retries ?? 0;
   if (retries < -1 || retries > MAX_RETRIES) return `max_retries must be between -1 and ${MAX_RETRIES}`;
-  return null;
+  return webIdentityProblem(fields);
+}
+
+function webIdentityProblem(fields: ClientFields): string | null {
+  const role = fields.role_arn ? parsePrincipalArn(fields.role_arn) : null;
+  if (role && !(role.ok && role.value.type === "role")) return "role_arn is not the ARN of a role";
+  if (!AUDIENCE.test(fields.identity_token_audience ?? "")) return "identity_token_audience is not an audience";
+  const ttl = fields.identity_token_ttl;
+  if (ttl !== undefined && (ttl < MIN_TOKEN_TTL_SECONDS || ttl > MAX_TOKEN_TTL_SECONDS)) {
+    return "identity_token_ttl must be between one minute and one day";
+  }
+  return fields.identity_token_key === undefined ? null : issuerNameProblem(fields.identity_token_key);
 }
 
 function endpointsProblem(fields: ClientFields, allowPrivate: boolean): string | null {

@@ -31,6 +31,9 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
 
 function problemOf(client: ClientConfig | null): string | null {
   if (!client) return "can't update client config because it's unset";
+  if (client.webIdentity) {
+    return "there is no key to rotate: this mount assumes role_arn by identity tokens. Rotate their signing key at identity/oidc/key";
+  }
   if (client.accessKey === "") return "can't update access_key because it's unset";
   return client.sealedSecretKey === null ? "can't update secret_key because it's unset" : null;
 }

@@ -1,0 +1,75 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { newKeyPair } from "./key-pair.ts";
+import { DEFAULT_KEY, type KeyWrite } from "./model.ts";
+import { type FirstVersions, issuerOf } from "./oidc-issuer.ts";
+import { forgetPublishedKeys } from "./published-keys.ts";
+import { pluginIssuerUrl, signToken } from "./tokens.ts";
+
+/** Writes a key, and makes versions for it if it needs them: that takes longer than everything else. */
+export async function writeSigningKey(
+  env: Env,
+  keys: Keys,
+  name: string,
+  write: KeyWrite,
+): Promise<Result<null, Failure>> {
+  const issuer = issuerOf(env);
+  const first = await issuer.writeKey(name, write, null, currentTime());
+  forgetPublishedKeys();
+  if (!first.ok) return first;
+  if (first.value === "written") return ok(null);
+  const versions = await firstVersions(keys, write);
+  const second = await issuer.writeKey(name, write, versions, currentTime());
+  forgetPublishedKeys();
+  return second.ok ? ok(null) : second;
+}
+
+/** Makes the default key, which is there without anybody having made it, unless it exists. */
+export async function ensureDefaultKey(env: Env, keys: Keys): Promise<Result<null, Failure>> {
+  if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
+  const write: KeyWrite = { algorithm: null, rotationPeriod: null, verificationTtl: null, allowedClientIds: ["*"] };
+  return writeSigningKey(env, keys, DEFAULT_KEY, write);
+}
+
+/** What a token that stands for an auth mount says. */
+export interface MountToken {
+  readonly mountAccessor: string;
+  readonly audience: string;
+  /** Seconds. */
+  readonly ttl: number;
+  /** Name of the signing key. */
+  readonly key: string;
+}
+
+/**
+ * Signs a token with which an auth mount proves to a cloud who it is: the subject is `plugin-identity:root:auth:` and the
+ * accessor of the mount, as Vault's workload identity federation has it.
+ */
+export async function signMountToken(env: Env, keys: Keys, token: MountToken): Promise<Result<string, Failure>> {
+  if (token.key === DEFAULT_KEY) {
+    const made = await ensureDefaultKey(env, keys);
+    if (!made.ok) return made;
+  }
+  const signer = await issuerOf(env).signerOfKey(token.key);
+  if (!signer) return err(invalid("the signing key of identity_token_key does not exist"));
+  if (signer.issuer === "") {
+    return err(invalid("identity tokens need an issuer: write it to identity/oidc/config"));
+  }
+  const content = {
+    issuer: pluginIssuerUrl(signer.issuer),
+    subject: `plugin-identity:root:auth:${token.mountAccessor}`,
+    audience: token.audience,
+    ttl: Math.min(token.ttl, signer.key.verificationTtl),
+    claims: {},
+  };
+  return ok(await signToken(keys, signer, content, currentTime()));
+}
+
+async function firstVersions(keys: Keys, { algorithm }: KeyWrite): Promise<FirstVersions> {
+  const chosen = algorithm ?? "RS256";
+  const [signing, next] = await Promise.all([newKeyPair(keys, chosen), newKeyPair(keys, chosen)]);
+  return { signing, next };
+}

@@ -1,0 +1,18 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { findRegion, type Partition } from "../regions.ts";
+import type { CloudClient } from "./client.ts";
+import { serverRegion } from "./server-credentials.ts";
+
+export const STS_API_VERSION = "2011-06-15";
+
+/** Where a mount asks STS about a partition, and the region to sign for. */
+export function stsEndpoint(
+  client: CloudClient,
+  partition: Partition,
+): Result<{ readonly endpoint: string; readonly region: string }, Failure> {
+  const name = (client.endpoints.sts !== "" && client.stsRegion) || serverRegion(client.env, partition);
+  const region = findRegion(name);
+  if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
+  return ok({ endpoint: client.endpoints.sts || `https://${region.stsHost}`, region: region.name });
+}

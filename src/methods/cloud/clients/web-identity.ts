@@ -1,0 +1,65 @@
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { readAssumedCredentials } from "../answers/sts.ts";
+import { parsePrincipalArn } from "../arn.ts";
+import { inContext } from "../in-context.ts";
+import type { CloudClient } from "./client.ts";
+import type { TemporaryCredentials } from "./credentials.ts";
+import { ExpiringCache } from "./expiring-cache.ts";
+import { callService } from "./retry.ts";
+import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
+
+/** What a role allows unless its owner changed that. */
+const SESSION_SECONDS = 3600;
+/** A session is left this long before it ends, so that calls under way do not outlive it. */
+const EARLY_MS = 5 * 60_000;
+
+/** Sessions that this isolate has, by the revision of the client. */
+const sessions = new ExpiringCache<TemporaryCredentials>(256);
+
+/** What the cloud answers while it can't fetch the keys of the issuer, or has them from before a rotation. */
+const ALSO_TEMPORARY: ReadonlySet<string> = new Set(["IDPCommunicationError"]);
+
+/**
+ * Credentials of the role that the mount assumes by a token of this service (AssumeRoleWithWebIdentity). The call needs no
+ * signature: the token is what proves who asks.
+ */
+export async function webIdentityCredentials(
+  client: CloudClient,
+  { roleArn, token }: NonNullable<CloudClient["webIdentity"]>,
+): Promise<Result<TemporaryCredentials, Failure>> {
+  const known = sessions.get(client.revision, currentTime());
+  if (known) return ok(known);
+  const role = parsePrincipalArn(roleArn);
+  if (!role.ok) return err(invalid("the configured role_arn is not the ARN of a role"));
+  const to = stsEndpoint(client, role.value.partition);
+  if (!to.ok) return to;
+  const signed = await token();
+  if (!signed.ok) return signed;
+  const form = {
+    Action: "AssumeRoleWithWebIdentity",
+    Version: STS_API_VERSION,
+    RoleArn: roleArn,
+    RoleSessionName: "grove",
+    DurationSeconds: String(SESSION_SECONDS),
+    WebIdentityToken: signed.value,
+  };
+  const answer = await callService("STS", { ...client.retry, alsoTemporary: ALSO_TEMPORARY }, async () => ({
+    method: "POST",
+    url: `${to.value.endpoint}/`,
+    headers: { "Content-Type": "application/x-www-form-urlencoded; charset=utf-8" },
+    body: new URLSearchParams(form).toString(),
+  }));
+  const assumed = answer.ok
+    ? readAssumedCredentials(answer.value, role.value.accountId, "AssumeRoleWithWebIdentity")
+    : answer;
+  if (!assumed.ok) return err(inContext("error assuming role_arn by an identity token", assumed.error));
+  sessions.set(client.revision, assumed.value, assumed.value.expiresAt - EARLY_MS);
+  return assumed;
+}
+
+/** Makes the next call assume the role anew. */
+export function forgetWebIdentitySession(client: CloudClient): void {
+  sessions.delete(client.revision);
+}
