@@ -1,6 +1,6 @@
+import type { LeaseWalk } from "./app/lease-walk.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
-import type { LeaseWalk } from "./lease/walk.ts";
 import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
 import type { System } from "./system/system.ts";

@@ -4,9 +4,9 @@ import { loadInstallation } from "./system/installation.ts";
 import { tidyOf } from "./tidy/tidy.ts";
 
 export type * from "../client/types.ts";
+export { LeaseWalk } from "./app/lease-walk.ts";
 export { Identity } from "./identity/identity.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
-export { LeaseWalk } from "./lease/walk.ts";
 export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 export { CloudAuth } from "./methods/cloud/cloud-auth.ts";
 export { LeaseAuthority } from "./rpc/lease-authority.ts";

@@ -1,16 +1,17 @@
+import { authorizeCall } from "../auth/authorize-call.ts";
 import { type Caller, readToken } from "../auth/caller.ts";
-import { judge } from "../auth/judge.ts";
-import type { CallContext, LoginRoute, PreparedContext, PresentedContext, Route, TokenRoute } from "../auth/route.ts";
+import type { LoginRoute, ReadyContext, Route, TokenRoute } from "../auth/route.ts";
 import { wrapAnswer } from "../auth/wrap.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
+import { AUTH_METHODS } from "../methods/registry.ts";
 import type { AccessRequest } from "../policy/acl.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
-import type { ReadFields } from "../wire/fields.ts";
+import type { SentNames } from "../wire/fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing } from "../wire/request.ts";
 import { type ResolvedRoute, resolveOpenRoute, resolveRoute } from "./routes.ts";
@@ -25,13 +26,9 @@ export interface Handled {
   readonly loggedPath: string;
 }
 
-type AnyRoute = TokenRoute<never, never>;
-type AnyContext = PreparedContext<never, never>;
-type AnyCall = CallContext<never, never>;
-
 /** Answers a request, wrapped when the client asks for that. */
 export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
-  const handled = await withIdentityPolicies(env, await handlePlainly(env, request));
+  const handled = await withIdentityPolicies(env, await handleUnwrapped(env, request));
   return request.wrapTtlSeconds > 0 && mayBeWrapped(handled) ? wrap(env, request, handled) : handled;
 }
 
@@ -67,88 +64,75 @@ async function wrap(env: Env, request: GroveRequest, handled: Handled): Promise<
  * The way of a request: find the route, read the token, let the caller's tree authenticate, authorise and act in one hop,
  * then let the handler answer. An unknown path or a malformed field is only told to callers whose policies reach it.
  */
-async function handlePlainly(env: Env, request: GroveRequest): Promise<Handled> {
+async function handleUnwrapped(env: Env, request: GroveRequest): Promise<Handled> {
   const open = resolveOpenRoute(request);
   if (open) {
     const context = { env, request, params: open.params, mountPath: request.path };
-    return { ...unjudged(request.path), result: await open.route.handle(context) };
+    return { ...unauthenticated(request.path), result: await open.route.handle(context) };
   }
   const loaded = await loadInstallation(env);
-  if (!loaded.ok) return { ...unjudged(request.path), result: loaded };
+  if (!loaded.ok) return { ...unauthenticated(request.path), result: loaded };
   const installation = loaded.value;
   const found = resolveRoute(installation, request);
-  if (found.ok && found.value.route.access === "login") {
-    return logIn(env, request, installation, found.value, found.value.route);
-  }
+  const context = { env, request, installation, methods: AUTH_METHODS };
+  if (found.ok && found.value.route.access === "login") return logIn(context, found.value, found.value.route);
   const resolved = tokenRouteOf(found);
   const loggedPath = pathForLog(request, resolved);
   const route = resolved.ok ? resolved.value.route : null;
-  const unanswered = { ...unjudged(loggedPath), installation };
+  const unanswered = { ...unauthenticated(loggedPath), installation };
   const refuse = (failure: Failure): Handled => ({ ...unanswered, result: err(refusalOf(failure, request, route)) });
   const presented = request.token === "" ? null : await readToken(env, installation, request.token);
   if (!presented) return refuse(UNAUTHENTICATED);
 
-  const fields = route?.fields(request.data);
-  const context: PresentedContext<never> = {
-    env,
-    request,
-    params: resolved.ok ? resolved.value.params : {},
-    mountPath: resolved.ok ? resolved.value.mountPath : request.path,
-    installation,
-    presented,
-    fields: (fields?.ok ? fields.value.values : undefined) as never,
-  };
   // Input is read before the hop, so that the action can travel with it; what is wrong with it is told afterwards.
-  const prepared = route && fields?.ok ? await route.prepare(context) : null;
-  const ready: AnyContext | null = prepared?.ok ? { ...context, prepared: prepared.value } : null;
-  const demand = {
-    presented,
-    access: accessOf(request, route, context.mountPath),
-    clientAddress: request.clientAddress,
-  };
-  const nextAction = async () => (route?.action && ready ? route.action(ready) : null);
-  const judged = await judge(env, installation, demand, nextAction);
-  if (!judged.ok) return refuse(judged.error);
-  const done = { ...unanswered, caller: judged.value.caller };
-  if (!resolved.ok) return { ...done, result: resolved };
-  if (fields && !fields.ok) return { ...done, result: fields };
-  if (prepared && !prepared.ok) return { ...done, result: prepared };
-  if (!route || !ready) throw new Error("a resolved route has its context");
-  const result = emptyListAsNotFound(request, await route.handle(withPageLimit({ ...ready, ...judged.value })));
-  return { ...done, result, warnings: fields ? fieldWarnings(fields.value, ready.params) : [] };
+  const opened = resolved.ok
+    ? await resolved.value.route.open({ ...context, ...placeOf(resolved.value), presented }, request.data)
+    : resolved;
+  const mountPath = resolved.ok ? resolved.value.mountPath : request.path;
+  const access = accessOf(request, route, mountPath);
+  const call = { presented, access, clientAddress: request.clientAddress };
+  const nextAction = async () => (opened.ok ? opened.value.action() : null);
+  const authorized = await authorizeCall(env, installation, call, nextAction);
+  if (!authorized.ok) return refuse(authorized.error);
+  const done = { ...unanswered, caller: authorized.value.caller };
+  if (!opened.ok) return { ...done, result: opened };
+  const result = emptyListAsNotFound(request, await opened.value.handle(authorized.value));
+  return { ...done, result, warnings: fieldWarnings(opened.value.sent, resolved.ok ? resolved.value.params : {}) };
 }
 
 /** Answers a login: whoever logs in has no token yet, so nobody's policies are asked. */
 async function logIn(
-  env: Env,
-  request: GroveRequest,
-  installation: Installation,
-  { params, mountPath }: Pick<ResolvedRoute<Route>, "mountPath" | "params">,
-  route: LoginRoute<never>,
+  context: Omit<ReadyContext, "mountPath" | "params">,
+  resolved: ResolvedRoute<Route>,
+  route: LoginRoute,
 ): Promise<Handled> {
-  const unanswered = { ...unjudged(request.path), installation };
-  const fields = route.fields(request.data);
-  if (!fields.ok) return { ...unanswered, result: fields };
-  const context = { env, request, params, mountPath, installation, fields: fields.value.values };
-  const result = await route.handle(context);
-  return { ...unanswered, result, warnings: fieldWarnings(fields.value, params) };
+  const { request, installation } = context;
+  const unanswered = { ...unauthenticated(request.path), installation };
+  const opened = route.open({ ...context, ...placeOf(resolved) }, request.data);
+  if (!opened.ok) return { ...unanswered, result: opened };
+  const result = await opened.value.handle();
+  return { ...unanswered, result, warnings: fieldWarnings(opened.value.sent, resolved.params) };
 }
 
-function tokenRouteOf(found: ReturnType<typeof resolveRoute>): Result<ResolvedRoute<AnyRoute>, Failure> {
+function placeOf({ params, mountPath }: ResolvedRoute<Route>): Pick<ReadyContext, "mountPath" | "params"> {
+  return { params, mountPath };
+}
+
+function tokenRouteOf(found: ReturnType<typeof resolveRoute>): Result<ResolvedRoute<TokenRoute>, Failure> {
   if (!found.ok) return found;
   const { route } = found.value;
   return route.access === "token" ? ok({ ...found.value, route }) : err({ code: "unsupported_path" });
 }
 
 /** What a caller without rights is told: some routes have a word of their own for it. */
-function refusalOf(failure: Failure, request: GroveRequest, route: AnyRoute | null): Failure {
+function refusalOf(failure: Failure, request: GroveRequest, route: TokenRoute | null): Failure {
   const refused = failure.code === DENIED.code || failure.code === UNAUTHENTICATED.code;
   return (refused && route?.refusal?.(request)) || failure;
 }
 
-function accessOf(request: GroveRequest, route: AnyRoute | null, mountPath: string): AccessRequest {
+function accessOf(request: GroveRequest, route: TokenRoute | null, mountPath: string): AccessRequest {
   const mount = request.path.slice(0, request.path.length - mountPath.length);
-  const path = mount + (route?.spelling?.(mountPath) ?? mountPath);
+  const path = mount + (route?.canonicalPath?.(mountPath) ?? mountPath);
   return {
     operation: request.operation === "update" && route?.createsOrUpdates ? "create_or_update" : request.operation,
     path: isListing(request.operation) ? `${path}/` : path,
@@ -158,16 +142,9 @@ function accessOf(request: GroveRequest, route: AnyRoute | null, mountPath: stri
 }
 
 /** Paths that hold a token are logged by their pattern. */
-function pathForLog(request: GroveRequest, resolved: Result<ResolvedRoute<AnyRoute>, Failure>): string {
+function pathForLog(request: GroveRequest, resolved: Result<ResolvedRoute<TokenRoute>, Failure>): string {
   if (resolved.ok) return resolved.value.route.secretPath ? resolved.value.pattern : request.path;
   return unservedPath(request.path);
-}
-
-/** A page has the size that the policies allow, whatever the client asks for. Done here, so that no list can forget it. */
-function withPageLimit(context: AnyCall): AnyCall {
-  const { limit } = context.verdict;
-  if (limit === null) return context;
-  return { ...context, fields: { ...(context.fields as object), limit } as never };
 }
 
 /** A list without names does not exist for clients. */
@@ -178,7 +155,7 @@ function emptyListAsNotFound(request: GroveRequest, result: Result<Reply, Failur
 }
 
 /** What the caller should know about fields that had no effect: unknown ones, and those that the path gives as well. */
-function fieldWarnings({ unknown, known }: ReadFields<unknown>, params: Readonly<Record<string, string>>): string[] {
+function fieldWarnings({ unknown, known }: SentNames, params: Readonly<Record<string, string>>): string[] {
   const replaced = known.filter((name) => Object.hasOwn(params, name));
   return [
     ...(unknown.length > 0 ? [`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`] : []),
@@ -190,6 +167,6 @@ function fieldWarnings({ unknown, known }: ReadFields<unknown>, params: Readonly
   ];
 }
 
-function unjudged(loggedPath: string): Omit<Handled, "result"> {
+function unauthenticated(loggedPath: string): Omit<Handled, "result"> {
   return { warnings: [], caller: null, installation: null, loggedPath };
 }

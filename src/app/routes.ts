@@ -12,15 +12,13 @@ import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { TEAM_ROUTES } from "../api/team/routes.ts";
 import { TOKEN_ROUTES } from "../api/token/routes.ts";
-import { LOGIN_RENEWALS } from "../auth/login-renewal.ts";
-import { type LoginRoute, type OpenRoute, type Route, RouteTable, type TokenRoute } from "../auth/route.ts";
+import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../auth/route.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { speaking } from "../methods/cloud/border.ts";
-import { renewCloudLogin } from "../methods/cloud/login/renewal.ts";
-import { CLOUD_ROUTES } from "../methods/cloud/routes.ts";
+import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
 import type { GroveRequest } from "../wire/request.ts";
+import { RouteTable } from "./route-table.ts";
 
 /** A route of the service for one request. */
 export interface ResolvedRoute<R extends Route> {
@@ -33,7 +31,7 @@ export interface ResolvedRoute<R extends Route> {
 }
 
 /** Routes at fixed places, by full path. */
-const FIXED = new RouteTable([
+export const FIXED_ROUTES: readonly Route[] = [
   ...STATUS_ROUTES,
   ...KEY_ROUTES,
   ...POLICY_ROUTES,
@@ -46,19 +44,17 @@ const FIXED = new RouteTable([
   ...WRAPPING_ROUTES,
   ...IDENTITY_ROUTES,
   ...CUBBYHOLE_ROUTES,
-]);
+];
+const FIXED = new RouteTable(FIXED_ROUTES);
 /** Routes of the interface of teams, by full path. */
 const TEAMS = new RouteTable(TEAM_ROUTES);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
 const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/", ".well-known/"];
 /** Routes of each type of auth mount, by the path below the mount. */
-const BY_MOUNT_TYPE: Readonly<Record<string, RouteTable>> = {
-  token: new RouteTable(TOKEN_ROUTES),
-  cloud: new RouteTable(speaking("cloud", CLOUD_ROUTES)),
-  aws: new RouteTable(speaking("aws", CLOUD_ROUTES)),
-};
-
-for (const type of ["cloud", "aws"]) LOGIN_RENEWALS.set(type, renewCloudLogin);
+const BY_MOUNT_TYPE: ReadonlyMap<string, RouteTable> = new Map([
+  ["token", new RouteTable(TOKEN_ROUTES)],
+  ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
+]);
 
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
 export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
@@ -71,10 +67,10 @@ export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute
 export function resolveRoute(
   installation: Installation,
   request: GroveRequest,
-): Result<ResolvedRoute<TokenRoute<never, never> | LoginRoute<never>>, Failure> {
+): Result<ResolvedRoute<LoginRoute | TokenRoute>, Failure> {
   const { operation, path } = request;
   const mount = path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
-  const table = mount ? BY_MOUNT_TYPE[mount.type] : tableOf(request);
+  const table = mount ? BY_MOUNT_TYPE.get(mount.type) : tableOf(request);
   if (!table) return err(mount ? { code: "unsupported_path" } : { code: "no_route", path });
   const prefix = mount ? `auth/${mount.path}` : "";
   const mountPath = path.slice(prefix.length);

@@ -1,16 +1,18 @@
-import { RegExpRouter } from "hono/router/reg-exp-router";
-import { SmartRouter } from "hono/router/smart-router";
-import { TrieRouter } from "hono/router/trie-router";
 import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Operation, Verdict } from "../policy/acl.ts";
+import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
-import type { CallerAction, Outcome } from "../token/actions.ts";
-import { type FieldSchema, type ReadFields, readFields } from "../wire/fields.ts";
+import type { CallerAction } from "../token/actions.ts";
+import { type FieldSchema, readFields, type SentNames } from "../wire/fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import type { Caller, Presented } from "./caller.ts";
+import type { AuthorizedCall } from "./authorize-call.ts";
+import type { Presented } from "./caller.ts";
+import type { AuthMethods } from "./method.ts";
+
+/** The fields of a request, by name, as they were sent. */
+type SentData = Readonly<Record<string, unknown>>;
 
 /** What every handler has at hand. */
 export interface RequestContext {
@@ -22,11 +24,20 @@ export interface RequestContext {
   readonly mountPath: string;
 }
 
-/** A request whose token was read but not yet judged. */
-export interface PresentedContext<F> extends RequestContext {
-  readonly fields: F;
+/** A request to an installation that is initialised and not sealed. */
+export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
+  readonly methods: AuthMethods;
+}
+
+/** A request whose token was read but not yet found good. */
+export interface TokenContext extends ReadyContext {
   readonly presented: Presented;
+}
+
+/** The same, with its fields. */
+export interface PresentedContext<F> extends TokenContext {
+  readonly fields: F;
 }
 
 /** The same, with what the route made of its input. */
@@ -35,21 +46,24 @@ export interface PreparedContext<F, P> extends PresentedContext<F> {
 }
 
 /** A request that the caller's policies allow. */
-export interface CallContext<F, P> extends PreparedContext<F, P> {
-  readonly caller: Caller;
-  readonly verdict: Verdict;
-  /** What was asked of the caller's own tree in the same hop; null when nothing was. */
-  readonly action: CallerAction | null;
-  /** What came of the action. */
-  readonly outcome: Result<Outcome, Failure> | null;
+export interface CallContext<F, P> extends PreparedContext<F, P>, AuthorizedCall {}
+
+/** A request to log in, with its fields. Nobody has authorised it. */
+export interface LoginContext<F> extends ReadyContext {
+  readonly fields: F;
+}
+
+/** What a description of the interface says about an endpoint. No behaviour depends on it. */
+export interface RouteDescription {
+  /** One line: what the endpoint does. */
+  readonly summary: string;
 }
 
 interface RouteBase {
   readonly operations: readonly Operation[];
   /** Relative to the mount; `:name` is a segment, `:name{.+}` the rest. */
   readonly path: string;
-  /** True when the path can hold a token, which then must not reach the audit line. */
-  readonly secretPath?: boolean;
+  readonly description?: RouteDescription;
 }
 
 /** An endpoint that answers without a token. It can't assume that the service is initialised. */
@@ -59,20 +73,56 @@ export interface OpenRoute extends RouteBase {
 }
 
 /** An endpoint for callers with a token whose policies allow it. */
-export interface TokenRoute<F, P> extends RouteBase {
+export interface TokenRoute extends RouteBase {
   readonly access: "token";
+  /** What the body or query may hold. */
+  readonly fields: FieldSchema<unknown>;
+  /** True when the path can hold a token, which then must not reach the audit line. */
+  readonly secretPath?: boolean;
   /**
-   * The one spelling of a path below the mount, where several name the same thing. The policies judge that one: else a rule for `admin`
-   * would not hold for `Admin`.
+   * The stored form of a path below the mount, where several name the same thing. Policies are evaluated for that one: else a
+   * rule for `admin` would not hold for `Admin`.
    */
-  readonly spelling?: (mountPath: string) => string;
+  readonly canonicalPath?: (mountPath: string) => string;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
-  readonly fields: (data: Readonly<Record<string, unknown>>) => Result<ReadFields<F>, Failure>;
-  /** Reads and checks the input. Runs before the caller is judged, so it may neither write nor wake an object. */
-  prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /** What a caller without a good token or without the right is told in place of "permission denied", if anything else. */
   refusal?(request: GroveRequest): Failure | null;
+  /** Reads the input. Runs before the caller is authorised, so it neither writes nor wakes an object. */
+  open(context: TokenContext, data: SentData): Promise<Result<OpenedCall, Failure>>;
+}
+
+/** A request whose input was read, with what the route does next. */
+export interface OpenedCall {
+  readonly sent: SentNames;
+  /** The action for the hop that authenticates; null when there is nothing to do there. */
+  action(): Promise<CallerAction | null>;
+  /** Answers, after the policies allowed the request. */
+  handle(authorized: AuthorizedCall): Promise<Result<Reply, Failure>>;
+}
+
+/** The endpoint of an auth method that gives a token to whoever proves what the method asks for. A token is not looked at. */
+export interface LoginRoute extends RouteBase {
+  readonly access: "login";
+  /** What the body may hold. */
+  readonly fields: FieldSchema<unknown>;
+  /** Reads the input. */
+  open(context: ReadyContext, data: SentData): Result<OpenedLogin, Failure>;
+}
+
+/** A request to log in whose input was read. */
+export interface OpenedLogin {
+  readonly sent: SentNames;
+  handle(): Promise<Result<Reply, Failure>>;
+}
+
+export type Route = OpenRoute | LoginRoute | TokenRoute;
+
+/** How an endpoint for callers with a token behaves. `F` are its fields, `P` what it makes of them. */
+export interface TokenBehaviour<F, P>
+  extends Pick<TokenRoute, "createsOrUpdates" | "description" | "refusal" | "secretPath"> {
+  /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
+  prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /**
    * An action for the caller's own tree, performed in the hop that authenticates, after the policies allowed the request.
    * null when there is nothing to do there.
@@ -81,107 +131,95 @@ export interface TokenRoute<F, P> extends RouteBase {
   handle(context: CallContext<F, P>): Promise<Result<Reply, Failure>>;
 }
 
-/** A request to log in, with its fields. Nobody has judged it. */
-export interface LoginContext<F> extends RequestContext {
-  readonly fields: F;
-  readonly installation: Installation;
-}
-
-/** The endpoint of an auth method that gives a token to whoever proves what the method asks for. A token is not looked at. */
-export interface LoginRoute<F> extends RouteBase {
-  readonly access: "login";
-  readonly fields: (data: Readonly<Record<string, unknown>>) => Result<ReadFields<F>, Failure>;
-  handle(context: LoginContext<F>): Promise<Result<Reply, Failure>>;
-}
-
-/** A route of any field type. */
-export type Route = OpenRoute | LoginRoute<never> | TokenRoute<never, never>;
+type Operations = Operation | readonly Operation[];
 
 /** Defines an endpoint for callers with a token. */
 export function tokenRoute<F, P>(
-  operations: Operation | readonly Operation[],
+  operations: Operations,
   path: string,
   schema: FieldSchema<F>,
-  behaviour: Pick<TokenRoute<F, P>, "action" | "createsOrUpdates" | "handle" | "prepare" | "refusal" | "secretPath">,
-): Route {
-  const route: TokenRoute<F, P> = {
+  { prepare, action, handle, ...traits }: TokenBehaviour<F, P>,
+): TokenRoute {
+  return {
     access: "token",
-    operations: typeof operations === "string" ? [operations] : operations,
+    operations: listOf(operations),
     path,
-    fields: (data) => readFields(schema, data),
-    ...behaviour,
+    fields: schema,
+    ...traits,
+    async open(context, data) {
+      const read = readFields(schema, data);
+      if (!read.ok) return read;
+      const presented: PresentedContext<F> = { ...context, fields: read.value.values };
+      const prepared = await prepare(presented);
+      if (!prepared.ok) return prepared;
+      const ready: PreparedContext<F, P> = { ...presented, prepared: prepared.value };
+      return ok({
+        sent: read.value,
+        action: async () => (action ? action(ready) : null),
+        async handle(authorized) {
+          const { limit } = authorized.verdict;
+          if (limit === null) return handle({ ...ready, ...authorized });
+          // A page has the size that the policies allow, whatever the client asks for. Here no list can forget it.
+          const limited = readFields(schema, { ...data, limit });
+          return limited.ok ? handle({ ...ready, ...authorized, fields: limited.value.values }) : limited;
+        },
+      });
+    },
   };
-  return route as unknown as Route;
 }
 
 /** Defines an endpoint for callers with a token that needs nothing but the policies' consent. */
 export function simpleRoute<F>(
-  operations: Operation | readonly Operation[],
+  operations: Operations,
   path: string,
   schema: FieldSchema<F>,
   handle: (context: CallContext<F, null>) => Promise<Result<Reply, Failure>>,
-): Route {
-  return tokenRoute<F, null>(operations, path, schema, { prepare: async () => ok(null), handle });
+  description?: RouteDescription,
+): TokenRoute {
+  return tokenRoute<F, null>(operations, path, schema, {
+    prepare: async () => ok(null),
+    handle,
+    ...(description && { description }),
+  });
 }
 
 /** Defines an endpoint that needs no token. */
 export function openRoute(
-  operations: Operation | readonly Operation[],
+  operations: Operations,
   path: string,
   handle: OpenRoute["handle"],
-): Route {
-  return { access: "open", operations: typeof operations === "string" ? [operations] : operations, path, handle };
-}
-
-/** `routes`, whose paths the policies judge in one spelling. */
-export function judgedAs(spelling: (mountPath: string) => string, routes: readonly Route[]): Route[] {
-  return routes.map((route) => (route.access === "token" ? { ...route, spelling } : route));
+  description?: RouteDescription,
+): OpenRoute {
+  return { access: "open", operations: listOf(operations), path, handle, ...(description && { description }) };
 }
 
 /** Defines the endpoint of an auth method where tokens are got. */
-export function loginRoute<F>(path: string, schema: FieldSchema<F>, handle: LoginRoute<F>["handle"]): Route {
-  const fields = (data: Readonly<Record<string, unknown>>) => readFields(schema, data);
-  const route: LoginRoute<F> = { access: "login", operations: ["update"], path, fields, handle };
-  return route as unknown as Route;
+export function loginRoute<F>(
+  path: string,
+  schema: FieldSchema<F>,
+  handle: (context: LoginContext<F>) => Promise<Result<Reply, Failure>>,
+  description?: RouteDescription,
+): LoginRoute {
+  return {
+    access: "login",
+    operations: ["update"],
+    path,
+    fields: schema,
+    ...(description && { description }),
+    open(context, data) {
+      const read = readFields(schema, data);
+      if (!read.ok) return read;
+      const { values } = read.value;
+      return ok({ sent: read.value, handle: () => handle({ ...context, fields: values }) });
+    },
+  };
 }
 
-/** What a table says about a path. */
-export type RouteMatch =
-  | { readonly found: "route"; readonly route: Route; readonly params: Readonly<Record<string, string>> }
-  | { readonly found: "other_operation" }
-  | { readonly found: "nothing" };
+/** `routes`, with policies evaluated for the canonical form of their paths. */
+export function withCanonicalPath(canonicalPath: (mountPath: string) => string, routes: readonly Route[]): Route[] {
+  return routes.map((route) => (route.access === "token" ? { ...route, canonicalPath } : route));
+}
 
-/** The routes of one mount, matched with Hono's routers by operation and path. */
-export class RouteTable {
-  readonly #router = new SmartRouter<Route>({ routers: [new RegExpRouter<Route>(), new TrieRouter<Route>()] });
-  readonly #operations: ReadonlySet<Operation>;
-
-  constructor(routes: readonly Route[]) {
-    for (const route of routes) {
-      for (const operation of route.operations) this.#router.add(operation, `/${route.path}`, route);
-    }
-    this.#operations = new Set(routes.flatMap((route) => route.operations));
-  }
-
-  /** Finds the route of an operation on a path. */
-  match(operation: Operation, path: string): RouteMatch {
-    const match = this.#find(operation, path);
-    if (match) return match;
-    for (const other of this.#operations) {
-      if (other !== operation && this.#find(other, path)) return { found: "other_operation" };
-    }
-    return { found: "nothing" };
-  }
-
-  #find(operation: Operation, path: string): Extract<RouteMatch, { found: "route" }> | null {
-    const [handlers, stash] = this.#router.match(operation, `/${path}`);
-    const first = handlers[0];
-    if (!first) return null;
-    const [route, indices] = first;
-    const params: Record<string, string> = {};
-    for (const [name, value] of Object.entries(indices)) {
-      params[name] = typeof value === "number" ? (stash?.[value] ?? "") : value;
-    }
-    return { found: "route", route, params };
-  }
+function listOf(operations: Operations): readonly Operation[] {
+  return typeof operations === "string" ? [operations] : operations;
 }

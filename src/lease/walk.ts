@@ -3,8 +3,8 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { cloudAuthAt } from "../methods/cloud/mount.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import type { Mount } from "../system/mount.ts";
 import { type System, systemOf } from "../system/system.ts";
 import { type AccessorCredential, routeOf } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
@@ -44,6 +44,9 @@ export interface WalkJob {
   /** A mount that leaves when all that it issued is revoked. */
   readonly mount: LeavingMount | null;
 }
+
+/** Deletes what the auth method of a mount stored for it. Safe to repeat. */
+export type EraseMount = (mount: Mount) => Promise<void>;
 
 /** A lease whose revocation failed, met as the `number`th. */
 interface WalkFailure {
@@ -107,13 +110,15 @@ interface WalkRow extends Record<string, SqlStorageValue> {
  * created while it goes on may be met or not; one that another walk has started for is met by that one. Starting again
  * before the end begins at the front.
  */
-export class LeaseWalk extends DurableObject<Env> {
+export class LeaseScanJob extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
+  readonly #eraseMount: EraseMount;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: Env, eraseMount: EraseMount) {
     super(ctx, env);
+    this.#eraseMount = eraseMount;
     this.#sql = ctx.storage.sql;
     this.#schema = new Schema(this.#sql, LEASE_WALK_MIGRATIONS);
   }
@@ -197,7 +202,7 @@ export class LeaseWalk extends DurableObject<Env> {
         this.#move(walk, { unit: 0, position: null, incomplete: 0, seen: 0, failure: null });
         return RETRY_MS;
       }
-      if (mount) await leave(this.env, mount);
+      if (mount) await this.#leave(mount);
       await this.#finish(walk);
     }
     return 0;
@@ -242,6 +247,15 @@ export class LeaseWalk extends DurableObject<Env> {
       seen: walk.seen + leases.length,
       failure: walk.failure ?? (failure ? JSON.stringify(failure) : null),
     });
+  }
+
+  /** The method's own data moves with its mount, or goes with it. Safe to repeat. */
+  async #leave({ path, uuid, move }: LeavingMount): Promise<void> {
+    const system = systemOf(this.env);
+    if (move) return system.endMove(move.id);
+    const mount = await system.findMount(path);
+    if (mount?.uuid === uuid) await this.#eraseMount(mount);
+    await system.removeMount(path, uuid);
   }
 
   async #tellTrees(leases: readonly IndexedLease[], mode: WalkMode): Promise<TreeReport[]> {
@@ -383,19 +397,12 @@ function shardsOfGroup(group: number): number[] {
   return Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - first) }, (_, i) => first + i);
 }
 
-/** The method's own data moves with its mount, or goes with it. Safe to repeat. */
-async function leave(env: Env, mount: LeavingMount): Promise<void> {
-  if (mount.move) return systemOf(env).endMove(mount.move.id);
-  await cloudAuthAt(env, mount).erase();
-  await systemOf(env).removeMount(mount.path, mount.uuid);
-}
-
 /** The walk of a move, which nobody else starts. */
-export function walkOfMove(env: Env, id: string): DurableObjectStub<LeaseWalk> {
+export function walkOfMove(env: Env, id: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
   return env.LEASE_WALK.getByName(`move:${id}`);
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */
-export function walkOf(env: Env, job: WalkJob): DurableObjectStub<LeaseWalk> {
+export function walkOf(env: Env, job: WalkJob): ReturnType<Env["LEASE_WALK"]["getByName"]> {
   return env.LEASE_WALK.getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
 }

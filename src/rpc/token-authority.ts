@@ -7,8 +7,8 @@ import type {
   TokenAuthorityBinding,
   TokenHolder,
 } from "../../client/types.ts";
+import { authorizeCall } from "../auth/authorize-call.ts";
 import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
-import { judge } from "../auth/judge.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok } from "../base/result.ts";
@@ -44,7 +44,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     if (!read.ok) return { allowed: false, ...refusalOf(read.error) };
     const { access, clientAddress } = read.value;
     const asked = { operation: access.operation, path: access.path, clientAddress, token: text };
-    const result = await audited(this.env, asked, (installation) => this.#judge(installation, text, read.value));
+    const result = await audited(this.env, asked, (installation) => this.#authorize(installation, text, read.value));
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
   }
 
@@ -68,12 +68,12 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     return { result: ok(holderOf(caller, standing.value?.policies ?? [])), caller };
   }
 
-  async #judge(installation: Installation, text: string, request: ReadRequest): Promise<Answered<Allowed>> {
+  async #authorize(installation: Installation, text: string, request: ReadRequest): Promise<Answered<Allowed>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     if (!presented) return { result: err(UNAUTHENTICATED), caller: null };
-    const judged = await judge(this.env, installation, { presented, ...request }, async () => null);
-    if (!judged.ok) return { result: judged, caller: null };
-    const { caller, verdict } = judged.value;
+    const authorized = await authorizeCall(this.env, installation, { presented, ...request }, async () => null);
+    if (!authorized.ok) return { result: authorized, caller: null };
+    const { caller, verdict } = authorized.value;
     const { sudo, create, update, limit } = verdict;
     const identityPolicies = await policiesOfEntity(this.env, callerRecord(caller).entityId);
     return {

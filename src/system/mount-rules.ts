@@ -1,8 +1,6 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { type Mount, type MountConfig, type MountTokenType, placesOf, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
-/** Methods that can be enabled. The token method is there from the start, once. */
-export const MOUNT_TYPES: readonly string[] = ["aws", "cloud"];
 /** Mounts of one installation: every isolate keeps all of them. */
 export const MAX_MOUNTS = 256;
 
@@ -58,11 +56,11 @@ export function newMountProblem(path: string, existing: readonly Mount[]): strin
   return existing.length >= MAX_MOUNTS ? `there can be at most ${MAX_MOUNTS} auth mounts` : null;
 }
 
-/** Why no mount of this type can be made, or null. */
-export function mountTypeProblem(type: string): string | null {
+/** Why no mount of this type can be made, or null. `types` are those of the methods that there are. */
+export function mountTypeProblem(type: string, types: readonly string[]): string | null {
   if (type === "") return "backend type must be specified as a string";
   if (type === "token") return "token credential backend cannot be instantiated";
-  return MOUNT_TYPES.includes(type) ? null : `unknown auth method; the type must be one of ${MOUNT_TYPES.join(", ")}`;
+  return types.includes(type) ? null : `unknown auth method; the type must be one of ${types.join(", ")}`;
 }
 
 /**

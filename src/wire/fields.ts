@@ -146,13 +146,17 @@ export type FieldSchema<T> = z.ZodType<T, unknown> & { readonly shape: Record<st
 /** For endpoints that keep whatever is sent. */
 export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = z.looseObject({});
 
-/** Fields that were read, and the names that the endpoint does not know. */
-export interface ReadFields<T> {
-  readonly values: T;
-  /** Sorted. */
+/** Names of the fields that were sent. */
+export interface SentNames {
+  /** Names that the endpoint does not know, sorted. */
   readonly unknown: readonly string[];
   /** Names that were sent and that the endpoint knows. */
   readonly known: readonly string[];
+}
+
+/** Fields that were read, and their names. */
+export interface ReadFields<T> extends SentNames {
+  readonly values: T;
 }
 
 /** Reads the fields of `schema` from a body or query. */

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type CallContext, judgedAs, type Route, simpleRoute } from "../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -55,7 +55,7 @@ const NO_FIELDS = z.object({});
 const TUNE_SUFFIX = /\/tune$/;
 
 /** Auth mounts and their tuning, and what there is of other mounts. */
-export const MOUNT_ROUTES: readonly Route[] = judgedAs(spellMountPath, [
+export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPath, [
   simpleRoute("read", "sys/auth", NO_FIELDS, async ({ installation }) => {
     const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
     return injected(Object.fromEntries(mounts));
@@ -93,7 +93,7 @@ export const MOUNT_ROUTES: readonly Route[] = judgedAs(spellMountPath, [
 ]);
 
 /** The path with that of the mount as it is stored, without the slash at its end. */
-function spellMountPath(path: string): string {
+function canonicalMountPath(path: string): string {
   return path.replace(/^(sys\/(?:auth|mounts(?:\/auth)?)\/)(.*)$/s, (_, place: string, below: string) => {
     const mount = normalizeMountPath(below.replace(TUNE_SUFFIX, ""));
     return place + (TUNE_SUFFIX.test(below) ? `${mount}tune` : mount.slice(0, -1));
@@ -120,8 +120,11 @@ async function enable({
   env,
   params,
   fields,
-}: Pick<CallContext<z.infer<typeof ENABLE>, null>, "env" | "params" | "fields">): Promise<Result<Reply, Failure>> {
-  const problem = mountTypeProblem(fields.type);
+  methods,
+}: Pick<CallContext<z.infer<typeof ENABLE>, null>, "env" | "params" | "fields" | "methods">): Promise<
+  Result<Reply, Failure>
+> {
+  const problem = mountTypeProblem(fields.type, [...methods.keys()]);
   if (problem) return err(invalid(problem));
   const change = readChange(fields.config ?? CONFIG.parse({}), fields.description);
   if (!change.ok) return change;

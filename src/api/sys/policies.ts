@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type CallContext, judgedAs, type Route, simpleRoute } from "../../auth/route.ts";
+import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -36,7 +36,7 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
 );
 
 /** Policies, at the places where clients look for them. */
-export const POLICY_ROUTES: readonly Route[] = judgedAs(spellPolicyPath, [
+export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(spellPolicyPath, [
   simpleRoute(["read", "list"], "sys/policy", NAMES, async ({ env, fields }) => {
     const keys = await listNames(env, "", fields);
     return ok({ kind: "data", data: { keys, policies: keys }, inject: true });

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { loginTerms } from "../../auth/login-renewal.ts";
+import { loginTerms } from "../../auth/method.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import {
@@ -111,14 +111,13 @@ async function renew(context: CallContext<unknown, Renewal>, notFound: Failure):
 
 /** Renews a token once more, with the terms that it stands under today. */
 async function renewOnTerms(
-  { env, installation, prepared }: CallContext<unknown, Renewal>,
+  context: CallContext<unknown, Renewal>,
   token: TokenView,
 ): Promise<Result<Outcome, Failure>> {
+  const { env, prepared } = context;
   const { treeId, action } = prepared.targeted;
   const answer =
-    token.role === null
-      ? await loginTerms(env, installation, token)
-      : await termsOfRole(env, token, token.role, action.mount);
+    token.role === null ? await loginTerms(context, token) : await termsOfRole(env, token, token.role, action.mount);
   if (!answer.ok) return answer;
   const tree = treeOf(env, treeId);
   if (!tree) throw new Error("only a renewal that reached its tree asks for terms");

@@ -75,9 +75,14 @@ export async function sendRevocation(env: Env, keys: Keys, revocation: Revocatio
 function fetchTarget(env: Env, target: string, init: RequestInit): Promise<Response> {
   const service = serviceOf(target);
   if (!service) return fetch(target, init);
-  const binding = (env as unknown as Record<string, Partial<Fetcher> | undefined>)[service.name];
-  if (typeof binding?.fetch !== "function") throw new Error("there is no service binding of this name");
+  const binding: unknown = Reflect.get(env, service.name);
+  if (!isFetcher(binding)) throw new Error("there is no service binding of this name");
   return binding.fetch(`https://${service.name.toLowerCase()}.service${service.path}`, init);
+}
+
+/** True for a service binding: what is bound under a name of the configuration is known only at run time. */
+function isFetcher(binding: unknown): binding is Pick<Fetcher, "fetch"> {
+  return typeof binding === "object" && binding !== null && "fetch" in binding && typeof binding.fetch === "function";
 }
 
 async function openLeaseData(keys: Keys, { leaseId, data }: Revocation): Promise<unknown> {

@@ -51,7 +51,7 @@ export const NO_REPORT: TidyReport = {
 
 /** `report` with what was done since. */
 export function addToReport(report: TidyReport, more: Partial<TidyReport>): TidyReport {
-  const sum = (key: keyof TidyReport) => report[key] + (more[key] ?? 0);
-  const keys = Object.keys(report) as (keyof TidyReport)[];
-  return Object.fromEntries(keys.map((key) => [key, sum(key)])) as unknown as TidyReport;
+  const sum: { -readonly [Name in keyof TidyReport]: number } = { ...report };
+  for (const name of Object.keys(NO_REPORT) as (keyof TidyReport)[]) sum[name] += more[name] ?? 0;
+  return sum;
 }

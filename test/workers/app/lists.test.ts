@@ -1,19 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { TokenRoute } from "../../../src/auth/route.ts";
+import { readFields } from "../../../src/wire/fields.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 const LISTS = ROUTES.filter(
-  (route): route is TokenRoute<never, never> => route.access === "token" && route.operations.includes("list"),
+  (route): route is TokenRoute => route.access === "token" && route.operations.includes("list"),
 );
 
 describe("every list", () => {
   it("there are many", () => expect(LISTS.length).toBeGreaterThan(20));
 
   it.each(LISTS.map((route) => [route.path, route] as const))("%s takes after and limit", (_, route) => {
-    const read = route.fields({ after: "x", limit: "7" });
+    const read = readFields(route.fields, { after: "x", limit: "7" });
     expect(read.ok && [read.value.unknown, read.value.values]).toEqual([[], { after: "x", limit: 7 }]);
-    const all = route.fields({ limit: "max" });
+    const all = readFields(route.fields, { limit: "max" });
     expect(all.ok && all.value.values).toMatchObject({ after: "", limit: 0 });
-    expect(route.fields({ limit: "many" }).ok).toBe(false);
+    expect(readFields(route.fields, { limit: "many" }).ok).toBe(false);
   });
 });

@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { LeaseWalk, type WalkJob, walkOf } from "../../../src/lease/walk.ts";
+import { LeaseWalk } from "../../../src/app/lease-walk.ts";
+import { type WalkJob, walkOf } from "../../../src/lease/walk.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";

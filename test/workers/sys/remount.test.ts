@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { LeaseWalk, walkOfMove } from "../../../src/lease/walk.ts";
+import { LeaseWalk } from "../../../src/app/lease-walk.ts";
+import { walkOfMove } from "../../../src/lease/walk.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";

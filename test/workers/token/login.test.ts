@@ -1,7 +1,8 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { issueLogin } from "../../../src/auth/login.ts";
-import { LOGIN_RENEWALS, type LoginRenewal } from "../../../src/auth/login-renewal.ts";
+import type { LoginRenewal } from "../../../src/auth/method.ts";
 import { ok } from "../../../src/base/result.ts";
+import { CLOUD_METHOD } from "../../../src/methods/cloud/method.ts";
 import { type Installation, loadInstallation } from "../../../src/system/installation.ts";
 import type { Mount } from "../../../src/system/mount.ts";
 import type { Login } from "../../../src/token/rules/login.ts";
@@ -99,11 +100,14 @@ describe("a login", () => {
 });
 
 describe("renewal of a login's token", () => {
+  afterEach(() => vi.restoreAllMocks());
+  const renewal = () => vi.spyOn(CLOUD_METHOD, "renew");
+
   it("asks the method with what it kept, and takes today's terms under the mount's maximum (X12)", async () => {
     const mount = await enable("renewed", { max_lease_ttl: "1000s" });
     const token = await tokenOf(mount);
     const asked: LoginRenewal[] = [];
-    LOGIN_RENEWALS.set("cloud", async (renewal) => {
+    renewal().mockImplementation(async (renewal) => {
       asked.push(renewal);
       return ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 });
     });
@@ -114,28 +118,24 @@ describe("renewal of a login's token", () => {
     expect(Number(longer.body.auth.lease_duration)).toBeLessThanOrEqual(1000);
     const { accessor } = (await call("GET", "auth/token/lookup-self", { token })).body.data;
     expect((await call("POST", "auth/token/renew-accessor", { token: root, body: { accessor } })).status).toBe(200);
-    LOGIN_RENEWALS.clear();
   });
 
-  it("is refused when the method refuses, and for a method without renewal", async () => {
+  it("is refused when the method refuses", async () => {
     const token = await tokenOf(await enable("refused"));
-    expect((await call("POST", "auth/token/renew-self", { token })).body.errors).toEqual(["lease is not renewable"]);
-    LOGIN_RENEWALS.set("cloud", async () => ({ ok: false, error: { code: "invalid_request", message: "gone" } }));
+    renewal().mockImplementation(async () => ({ ok: false, error: { code: "invalid_request", message: "gone" } }));
     expect(await call("POST", "auth/token/renew-self", { token })).toMatchObject({
       status: 400,
       body: { errors: ["gone"] },
     });
-    LOGIN_RENEWALS.clear();
   });
 
   it("is refused while another mount stands at the path of the one that issued the token", async () => {
     const mount = await enable("twice");
     const token = await tokenOf({ ...mount, uuid: crypto.randomUUID() });
-    LOGIN_RENEWALS.set("cloud", async () => ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 }));
+    renewal().mockImplementation(async () => ok({ period: 0, explicitMaxTtl: 0, ttl: 50, maxTtl: 0 }));
     expect((await call("POST", "auth/token/renew-self", { token })).body.errors).toEqual([
       "the auth method that issued this token is disabled",
     ]);
-    LOGIN_RENEWALS.clear();
   });
 
   it("leaves the children of the token to the token method", async () => {

@@ -1,4 +1,4 @@
-import type { LoginRenewal, RenewLogin } from "../../../auth/login-renewal.ts";
+import type { LoginRenewal } from "../../../auth/method.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -20,13 +20,13 @@ import { type InstanceData, type PrincipalData, readTokenData } from "./token-da
  * Checks at the renewal of a token whether its holder may still have it, from what the token keeps of its login and by
  * the role as it is now. What the cloud says counts as at the login; when it can't be asked, the token is not renewed.
  */
-export const renewCloudLogin: RenewLogin = async (renewal) => {
+export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
   const terms = await renew(renewal);
   if (terms.ok) return terms;
   const failure = inContext("failed to renew entry", terms.error);
   if (!("message" in failure)) return err(failure);
   return err({ ...failure, message: translateMessage(mountTypeOf(renewal.mount), failure.message) });
-};
+}
 
 async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
   const data = readTokenData(renewal.internal);

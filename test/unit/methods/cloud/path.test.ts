@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { spellPath } from "../../../../src/methods/cloud/path.ts";
+import { canonicalPath } from "../../../../src/methods/cloud/path.ts";
 
 describe("the spelling of a path that policies judge", () => {
   it.each([
@@ -15,8 +15,8 @@ describe("the spelling of a path that policies judge", () => {
     ["role/Web", "role/web"],
     ["role/Web/tag", "role/web/tag"],
   ])("of %s is %s", (path, spelled) => {
-    expect(spellPath(path)).toBe(spelled);
-    expect(spellPath(spelled)).toBe(spelled);
+    expect(canonicalPath(path)).toBe(spelled);
+    expect(canonicalPath(spelled)).toBe(spelled);
   });
 
   it.each([
@@ -27,6 +27,6 @@ describe("the spelling of a path that policies judge", () => {
     "x/identity-whitelist/i-1",
     "role/identity-whitelist",
   ])("of %s is its own", (path) => {
-    expect(spellPath(path)).toBe(path);
+    expect(canonicalPath(path)).toBe(path);
   });
 });

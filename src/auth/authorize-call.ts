@@ -10,7 +10,7 @@ import { authorizeBatch, type Caller, type Presented } from "./caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
 
 /** A caller whose token is good and whose policies allow the request. */
-export interface Judged {
+export interface AuthorizedCall {
   readonly caller: Caller;
   readonly verdict: Verdict;
   /** What was asked of the caller's own tree in the same hop; null when nothing was. */
@@ -20,7 +20,7 @@ export interface Judged {
 }
 
 /** A token and what is asked for with it. */
-export interface Demand {
+export interface CallRequest {
   readonly presented: Presented;
   readonly access: AccessRequest;
   /** null when unknown; then a token bound to networks is refused. */
@@ -28,17 +28,17 @@ export interface Demand {
 }
 
 /**
- * Lets the caller's token and policies decide. Counts one use. A service token is judged in its tree, which performs an
- * action on the way.
+ * Authenticates the caller and evaluates its policies. Counts one use. For a service token its tree does both, and performs
+ * an action in the same hop.
  *
  * @param nextAction the action; asked for again when the tree has the row that it drew.
  */
-export async function judge(
+export async function authorizeCall(
   env: Env,
   installation: Installation,
-  { presented, access, clientAddress }: Demand,
+  { presented, access, clientAddress }: CallRequest,
   nextAction: () => Promise<CallerAction | null>,
-): Promise<Result<Judged, Failure>> {
+): Promise<Result<AuthorizedCall, Failure>> {
   if (presented.kind === "batch") {
     const verdict = await authorizeBatch(env, installation, presented.token, access, clientAddress);
     if (!verdict.ok) return verdict;
@@ -46,8 +46,8 @@ export async function judge(
     return ok({ caller, verdict: verdict.value, action: null, outcome: null });
   }
   if (presented.kind === "team") {
-    const judged = await authorizeTeam(env, installation, presented.credential, access);
-    return judged.ok ? ok({ ...judged.value, action: null, outcome: null }) : judged;
+    const authorized = await authorizeTeam(env, installation, presented.credential, access);
+    return authorized.ok ? ok({ ...authorized.value, action: null, outcome: null }) : authorized;
   }
   const { treeId, row, verifier } = presented.credential;
   for (let draw = 1; ; draw++) {
