@@ -89,7 +89,7 @@ async function readGenerated(keys: Keys, text: string): Promise<Presented | null
 
 async function readCustomId(env: Env, installation: Installation, text: string): Promise<Presented | null> {
   if (!couldBeCustomId(text)) return null;
-  for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text)) {
+  for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
     if (!mayHold(installation.customIdFilter, filterKey)) continue;
     const address = await customIdsOf(env, directoryKey).find(directoryKey);
     if (address) return { kind: "service", text, credential: { ...address, verifier } };

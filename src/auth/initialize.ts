@@ -10,6 +10,7 @@ import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
+import { sealToken } from "../tree/tree-store.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
 
@@ -35,8 +36,11 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   const treeId = env.TOKEN_TREE.newUniqueId();
   const tree = env.TOKEN_TREE.get(treeId);
   const ids = await newTokenIds(keys, treeId.toString(), now, rootId || undefined);
-  const customId = rootId === "" ? null : (await customIdHashes(keys, rootId))[0];
-  const planted = await tree.plant(rootToken(now, customId?.directoryKey ?? null), ids);
+  const customId = rootId === "" ? null : (await customIdHashes(keys, rootId, now))[0];
+  const spec = rootToken(now, customId?.directoryKey ?? null);
+  // The tree can't make the seal: the keys are stored later.
+  const seal = sealToken(keys.rows, treeId.toString(), { ...ids, recordJson: JSON.stringify(spec.record) });
+  const planted = await tree.plant(spec, { ...ids, seal });
   if (!planted.ok) return planted;
   if (customId) {
     const { directoryKey, filterKey } = customId;
@@ -46,7 +50,7 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   // Comes before the key ring: were it to fail after it, nobody would have got the root token.
   await tidyOf(env).keepSchedule();
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
-    await tree.act({ kind: "revoke", target: { by: "token", row: ids.row, verifier: ids.verifier } });
+    await tree.abandon(ids.accessor);
     return err(ALREADY_INITIALIZED);
   }
   await refreshInstallation(env);

@@ -101,7 +101,7 @@ async function issueWithCustomId(
   parent: TokenAddress | null,
   customId: string,
 ): Promise<Result<AuthReply, Failure>> {
-  const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId);
+  const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
   // A token with this id may still be known by the hash of an older term.
   for (const hash of older) {
     if (mayHold(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {

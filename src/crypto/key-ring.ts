@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { DataKey } from "./data-key.ts";
+import { RowKeys } from "./row-keys.ts";
 
 /** One version of the keys that a rotation replaces: a term. All texts are base64 of 32 bytes. */
 export interface KeyTerm {
@@ -10,8 +11,10 @@ export interface KeyTerm {
   readonly key: string;
   /** Keys the hashes of tokens. Absent in term 1 of older installations, whose tokens are hashed under `identity`. */
   readonly tokens?: string;
-  /** When the term began (ms). Absent in rings that were never rotated. */
+  /** When the term began (ms). Absent in rings of older installations. */
   readonly installedAt?: number;
+  /** From when on values are made under it (ms): by then every isolate has read it. Absent: at once. */
+  readonly usedFrom?: number;
 }
 
 /**
@@ -23,19 +26,33 @@ export interface KeyRing {
   readonly identity: string;
   readonly audit: string;
   readonly data: readonly KeyTerm[];
+  /** Rows made from this moment on (ms) have a seal, 0: all rows. Absent in rings of before rows had seals. */
+  readonly sealsFrom?: number;
+}
+
+/** A term ready for use. */
+export interface TermKeys {
+  readonly version: number;
+  readonly usedFrom: number;
+  readonly data: DataKey;
+  /** Keys the hashes of tokens. */
+  readonly tokens: CryptoKey;
 }
 
 /** The key ring ready for use. */
 export interface Keys {
   readonly identity: CryptoKey;
   readonly audit: CryptoKey;
-  /** Keys of the hashes of tokens, newest first. */
-  readonly tokens: readonly [CryptoKey, ...CryptoKey[]];
-  readonly data: ReadonlyMap<number, DataKey>;
-  /** The current term. */
-  readonly currentDataVersion: number;
-  /** When the current term began (ms); 0 when nobody noted it. */
+  /** Newest first. */
+  readonly terms: readonly [TermKeys, ...TermKeys[]];
+  readonly rows: RowKeys;
+  /** When the newest term began (ms); 0 when nobody noted it. */
   readonly termBeganAt: number;
+}
+
+/** The term under which values and tokens are made at `now` (ms). */
+export function termInUse({ terms }: Keys, now: number): TermKeys {
+  return terms.find(({ usedFrom }) => usedFrom <= now) ?? terms[terms.length - 1] ?? terms[0];
 }
 
 /** A seal key: 32 bytes that wrap the key ring, with the version that says which key wrapped it. */
@@ -50,23 +67,28 @@ const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
 
 /** A new key ring with random keys. `now` in ms. */
 export function newKeyRing(now: number): KeyRing {
-  return { identity: newKey(), audit: newKey(), data: [newTerm(1, now)] };
+  return { identity: newKey(), audit: newKey(), data: [newTerm(1, now, now)], sealsFrom: 0 };
 }
 
-/** `ring` with a new term, under which everything is sealed and hashed from now on. `now` in ms. */
-export function withNewTerm(ring: KeyRing, now: number): KeyRing {
-  return { ...ring, data: [...ring.data, newTerm(currentTerm(ring).version + 1, now)] };
+/** `ring` with a new term, under which everything is sealed and hashed from `usedFrom` on. Times in ms. */
+export function withNewTerm(ring: KeyRing, now: number, usedFrom: number): KeyRing {
+  return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
+}
+
+/** `ring` of before rows had seals: rows that are made from `sealsFrom` on must have one. `now` is noted for its term. In ms. */
+export function withSeals(ring: KeyRing, now: number, sealsFrom: number): KeyRing {
+  return { ...ring, data: ring.data.map((term) => ({ installedAt: now, ...term })), sealsFrom };
 }
 
 /** The newest term of `ring`. */
-export function currentTerm(ring: KeyRing): KeyTerm {
+export function newestTerm(ring: KeyRing): KeyTerm {
   const newest = ring.data.at(-1);
   if (!newest) throw new Error("the key ring has no term");
   return newest;
 }
 
-function newTerm(version: number, now: number): KeyTerm {
-  return { version, key: newKey(), tokens: newKey(), installedAt: now };
+function newTerm(version: number, installedAt: number, usedFrom: number): KeyTerm {
+  return { version, key: newKey(), tokens: newKey(), installedAt, usedFrom };
 }
 
 function newKey(): string {
@@ -121,17 +143,26 @@ export async function unsealKeyRing(sealed: string, sealKey: SealKey): Promise<K
 export async function importKeys(ring: KeyRing): Promise<Keys> {
   const hmac = (text: string) =>
     crypto.subtle.importKey("raw", bytesOf(text), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-  const data = new Map<number, DataKey>();
-  for (const { version, key } of ring.data) data.set(version, new DataKey(await hmac(key)));
-  const tokensOf = (term: KeyTerm) => hmac(term.tokens ?? ring.identity);
-  const newest = currentTerm(ring);
+  const newestFirst = ring.data.toReversed();
+  const imported = newestFirst.map(async ({ version, usedFrom, key, tokens }) => ({
+    version,
+    usedFrom: usedFrom ?? 0,
+    data: new DataKey(await hmac(key)),
+    tokens: await hmac(tokens ?? ring.identity),
+  }));
+  const [newest, ...older] = await Promise.all(imported);
+  if (!newest) throw new Error("the key ring has no term");
+  const rowTerms = newestFirst.map(({ version, usedFrom, key }) => ({
+    version,
+    usedFrom: usedFrom ?? 0,
+    root: bytesOf(key),
+  }));
   return {
     identity: await hmac(ring.identity),
     audit: await hmac(ring.audit),
-    tokens: [await tokensOf(newest), ...(await Promise.all(ring.data.slice(0, -1).reverse().map(tokensOf)))],
-    data,
-    currentDataVersion: newest.version,
-    termBeganAt: newest.installedAt ?? 0,
+    terms: [newest, ...older],
+    rows: new RowKeys(rowTerms, ring.sealsFrom ?? null),
+    termBeganAt: newestTerm(ring).installedAt ?? 0,
   };
 }
 

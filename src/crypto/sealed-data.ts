@@ -1,6 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { concat, randomBytes } from "./bytes.ts";
-import type { Keys } from "./key-ring.ts";
+import { type Keys, termInUse } from "./key-ring.ts";
 
 const DAY_MS = 86_400_000;
 const NONCE_BYTES = 12;
@@ -8,16 +8,15 @@ const NONCE_BYTES = 12;
 const HEADER_BYTES = 4;
 
 /**
- * Encrypts `plain` under today's key of the newest data key.
+ * Encrypts `plain` under today's key of the data key in use.
  *
  * @param context what the value is for; opening it with another context fails, so a sealed value can't be moved elsewhere.
  * @returns version (2 bytes), day since 1970 (2 bytes), nonce (12 bytes), ciphertext with tag.
  */
 export async function sealData(keys: Keys, context: string, plain: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  const version = keys.currentDataVersion;
-  const dataKey = keys.data.get(version);
-  if (!dataKey) throw new Error("the key ring has no data key");
-  const day = Math.floor(currentTime() / DAY_MS);
+  const now = currentTime();
+  const { version, data: dataKey } = termInUse(keys, now);
+  const day = Math.floor(now / DAY_MS);
   const key = await dataKey.ofDay(day);
   dataKey.keep(day, key);
   dataKey.noteEncryption();
@@ -37,7 +36,8 @@ export async function openData(
 ): Promise<Uint8Array<ArrayBuffer> | null> {
   if (sealed.length < HEADER_BYTES + NONCE_BYTES) return null;
   const header = concat(sealed.subarray(0, HEADER_BYTES));
-  const dataKey = keys.data.get(new DataView(header.buffer).getUint16(0));
+  const version = new DataView(header.buffer).getUint16(0);
+  const dataKey = keys.terms.find((term) => term.version === version)?.data;
   if (!dataKey) return null;
   const day = new DataView(header.buffer).getUint16(2);
   const key = await dataKey.ofDay(day);

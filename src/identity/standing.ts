@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { snapshotMaxAgeMs } from "../system/installation.ts";
+import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import { identityOf } from "./identity.ts";
 import type { EntityView } from "./model.ts";
 

@@ -1,7 +1,8 @@
 import type { JWK } from "jose";
 import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
-import { type Installation, snapshotMaxAgeMs } from "../system/installation.ts";
+import type { Installation } from "../system/installation.ts";
+import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import { openPublicKey } from "./key-pair.ts";
 import { issuerOf } from "./oidc-issuer.ts";
 

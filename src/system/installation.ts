@@ -4,6 +4,7 @@ import type { Failure } from "../base/errors.ts";
 import { Recent } from "../base/recent.ts";
 import { ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
+import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import type { EntityView } from "../identity/model.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
@@ -12,17 +13,17 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { usesClock, usesTemplates } from "../policy/template.ts";
-import { reportKeyUse } from "./key-rotation.ts";
+import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PolicyRules } from "./policy-store.ts";
+import { snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
 
 /** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
 const MAX_COMPILED_RULES = 2 ** 16;
 /** Characters of tokens that an isolate remembers: those of some ten thousand service tokens, a few MB with what is known. */
 const MAX_RECENT_CHARACTERS = 2 ** 20;
-const DEFAULT_CACHE_SECONDS = 5;
 /** The share of a copy's time after which a request reads it anew while the others go on with it. */
 const RENEWAL_SHARE = 0.8;
 /** A request can end with its client before it has read the copy; after so long (ms) another one tries. */
@@ -208,6 +209,17 @@ function remember(read: NonNullable<typeof cached>): Installation {
   return read.installation;
 }
 
+/**
+ * The keys that seal rows, for objects. They await it before a transaction: within one nothing can be waited for.
+ *
+ * @throws while the service is sealed: no request gets to an object then.
+ */
+export async function loadRowKeys(env: Env): Promise<RowKeys> {
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) throw new Error(`rows can't be checked: ${loaded.error.code}`);
+  return loaded.value.keys.rows;
+}
+
 /** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */
 export function forgetInstallation(): void {
   cached = null;
@@ -221,11 +233,9 @@ async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, F
     // The rotation of the seal key ends here: from now on only the new key opens the ring.
     await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
   }
+  if (ring.sealsFrom === undefined) {
+    const begun = await beginSeals(env, currentTime());
+    if (!begun.ok) return begun;
+  }
   return ok(await importKeys(ring));
-}
-
-/** How long an isolate or an object may work with what it read last, in ms: POLICY_CACHE_SECONDS. */
-export function snapshotMaxAgeMs(env: Env): number {
-  const seconds = Number(env.POLICY_CACHE_SECONDS ?? DEFAULT_CACHE_SECONDS);
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : DEFAULT_CACHE_SECONDS * 1000;
 }

@@ -1,13 +1,17 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { currentTerm, type KeyRing, type Keys, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
+import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm, withSeals } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
+import { snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { systemOf } from "./system.ts";
 
 /** Changes that lose against another one this often in a row are given up. */
 const MAX_TRIES = 5;
+
+/** How long objects may run the release of before beside this one, which seals rows (ms). */
+const UPGRADE_MS = 3_600_000;
 
 /** Terms at once: a token that nobody made is hashed under the key of each before it is refused. */
 const MAX_TERMS = 16;
@@ -18,14 +22,14 @@ const TOO_MANY_TERMS = invalid(
 const BUSY: Failure = { code: "unavailable", message: "the keys are being changed; try again", retryAfterSeconds: 1 };
 
 /**
- * Begins a new term: from now on values are sealed and tokens are hashed under new keys. Those of before stay good. Other
- * isolates follow when they read the installation anew.
+ * Begins a new term. Values are sealed and tokens are hashed under its keys as soon as every isolate has read it: twice
+ * POLICY_CACHE_SECONDS later. Those of before stay good.
  */
 export async function rotateKeys(env: Env, now: number): Promise<Result<null, Failure>> {
   let full = false;
   const rotated = await changeKeyRing(env, (ring) => {
     full = ring.data.length >= MAX_TERMS;
-    return full ? null : withNewTerm(ring, now);
+    return full ? null : withNewTerm(ring, now, usedFrom(env, now));
   });
   return full ? err(TOO_MANY_TERMS) : rotated;
 }
@@ -51,18 +55,32 @@ export async function changeKeyRing(
 }
 
 /**
+ * Has rows sealed from now on, in an installation of before rows had seals. Those that are there are sealed on first use or by
+ * tidy; until tidy has been everywhere they may lack a seal.
+ */
+export function beginSeals(env: Env, now: number): Promise<Result<null, Failure>> {
+  return changeKeyRing(env, (ring) => (ring.sealsFrom === undefined ? withSeals(ring, now, now + UPGRADE_MS) : null));
+}
+
+/**
  * Reports what this isolate has encrypted since the last report, and begins a new term when one is due.
  *
  * What an isolate encrypted after its last report is lost with it: the count that operators see is a little low.
  */
 export async function reportKeyUse(env: Env, keys: Keys, now: number): Promise<void> {
-  const term = keys.currentDataVersion;
-  const count = keys.data.get(term)?.takeEncryptions() ?? 0;
-  const { settings, encryptions } = await systemOf(env).noteEncryptions(term, count);
+  const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions() }));
+  const [{ version: newest }] = keys.terms;
+  const used = counts.filter(({ count }) => count > 0);
+  const { settings, encryptions } = await systemOf(env).noteEncryptions(used, newest);
   if (!isRotationDue(settings, { installedAt: keys.termBeganAt, encryptions }, now)) return;
   await changeKeyRing(env, (ring) => {
     // Another isolate may have done it meanwhile.
-    const isOurs = currentTerm(ring).version === term;
-    return isOurs && ring.data.length < MAX_TERMS ? withNewTerm(ring, now) : null;
+    const isOurs = newestTerm(ring).version === newest;
+    return isOurs && ring.data.length < MAX_TERMS ? withNewTerm(ring, now, usedFrom(env, now)) : null;
   });
+}
+
+/** When every isolate has read a key ring that is stored at `now`: only then may anything be made under its newest term. */
+function usedFrom(env: Env, now: number): number {
+  return now + 2 * snapshotMaxAgeMs(env);
 }

@@ -121,10 +121,10 @@ export class System extends DurableObject<Env> {
     return written.rowsWritten > 0;
   }
 
-  /** Counts encryptions of an isolate under the data key of `term`. Returns what there are now. */
-  noteEncryptions(term: number, count: number): KeyUse {
-    if (count > 0) this.#rotation.addEncryptions(term, count);
-    return this.keyUse(term);
+  /** Counts encryptions of an isolate under the data keys of terms. Returns what decides about the end of `newest`. */
+  noteEncryptions(used: readonly { readonly term: number; readonly count: number }[], newest: number): KeyUse {
+    for (const { term, count } of used) this.#rotation.addEncryptions(term, count);
+    return this.keyUse(newest);
   }
 
   /** What decides about the end of `term`. */

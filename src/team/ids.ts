@@ -1,6 +1,7 @@
+import { currentTime } from "../base/clock.ts";
 import { base62Digest, isBase58, randomBase58, randomBase62 } from "../crypto/base62.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
 
 /**
  * Every id of a team carries the route to the object of the team, so nothing has to be looked up, and a tag that only
@@ -79,7 +80,7 @@ export async function readTokenId(keys: Keys, text: string): Promise<string | nu
 /** Draws a token for the team at `route`: 368 random bits. */
 export async function newTeamToken(keys: Keys, route: string): Promise<NewTeamToken> {
   const body = `${randomBase62(TOKEN_HEAD)}${TOKEN_MARK}${route}${randomBase62(TOKEN_RANDOM)}`;
-  const hash = await hashOf(keys.tokens[0], body);
+  const hash = await hashOf(termInUse(keys, currentTime()).tokens, body);
   return { text: body + base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), route, verifier: hash.slice(TAG_BYTES) };
 }
 
@@ -92,8 +93,8 @@ export function looksLikeTeamToken(text: string): boolean {
 export async function readTeamToken(keys: Keys, text: string): Promise<TeamCredential | null> {
   if (!looksLikeTeamToken(text)) return null;
   const routeAt = TOKEN_HEAD + TOKEN_MARK.length;
-  for (const key of keys.tokens) {
-    const hash = await hashOf(key, text.slice(0, -TOKEN_TAG));
+  for (const { tokens } of keys.terms) {
+    const hash = await hashOf(tokens, text.slice(0, -TOKEN_TAG));
     if (!equalTexts(base62Digest(hash.subarray(0, TAG_BYTES), TOKEN_TAG), text.slice(-TOKEN_TAG))) continue;
     return { route: text.slice(routeAt, routeAt + ROUTE), verifier: hash.slice(TAG_BYTES) };
   }

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { Schema } from "../storage/schema.ts";
-import { snapshotMaxAgeMs } from "../system/installation.ts";
+import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import { DESCRIPTION_TAKEN, MAX_TOKENS, NAME_TAKEN, NO_ORGANIZATION, TOO_MANY_TOKENS } from "./failures.ts";
 import { organizationNamed } from "./find.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";

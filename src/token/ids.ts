@@ -1,5 +1,5 @@
 import { concat, equalBytes, fromBase64Url, fromHex, randomBytes, toBase64Url, toHex } from "../crypto/bytes.ts";
-import { type Keys, keyedHash } from "../crypto/key-ring.ts";
+import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
 
 /**
  * Generated service tokens and accessors carry their way with them:
@@ -49,6 +49,8 @@ export interface NewTokenIds {
   readonly verifier: Uint8Array<ArrayBuffer>;
   readonly accessor: string;
   readonly accessorTail: Uint8Array<ArrayBuffer>;
+  /** The seal of the row. Absent where the tree makes it; the first token of an installation comes before its keys. */
+  readonly seal?: Uint8Array<ArrayBuffer>;
 }
 
 /** Rows count ms from here, so that they stay below 2^53 (the largest exact number) until 2095. */
@@ -82,11 +84,11 @@ export async function newTokenIds(keys: Keys, treeId: string, now: number, custo
   const row = newRow(now);
   const { text: accessor, tail: accessorTail } = await newRoutedId(keys, ACCESSOR_LABEL, { treeId, row });
   if (customId !== undefined) {
-    const [{ verifier }] = await customIdHashes(keys, customId);
+    const [{ verifier }] = await customIdHashes(keys, customId, now);
     return { row, token: customId, verifier, accessor, accessorTail };
   }
   const body = concat(addressBytes(treeId, row), randomBytes(RANDOM_BYTES));
-  const hash = await keyedHash(keys.tokens[0], TOKEN_LABEL, body);
+  const hash = await keyedHash(termInUse(keys, now).tokens, TOKEN_LABEL, body);
   const token = SERVICE_PREFIX + toBase64Url(concat(body, hash.subarray(0, TAG_BYTES)));
   return { row, token, verifier: hash.slice(TAG_BYTES), accessor, accessorTail };
 }
@@ -96,8 +98,8 @@ export async function readServiceToken(keys: Keys, text: string): Promise<TokenC
   if (!text.startsWith(SERVICE_PREFIX)) return null;
   const parts = split(text.slice(SERVICE_PREFIX.length));
   if (!parts) return null;
-  for (const key of keys.tokens) {
-    const hash = await keyedHash(key, TOKEN_LABEL, parts.body);
+  for (const { tokens } of keys.terms) {
+    const hash = await keyedHash(tokens, TOKEN_LABEL, parts.body);
     if (!equalBytes(hash.subarray(0, TAG_BYTES), parts.tag)) continue;
     return { treeId: parts.treeId, row: parts.row, verifier: hash.slice(TAG_BYTES) };
   }
@@ -151,12 +153,19 @@ export interface CustomIdHash {
 }
 
 /**
- * The hashes of a token id that a root caller chose, under the token key of each term, newest first. A token with this id is
- * known by the one of the term in which it was made.
+ * The hashes of a token id that a root caller chose, under the token key of each term. A token with this id is known by the
+ * one of the term in which it was made.
+ *
+ * @param now ms. The hash for a token that is made now comes first.
  */
-export async function customIdHashes(keys: Keys, text: string): Promise<readonly [CustomIdHash, ...CustomIdHash[]]> {
-  const [newest, ...older] = keys.tokens;
-  return [await customIdHash(newest, text), ...(await Promise.all(older.map((key) => customIdHash(key, text))))];
+export async function customIdHashes(
+  keys: Keys,
+  text: string,
+  now: number,
+): Promise<readonly [CustomIdHash, ...CustomIdHash[]]> {
+  const inUse = termInUse(keys, now);
+  const others = keys.terms.filter((term) => term !== inUse).map(({ tokens }) => customIdHash(tokens, text));
+  return [await customIdHash(inUse.tokens, text), ...(await Promise.all(others))];
 }
 
 async function customIdHash(key: CryptoKey, text: string): Promise<CustomIdHash> {

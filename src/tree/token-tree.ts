@@ -3,12 +3,13 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
+import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { authorize } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
 import { standingOf } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { loadInstallation, loadRowKeys } from "../system/installation.ts";
 import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
@@ -16,6 +17,7 @@ import { addressAllowed } from "../token/rules/address.ts";
 import { planCreate } from "../token/rules/create.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
+import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -54,6 +56,8 @@ export class TokenTree extends DurableObject<Env> {
   readonly #tidy: TreeTidy;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
+  /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
+  #rowKeys: RowKeys | null = null;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
 
@@ -62,7 +66,7 @@ export class TokenTree extends DurableObject<Env> {
     const { sql } = ctx.storage;
     const treeId = ctx.id.toString();
     const arm = () => this.#arm();
-    const tokens = new TreeStore(sql, treeId);
+    const tokens = new TreeStore(sql, treeId, () => this.#openedRowKeys());
     const cubbyhole = new CubbyholeStore(sql);
     const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
     this.#store = tokens;
@@ -92,8 +96,15 @@ export class TokenTree extends DurableObject<Env> {
     ids: NewTokenIds,
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
+    if (!ids.seal) await this.#open();
     if (this.#store.isPlanted) throw new Error("a tree is planted once");
     return this.#births.write(spec, ids, null, cubbyhole);
+  }
+
+  /** Deletes a tree that was just planted and whose first token nobody will ever have. */
+  async abandon(accessor: string): Promise<void> {
+    await accessorShard(this.env, accessorShardNumber(accessor)).remove([accessor]);
+    await this.#free();
   }
 
   /**
@@ -108,6 +119,7 @@ export class TokenTree extends DurableObject<Env> {
     const loaded = await loadInstallation(this.env);
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
+    this.#rowKeys = installation.keys.rows;
     let now = currentTime();
     let known = this.#authenticate(call, now);
     if (!known) return REFUSED;
@@ -140,6 +152,7 @@ export class TokenTree extends DurableObject<Env> {
    * @returns "not_found" when the target is not alive.
    */
   async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
+    await this.#open();
     return this.#targets.perform(action, null, currentTime());
   }
 
@@ -149,29 +162,34 @@ export class TokenTree extends DurableObject<Env> {
    * @returns "not_found" when the parent has died since.
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
+    await this.#open();
     const now = currentTime();
     if (!this.#store.isPlanted || !this.#store.live(parent, now)) return NOT_FOUND;
     return this.#insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive: what the life of a batch token hangs on. */
-  isAlive(row: number): boolean {
+  async isAlive(row: number): Promise<boolean> {
+    await this.#open();
     return this.#store.isPlanted && this.#store.live(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
-  fateOf(row: number): "alive" | "dead" | "absent" {
+  async fateOf(row: number): Promise<"alive" | "dead" | "absent"> {
+    await this.#open();
     if (!this.#store.isPlanted || !this.#store.exists(row)) return "absent";
     return this.#store.live(row, currentTime()) ? "alive" : "dead";
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+    await this.#open();
     return this.#store.isPlanted ? this.#leases.perform(action) : NOT_FOUND;
   }
 
   /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
   async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
+    await this.#open();
     if (this.#store.isPlanted) return this.#leases.walk(found, mode);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
@@ -182,6 +200,7 @@ export class TokenTree extends DurableObject<Env> {
    * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
+    await this.#open();
     if (!this.#store.isPlanted) return nothingHere(step);
     this.#tidying++;
     try {
@@ -203,6 +222,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#alarmAt = null;
     if (!this.#store.isPlanted) return;
     try {
+      await this.#open();
       await this.#sweep.run();
       await this.#leases.work();
     } catch (error) {
@@ -214,15 +234,28 @@ export class TokenTree extends DurableObject<Env> {
       // Calls that wait for another object come back to the tables.
       if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
       // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
-      this.#store.forget();
-      this.#cubbyhole.forget();
-      this.#leases.forget();
-      await this.ctx.storage.deleteAll();
-      return;
+      return this.#free();
     }
     this.#store.refresh();
     this.#leases.refresh();
     this.#arm();
+  }
+
+  async #free(): Promise<void> {
+    this.#store.forget();
+    this.#cubbyhole.forget();
+    this.#leases.forget();
+    await this.ctx.storage.deleteAll();
+  }
+
+  /** Gets the keys for seals of rows, of which every isolate has a copy. */
+  async #open(): Promise<void> {
+    this.#rowKeys = await loadRowKeys(this.env);
+  }
+
+  #openedRowKeys(): RowKeys {
+    if (!this.#rowKeys) throw new Error("a token was read before the keys for its seal");
+    return this.#rowKeys;
   }
 
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {

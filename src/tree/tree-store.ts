@@ -1,6 +1,10 @@
+import { currentTime } from "../base/clock.ts";
 import { Recent } from "../base/recent.ts";
+import { concat } from "../crypto/bytes.ts";
+import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
-import { type NewTokenIds, routedIdText } from "../token/ids.ts";
+import { reportTampering } from "../storage/tampering.ts";
+import { type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
 
 /** Live. */
@@ -52,6 +56,26 @@ export const TOKEN_INDEX_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** Bytes of the column `verifier` that are the verifier; the others are the seal of the row. */
+const VERIFIER_BYTES = 24;
+
+/**
+ * The seal of a token's row: over what is fixed when the token is made. What changes (state, uses, end, parent) is not
+ * covered: whoever can write it could as well put back an older row.
+ */
+export function sealToken(
+  keys: RowKeys,
+  treeId: string,
+  token: Pick<NewTokenIds, "row" | "verifier" | "accessorTail"> & { readonly recordJson: string },
+): Uint8Array<ArrayBuffer> {
+  const content = [token.verifier, token.accessorTail, token.recordJson];
+  return keys.seal(placeOfToken(treeId, token.row), content, currentTime());
+}
+
+function placeOfToken(treeId: string, row: number): RowPlace {
+  return { kind: "token", object: treeId, row };
+}
+
 /** The columns of a token that change. Times in ms. */
 type ChangingColumns = {
   row: number;
@@ -93,14 +117,17 @@ export class TreeStore {
   readonly #indexes: Schema;
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new Recent<number, FixedPart>(MAX_FIXED_CHARACTERS);
+  readonly #rowKeys: () => RowKeys;
   /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
-  constructor(sql: SqlStorage, treeId: string) {
+  /** @param rowKeys for seals of rows. Called within transactions. */
+  constructor(sql: SqlStorage, treeId: string, rowKeys: () => RowKeys) {
     this.#sql = sql;
     this.#treeId = treeId;
+    this.#rowKeys = rowKeys;
     this.#table = new Schema(sql, TOKEN_MIGRATIONS);
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
   }
@@ -129,7 +156,7 @@ export class TreeStore {
     return this.#hasDead ? now : this.#earliestExpiry;
   }
 
-  /** The row with this number, alive or not. */
+  /** The row with this number, alive or not. Null also when its seal does not hold: somebody wrote it who has no keys. */
   find(row: number): TokenRow | null {
     const fixed = this.#fixed.get(row);
     if (!fixed) return this.#read(row);
@@ -184,6 +211,8 @@ export class TreeStore {
   /** Writes a new token. The row must be free. */
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): void {
     const { record, expiresAt } = spec;
+    const recordJson = JSON.stringify(record);
+    const seal = ids.seal ?? sealToken(this.#rowKeys(), this.#treeId, { ...ids, recordJson });
     this.#table.create();
     if (parent !== null) this.#indexes.create();
     this.#sql.exec(
@@ -191,12 +220,12 @@ export class TreeStore {
        VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?)`,
       ids.row,
       parent,
-      ids.verifier,
+      concat(ids.verifier, seal),
       ids.accessorTail,
       record.numUses,
       record.creationTtl,
       expiresAt,
-      JSON.stringify(record),
+      recordJson,
     );
     if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
       this.#earliestExpiry = expiresAt;
@@ -238,19 +267,54 @@ export class TreeStore {
     this.#hasDead = true;
   }
 
+  /**
+   * Judges the rows from `first` to `last` by their seals, and seals those that lack one or have an old one.
+   *
+   * @returns how many were sealed, and how many are forged.
+   */
+  checkSeals(first: number, last: number): { readonly sealed: number; readonly tampered: number } {
+    const rows = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row >= ? AND row <= ?", first, last).toArray();
+    const verdicts = rows.map((row) => this.#checkSeal(row));
+    return {
+      sealed: verdicts.filter((verdict) => verdict === "renew").length,
+      tampered: verdicts.filter((verdict) => verdict === "forged").length,
+    };
+  }
+
   #read(row: number): TokenRow | null {
     const found = this.#sql.exec<Columns>("SELECT * FROM tokens WHERE row = ?", row).toArray()[0];
-    if (!found) return null;
+    if (!found || this.#checkSeal(found) === "forged") return null;
     const { verifier, accessor, record, ...changing } = found;
     const accessorTail = new Uint8Array(accessor);
     const fixed = {
-      verifier: new Uint8Array(verifier),
+      verifier: new Uint8Array(verifier, 0, VERIFIER_BYTES),
       accessorTail,
       accessor: routedIdText(this.#treeId, row, accessorTail),
       record: JSON.parse(record) as TokenRecord,
     };
     this.#fixed.set(row, fixed, record.length);
     return { ...changing, fixed };
+  }
+
+  /** Judges a row by its seal, reports one that is forged, and seals one that needs it. */
+  #checkSeal({ row, verifier: stored, accessor, record }: Columns): SealVerdict {
+    const place = placeOfToken(this.#treeId, row);
+    if (stored.byteLength < VERIFIER_BYTES) {
+      reportTampering(place);
+      return "forged";
+    }
+    const verifier = new Uint8Array(stored, 0, VERIFIER_BYTES);
+    const seal = stored.byteLength > VERIFIER_BYTES ? new Uint8Array(stored, VERIFIER_BYTES) : null;
+    const content = [verifier, new Uint8Array(accessor), record];
+    const keys = this.#rowKeys();
+    const now = currentTime();
+    const verdict = keys.check(place, content, seal, rowDrawnAt(row), now);
+    if (verdict === "forged") reportTampering(place);
+    if (verdict === "renew") {
+      const sealed = concat(verifier, keys.seal(place, content, now));
+      this.#sql.exec("UPDATE tokens SET verifier = ? WHERE row = ?", sealed, row);
+    }
+    return verdict;
   }
 
   #mayHaveDead(now: number): boolean {

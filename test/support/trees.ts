@@ -1,10 +1,12 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
+import { concat } from "../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
+import type { TokenRecord } from "../../src/token/record.ts";
 import { treeOf } from "../../src/tree/find-tree.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
-import { TreeStore } from "../../src/tree/tree-store.ts";
+import { sealToken, TreeStore } from "../../src/tree/tree-store.ts";
 import { bindings } from "./service.ts";
 
 /** Where a token lives. */
@@ -34,7 +36,7 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   freeFrom = start + count;
   for (let i = 0; i < count; i++) all.push(await newTokenIds(keys, treeId, start + i));
   await runInDurableObject(stub, (_, state) => {
-    const store = new TreeStore(state.storage.sql, treeId);
+    const store = new TreeStore(state.storage.sql, treeId, () => keys.rows);
     const like = store.find(row);
     if (!like) throw new Error("the parent is not in its tree");
     const { record } = like.fixed;
@@ -47,6 +49,29 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   // The object did not see this happen.
   await evictDurableObject(stub);
   return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
+}
+
+/** Gives a token another record, as if it had been made with it. Before its tree has read the token. */
+export async function rewriteRecord(token: string, change: (record: TokenRecord) => TokenRecord): Promise<void> {
+  await rewriteRecordAt(await locate(token), change);
+}
+
+/** The same for the token in a row. */
+export async function rewriteRecordAt(
+  { stub, treeId, row }: Awaited<ReturnType<typeof locate>>,
+  change: (record: TokenRecord) => TokenRecord,
+): Promise<void> {
+  const keys = await keysOfInstallation();
+  await runInDurableObject(stub, (_, { storage: { sql } }) => {
+    const stored = sql
+      .exec<{ verifier: ArrayBuffer; accessor: ArrayBuffer; record: string }>("SELECT * FROM tokens WHERE row = ?", row)
+      .one();
+    const verifier = new Uint8Array(stored.verifier.slice(0, 24));
+    const recordJson = JSON.stringify(change(JSON.parse(stored.record) as TokenRecord));
+    const token = { row, verifier, accessorTail: new Uint8Array(stored.accessor), recordJson };
+    const sealed = concat(verifier, sealToken(keys.rows, treeId, token));
+    sql.exec("UPDATE tokens SET record = ?, verifier = ? WHERE row = ?", recordJson, sealed, row);
+  });
 }
 
 /** Rows in the table of tokens; 0 for a tree that has been freed. */

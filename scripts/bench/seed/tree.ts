@@ -1,7 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
+import { concat } from "../../../src/crypto/bytes.ts";
 import type { Keys } from "../../../src/crypto/key-ring.ts";
-import { newTokenIds, readServiceToken, routedIdText } from "../../../src/token/ids.ts";
+import { type NewTokenIds, newTokenIds, readServiceToken, routedIdText } from "../../../src/token/ids.ts";
+import { sealToken } from "../../../src/tree/tree-store.ts";
 import type { GroveBuild } from "../servers/grove.ts";
 import { seedAccessors } from "./accessors.ts";
 import { databasePath, inBulk, insertLike, keysOf, type Row } from "./installation.ts";
@@ -45,6 +47,8 @@ export async function seedTree(build: GroveBuild, directory: string, seed: TreeS
   const firstRow = child.row - 2 * DAY_MS * 4096;
   const accessors: string[] = [];
   const rowOf = (index: number) => usable.get(index)?.row ?? firstRow + index;
+  const recordJson = String(model.record);
+  const sealOf = (ids: NewTokenIds) => sealToken(keys.rows, treeId, { ...ids, recordJson });
   function* rows(): Generator<Row> {
     for (let index = 0; index < seed.count; index++) {
       const ids = usable.get(index);
@@ -54,7 +58,7 @@ export async function seedTree(build: GroveBuild, directory: string, seed: TreeS
       yield {
         row,
         parent: index < inner ? (parent?.row ?? null) : rowOf((index - inner) % inner),
-        verifier: ids?.verifier ?? randomBytes(VERIFIER_BYTES),
+        verifier: ids ? concat(ids.verifier, sealOf(ids)) : randomBytes(VERIFIER_BYTES),
         accessor,
         expires_at: Number(model?.expires_at) + index,
       };

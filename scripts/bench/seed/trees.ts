@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { concat } from "../../../src/crypto/bytes.ts";
 import { newTokenIds, readServiceToken } from "../../../src/token/ids.ts";
+import { sealToken } from "../../../src/tree/tree-store.ts";
 import type { GroveBuild } from "../servers/grove.ts";
 import { seedAccessors } from "./accessors.ts";
 import { databasePath, keysOf, newObjectId } from "./installation.ts";
@@ -31,9 +33,11 @@ export async function seedTrees(
     writeFileSync(path, file, { mode: 0o600 });
     const database = new DatabaseSync(path);
     database.exec("PRAGMA synchronous = OFF");
+    const stored = database.prepare("SELECT record FROM tokens WHERE row = ?").get(model.row);
+    const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: String(stored?.record) });
     database
       .prepare("UPDATE tokens SET row = ?, verifier = ?, accessor = ? WHERE row = ?")
-      .run(ids.row, ids.verifier, ids.accessorTail, model.row);
+      .run(ids.row, concat(ids.verifier, seal), ids.accessorTail, model.row);
     database.close();
     tokens.push(ids.token);
     accessors.push(ids.accessor);

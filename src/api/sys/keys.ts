@@ -20,7 +20,8 @@ const ROTATION = z.object({
 /** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
 export const KEY_ROUTES: readonly Route[] = [
   simpleRoute("read", "sys/key-status", NO_FIELDS, async ({ env, installation }) => {
-    const { currentDataVersion: term, termBeganAt } = installation.keys;
+    const { terms, termBeganAt } = installation.keys;
+    const term = terms[0].version;
     const { encryptions } = await systemOf(env).keyUse(term);
     return ok({
       kind: "data",
@@ -40,7 +41,7 @@ export const KEY_ROUTES: readonly Route[] = [
 
   ...["sys/rotate/config", "sys/rotate/keyring/config"].flatMap((path) => [
     simpleRoute("read", path, NO_FIELDS, async ({ env, installation }) => {
-      const { settings } = await systemOf(env).keyUse(installation.keys.currentDataVersion);
+      const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
       const { enabled, maxOperations, interval } = settings;
       return ok({
         kind: "data",

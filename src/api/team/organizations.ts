@@ -3,7 +3,7 @@ import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../aut
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { snapshotMaxAgeMs } from "../../system/installation.ts";
+import { snapshotMaxAgeMs } from "../../system/snapshot-age.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationDirectory, organizationNamed } from "../../team/find.ts";
 import { newOrganizationId } from "../../team/ids.ts";

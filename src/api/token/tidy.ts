@@ -47,6 +47,8 @@ function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, u
     tokens_orphaned: report.orphaned,
     cubbyhole_entries_removed: report.cubbyholeEntries,
     leases_ended: report.leasesEnded,
+    rows_sealed: report.sealed,
+    rows_tampered: report.tampered,
     tree_steps: report.treeSteps,
     failures: report.failures,
   };

@@ -12,6 +12,10 @@ export interface TreeRepairs {
   readonly cubbyholeEntries: number;
   /** Leases of secrets of no token. */
   readonly leasesEnded: number;
+  /** Rows that got a seal, or one of a newer term. */
+  readonly sealed: number;
+  /** Rows whose seal does not hold: somebody wrote them who has no keys. They are refused, and stay for whoever looks into it. */
+  readonly tampered: number;
 }
 
 /** What a tidy run has looked at and repaired so far. */
@@ -36,6 +40,8 @@ export const NO_REPAIRS: TreeRepairs = {
   orphaned: 0,
   cubbyholeEntries: 0,
   leasesEnded: 0,
+  sealed: 0,
+  tampered: 0,
 };
 
 /** A run that has done nothing yet. */

@@ -69,6 +69,7 @@ export class TreeTidy {
     const last = tokens.at(-1);
     if (!last) return { repairs: {}, next: { table: "cubbyhole", after: 0 } };
     const orphaned = orphanChildrenOfNobody(this.#tree.sql, after, last.row);
+    const seals = this.#tree.tokens.checkSeals(after + 1, last.row);
     const now = currentTime();
     const unsure = tokens.filter(
       ({ row, accessor }) =>
@@ -77,7 +78,7 @@ export class TreeTidy {
     const { relisted, revoked } = await this.#relist(unsure);
     const next: TreePosition =
       tokens.length < TIDY_ROWS ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
-    return { repairs: { orphaned, relisted, revoked }, next };
+    return { repairs: { orphaned, relisted, revoked, ...seals }, next };
   }
 
   async #relist(tokens: readonly TidyRow[]): Promise<Pick<TreeRepairs, "relisted" | "revoked">> {

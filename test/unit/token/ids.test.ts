@@ -74,7 +74,7 @@ describe("rows", () => {
 
 describe("custom id filter", () => {
   it("never denies an id that was put in, and denies nearly all others", async () => {
-    const key = async (text: string) => (await customIdHashes(keys, text))[0].filterKey;
+    const key = async (text: string) => (await customIdHashes(keys, text, NOW))[0].filterKey;
     let filter = emptyFilter();
     for (let i = 0; i < 500; i++) filter = withCustomId(filter, await key(`id-${i}`));
     for (let i = 0; i < 500; i++) expect(mayHold(filter, await key(`id-${i}`))).toBe(true);

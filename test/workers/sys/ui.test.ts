@@ -1,7 +1,6 @@
-import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { locate } from "../../support/trees.ts";
+import { rewriteRecord } from "../../support/trees.ts";
 
 const MOUNTS = "sys/internal/ui/mounts";
 let root: string;
@@ -65,13 +64,7 @@ describe("mounts for user interfaces", () => {
 
   it("a token that is bound to other networks is refused", async () => {
     const { client_token: token } = await createToken(root, { policies: ["default"] });
-    const { stub, row } = await locate(token);
-    await runInDurableObject(stub, (_, state) =>
-      state.storage.sql.exec(
-        "UPDATE tokens SET record = json_set(record, '$.boundCidrs', json('[\"10.0.0.0/8\"]')) WHERE row = ?",
-        row,
-      ),
-    );
+    await rewriteRecord(token, (record) => ({ ...record, boundCidrs: ["10.0.0.0/8"] }));
     const from = (address: string) => call("GET", MOUNTS, { token, headers: { "CF-Connecting-IP": address } });
     expect([(await from("10.1.2.3")).status, (await from("192.0.2.1")).status]).toEqual([200, 403]);
   });

@@ -6,7 +6,7 @@ import { type CustomIdHash, customIdHashes } from "../../../src/token/ids.ts";
 import { customIdsOf } from "../../../src/tree/custom-ids.ts";
 import { treeOf } from "../../../src/tree/find-tree.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
-import { holdSweeps, sweep } from "../../support/trees.ts";
+import { holdSweeps, rewriteRecordAt, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 async function hashOf(id: string): Promise<CustomIdHash> {
   const loaded = await loadInstallation(bindings);
   if (!loaded.ok) throw new Error("no installation");
-  return (await customIdHashes(loaded.value.keys, id))[0];
+  return (await customIdHashes(loaded.value.keys, id, Date.now()))[0];
 }
 
 /** The keys that the part of the directory with the entry of `id` stores. */
@@ -52,10 +52,10 @@ it("a directory of before, with whole hashes as keys, keeps its tokens and lets 
     sql.exec("DROP VIEW schema_version; CREATE VIEW schema_version AS SELECT 1 AS version");
   });
   await evictDurableObject(directory);
-  await runInDurableObject(tree, (_, { storage: { sql } }) => {
-    sql.exec("UPDATE tokens SET record = json_set(record, '$.customIdKey', ?)", whole);
-  });
-  await evictDurableObject(tree);
+  await rewriteRecordAt({ stub: tree, treeId: address?.treeId ?? "", row: address?.row ?? 0 }, (record) => ({
+    ...record,
+    customIdKey: whole,
+  }));
 
   expect(await lookup("of-before")).toBe(200);
   expect(await storedKeys(hash)).toContain(hash.directoryKey);

@@ -1,0 +1,107 @@
+import { createHmac } from "node:crypto";
+import { concat, equalBytes, toBase64Url } from "./bytes.ts";
+
+/** The part of a row that a seal covers. */
+export type SealedContent = readonly (string | number | null | Uint8Array)[];
+
+/** Where a row is: a seal copied to another place does not hold. */
+export interface RowPlace {
+  /** What the row is, for example "token". */
+  readonly kind: string;
+  /** Id of the object that stores the row. */
+  readonly object: string;
+  /** Key of the row in its table. */
+  readonly row: string | number;
+}
+
+/** What is known about a row by its seal. "renew": genuine, but to be sealed anew. */
+export type SealVerdict = "good" | "renew" | "forged";
+
+/** A term of keys, as far as rows are sealed under it. */
+export interface RowTerm {
+  readonly version: number;
+  /** The root key of the term: 32 bytes. */
+  readonly root: Uint8Array;
+  /** The term is used from then on (ms). */
+  readonly usedFrom: number;
+}
+
+/** Bytes of a seal: the version of its term in two bytes, and the beginning of an HMAC-SHA256. */
+export const SEAL_BYTES = 18;
+const VERSION_BYTES = 2;
+const LABEL = "grove row seals";
+
+/**
+ * Seals rows that decide about access, so that whoever can write the storage of an object can't make such a row or change
+ * one. Synchronous, for use within a transaction.
+ */
+export class RowKeys {
+  /** Newest first. */
+  readonly #terms: readonly { readonly version: number; readonly key: Uint8Array; readonly usedFrom: number }[];
+  readonly #sealsFrom: number | null;
+
+  /**
+   * @param terms newest first.
+   * @param sealsFrom rows made from this moment on (ms) have a seal, 0: all rows; null while that was not decided yet.
+   */
+  constructor(terms: readonly RowTerm[], sealsFrom: number | null) {
+    this.#terms = terms.map(({ version, root, usedFrom }) => ({ version, key: hmac(root, LABEL), usedFrom }));
+    this.#sealsFrom = sealsFrom;
+  }
+
+  /** The seal of a row with this content. `now` in ms. */
+  seal(place: RowPlace, content: SealedContent, now: number): Uint8Array<ArrayBuffer> {
+    const { version, key } = this.#termInUse(now);
+    return sealUnder(version, key, place, content);
+  }
+
+  /**
+   * Judges a row.
+   *
+   * @param seal null when the row has none.
+   * @param madeAt when the row was made (ms), if its key proves that; else null: then it may lack a seal until every row has one.
+   * @param now ms.
+   */
+  check(
+    place: RowPlace,
+    content: SealedContent,
+    seal: Uint8Array | null,
+    madeAt: number | null,
+    now: number,
+  ): SealVerdict {
+    if (!seal) return this.#mayLackSeal(madeAt) ? "renew" : "forged";
+    if (seal.length !== SEAL_BYTES) return "forged";
+    const version = new DataView(seal.buffer, seal.byteOffset).getUint16(0);
+    const term = this.#terms.find((known) => known.version === version);
+    if (!term || !equalBytes(seal, sealUnder(version, term.key, place, content))) return "forged";
+    return version < this.#termInUse(now).version ? "renew" : "good";
+  }
+
+  #mayLackSeal(madeAt: number | null): boolean {
+    if (this.#sealsFrom === null) return true;
+    return madeAt === null ? this.#sealsFrom > 0 : madeAt < this.#sealsFrom;
+  }
+
+  #termInUse(now: number) {
+    const term = this.#terms.find(({ usedFrom }) => usedFrom <= now) ?? this.#terms.at(-1);
+    if (!term) throw new Error("the key ring has no term");
+    return term;
+  }
+}
+
+function sealUnder(
+  version: number,
+  key: Uint8Array,
+  { kind, object, row }: RowPlace,
+  content: SealedContent,
+): Uint8Array<ArrayBuffer> {
+  const values = content.map((value) => (value instanceof Uint8Array ? toBase64Url(value) : value));
+  const head = new Uint8Array(VERSION_BYTES);
+  new DataView(head.buffer).setUint16(0, version);
+  const tag = hmac(key, JSON.stringify([kind, object, row, ...values]));
+  return concat(head, tag.subarray(0, SEAL_BYTES - VERSION_BYTES));
+}
+
+function hmac(key: Uint8Array, text: string): Uint8Array {
+  return createHmac("sha256", key).update(text).digest();
+}
