@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { callerRecord } from "../auth/caller.ts";
-import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../auth/route.ts";
+import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../auth/route.ts";
 import { DENIED, type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
@@ -26,6 +26,10 @@ const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'servic
  * in its tree, and the values are sealed for that row and path.
  */
 export const CUBBYHOLE_ROUTES: readonly Route[] = [
+  ...["cubbyhole", "cubbyhole/"].flatMap((path) => [
+    simpleRoute(["read", "update"], path, ANY_FIELDS, async () => err(invalid("missing path"))),
+    simpleRoute("delete", path, z.object({}), async () => ok(EMPTY)),
+  ]),
   tokenRoute("read", "cubbyhole/:path{.+}", z.object({}), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),

@@ -1,15 +1,34 @@
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
-import { type Presented, readToken } from "./caller.ts";
+import { callerOf, type Presented, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
 /** A token that a request is about, and what to do with it, in the tree where it lives. */
 export interface TargetedAction {
   readonly treeId: string;
   readonly action: TargetAction;
+}
+
+/** A token that no tree stores: it can be neither revoked nor renewed, and nothing is left of it when it has ended. */
+export interface UnstoredToken {
+  readonly unstored: Exclude<Presented, { readonly kind: "service" }>;
+}
+
+/** What there is to do about the token that a request names; null: nothing, there is no such token. */
+export type NamedToken<T extends TargetedAction = TargetedAction> = T | UnstoredToken | null;
+
+/** What a request about an unstored token ends in: `refusal` while the token is good, and `notFound` afterwards. */
+export async function refuseWhileAlive<T>(
+  env: Env,
+  { unstored }: UnstoredToken,
+  refusal: Failure,
+  notFound: Result<T, Failure>,
+): Promise<Result<T, Failure>> {
+  return (await callerOf(env, unstored)) ? err(refusal) : notFound;
 }
 
 /**
@@ -41,14 +60,10 @@ export async function accessorTarget(
 }
 
 /** The action, when it is about a token in the caller's own tree and can ride on the caller's hop; else null. */
-export function inCallersTree(
-  context: PresentedContext<unknown>,
-  targeted: TargetedAction | null,
-): TargetAction | null {
+export function inCallersTree(context: PresentedContext<unknown>, targeted: NamedToken): TargetAction | null {
   const { presented } = context;
-  return targeted && presented.kind === "service" && presented.credential.treeId === targeted.treeId
-    ? targeted.action
-    : null;
+  if (!targeted || "unstored" in targeted || presented.kind !== "service") return null;
+  return presented.credential.treeId === targeted.treeId ? targeted.action : null;
 }
 
 /** What came of the action: in the caller's hop, or now in the tree of the target. */

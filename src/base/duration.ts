@@ -25,12 +25,12 @@ const MAX_TEXT = 64;
  *   never turns into 0, which means "none" or "no limit" everywhere. The error is a phrase without the text itself.
  */
 export function parseDuration(text: string): Result<number, string> {
-  const trimmed = text.length <= MAX_TEXT ? text.trim() : "";
-  if (trimmed === "" && text === "") return ok(0);
-  if (PLAIN_SECONDS.test(trimmed)) return bounded(Number(trimmed));
-  const days = WHOLE_DAYS.exec(trimmed);
+  if (text.length > MAX_TEXT) return err("is not a duration");
+  if (text === "") return ok(0);
+  if (PLAIN_SECONDS.test(text)) return bounded(Number(text));
+  const days = WHOLE_DAYS.exec(text);
   if (days) return bounded(Number(days[1]) * 86_400);
-  return parseGoDuration(trimmed);
+  return parseGoDuration(text);
 }
 
 function parseGoDuration(text: string): Result<number, string> {

@@ -9,7 +9,7 @@ export interface Pattern {
   readonly text: string;
   /** True when the path ended in `*`: anything may follow `text`. */
   readonly open: boolean;
-  /** Where in `text` the first `+` segment stands; its length when there is none. */
+  /** Where in `text` the first `+` stands, also one inside a segment; its length when no whole segment is `+`. */
   readonly firstWildcard: number;
   /** How many segments are `+`. */
   readonly wildcards: number;
@@ -19,16 +19,8 @@ export interface Pattern {
 export function parsePattern(path: string): Pattern {
   const open = path.endsWith("*");
   const text = open ? path.slice(0, -1) : path;
-  let firstWildcard = text.length;
-  let wildcards = 0;
-  let offset = 0;
-  for (const segment of text.split("/")) {
-    if (segment === "+") {
-      if (wildcards === 0) firstWildcard = offset;
-      wildcards++;
-    }
-    offset += segment.length + 1;
-  }
+  const wildcards = text.split("/").filter((segment) => segment === "+").length;
+  const firstWildcard = wildcards > 0 ? text.indexOf("+") : text.length;
   const kind = wildcards > 0 ? "segments" : open ? "prefix" : "exact";
   return { kind, text, open, firstWildcard, wildcards };
 }

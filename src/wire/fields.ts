@@ -6,8 +6,9 @@ import { err, ok, type Result } from "../base/result.ts";
 
 /**
  * The field types of request bodies. Clients send the same value in several forms (a number as text, a list as a comma
- * string); each type names the forms it takes and gives one. Messages never hold the value: it may be a secret that was
- * sent in the wrong field.
+ * string); each type names the forms it takes and gives one. A null is the zero value of the type, whatever holds when
+ * the field is absent; only for a duration it means that none was sent. Messages never hold the value: it may be a secret
+ * that was sent in the wrong field.
  */
 type Field<T> = z.ZodType<T, unknown>;
 
@@ -27,18 +28,18 @@ function field<T>(expected: string, read: (value: unknown) => T | undefined): Fi
 }
 
 /** Text; a number or a bool is taken as its text. */
-export function text(otherwise = ""): Field<string> {
+export function text(): Field<string> {
   return field("a string", (value) => {
-    if (value === undefined || value === null) return otherwise;
-    if (typeof value === "string") return value;
-    return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+    if (value === undefined || value === null) return "";
+    return isScalar(value) ? String(value) : undefined;
   });
 }
 
 /** Text where an empty one means something else than none. null when absent. */
 export function optionalText(): Field<string | null> {
   return field("a string", (value) => {
-    if (value === undefined || value === null) return null;
+    if (value === undefined) return null;
+    if (value === null) return "";
     return isScalar(value) ? String(value) : undefined;
   });
 }
@@ -46,7 +47,8 @@ export function optionalText(): Field<string | null> {
 /** true or false, also as text or as 0 and 1. */
 export function flag(otherwise: boolean): Field<boolean> {
   return field("a bool", (value) => {
-    if (value === undefined || value === null) return otherwise;
+    if (value === undefined) return otherwise;
+    if (value === null) return false;
     if (typeof value === "boolean") return value;
     if (typeof value === "number") return value === 0 ? false : value === 1 ? true : undefined;
     if (typeof value !== "string") return undefined;
@@ -54,14 +56,15 @@ export function flag(otherwise: boolean): Field<boolean> {
   });
 }
 
-/** A whole number of 32 bits, also as text. */
-export function integer(otherwise: number): Field<number> {
-  return field("an int", (value) => readInteger(value, otherwise));
+/** A whole number of 32 bits, also as text; 0 when absent. */
+export function integer(): Field<number> {
+  return field("an int", readInteger);
 }
 
 /** A whole number of up to 15 digits, also as text. */
 export function count(): Field<number> {
   return field("an int", (value) => {
+    if (value === null) return 0;
     const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
     return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
   });
@@ -69,11 +72,11 @@ export function count(): Field<number> {
 
 /** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
 export function pageSize(): Field<number> {
-  return field('an int or "max"', (value) => (value === "max" ? 0 : readInteger(value, 0)));
+  return field('an int or "max"', (value) => (value === "max" ? 0 : readInteger(value)));
 }
 
-function readInteger(value: unknown, otherwise: number): number | undefined {
-  if (value === undefined || value === null || value === "") return otherwise;
+function readInteger(value: unknown): number | undefined {
+  if (value === undefined || value === null || value === "") return 0;
   const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
   return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
 }
@@ -91,7 +94,8 @@ export function textList(): Field<string[] | null> {
 /** A list of texts as an array or with commas between; items are trimmed. null when absent, [] when empty. */
 export function commaList(): Field<string[] | null> {
   return field(`a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
-    if (value === undefined || value === null) return null;
+    if (value === undefined) return null;
+    if (value === null) return [];
     // One more than there may be, so that a text of commas is not made a list of half a million.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
@@ -118,21 +122,39 @@ export function pairs(): Field<Record<string, string> | null> {
 
 /** A duration in seconds, in any form that clients write; 0 when absent. May be negative: the rules judge that. */
 export function duration(): Field<number> {
-  return field('a duration such as 90, "30s" or "1h30m"', (value) => {
-    if (value === undefined || value === null) return 0;
-    if (typeof value !== "string" && typeof value !== "number") return undefined;
-    const parsed = parseDuration(String(value));
-    return parsed.ok ? parsed.value : undefined;
-  });
+  return field(A_DURATION, readDuration);
 }
 
-/** The same field, but undefined when it is absent or null: for writes that leave alone what they do not name. */
-export function maybe<T>(inner: Field<T>): Field<T | undefined> {
+/** A duration of the fields that are older than their type: a bool is taken as 0 or 1 there. */
+export function looseDuration(): Field<number> {
+  return field(A_DURATION, (value) => readDuration(typeof value === "boolean" ? Number(value) : value));
+}
+
+/** A duration that a write may leave out: undefined when it is absent or null. May be negative. */
+export function sentDuration(): Field<number | undefined> {
+  return optional(duration(), (value) => value === undefined || value === null);
+}
+
+const A_DURATION = 'a duration such as 90, "30s" or "1h30m"';
+
+function readDuration(value: unknown): number | undefined {
+  if (value === undefined || value === null) return 0;
+  if (typeof value !== "string" && typeof value !== "number") return undefined;
+  const parsed = parseDuration(String(value));
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** A field that a write may leave out: undefined then, and what is stored stays. A null counts as sent. */
+export function sent<T>(inner: Field<T>): Field<T | undefined> {
+  return optional(inner, (value) => value === undefined);
+}
+
+function optional<T>(inner: Field<T>, isAbsent: (value: unknown) => boolean): Field<T | undefined> {
   return z
     .unknown()
     .optional()
     .transform((value, context) => {
-      if (value === undefined || value === null) return undefined;
+      if (isAbsent(value)) return undefined;
       const parsed = inner.safeParse(value);
       if (parsed.success) return parsed.data;
       context.addIssue({ code: "custom", message: parsed.error.issues[0]?.message ?? "invalid" });

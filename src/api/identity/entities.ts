@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { type IdOrName, identityOf } from "../../identity/identity.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import { commaList, flag, maybe, pairs, text } from "../../wire/fields.ts";
+import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import { judgedName } from "./judged-name.ts";
@@ -18,7 +18,7 @@ const FIELDS = z.object({
   name: text(),
   metadata: pairs(),
   policies: commaList(),
-  disabled: maybe(flag(false)),
+  disabled: sent(flag(false)),
 });
 type Fields = z.infer<typeof FIELDS>;
 

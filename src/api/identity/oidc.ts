@@ -16,23 +16,23 @@ import { ensureDefaultKey, writeSigningKey } from "../../issuer/service.ts";
 import { claimsFromTemplate, templateProblem } from "../../issuer/template.ts";
 import { issuerUrl, pluginIssuerUrl, signToken, verifyToken } from "../../issuer/tokens.ts";
 import { loadInstallation } from "../../system/installation.ts";
-import { commaList, duration, maybe, optionalText, text } from "../../wire/fields.ts";
+import { commaList, optionalText, sent, sentDuration, text } from "../../wire/fields.ts";
 import { PAGE, pageOf } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 
 const NO_FIELDS = z.object({});
 const CONFIG_FIELDS = z.object({ issuer: optionalText() });
 const KEY_FIELDS = z.object({
-  algorithm: maybe(text()),
-  rotation_period: maybe(duration()),
-  verification_ttl: maybe(duration()),
+  algorithm: sent(text()),
+  rotation_period: sentDuration(),
+  verification_ttl: sentDuration(),
   allowed_client_ids: commaList(),
 });
-const ROTATE_FIELDS = z.object({ verification_ttl: maybe(duration()) });
+const ROTATE_FIELDS = z.object({ verification_ttl: sentDuration() });
 const ROLE_FIELDS = z.object({
   key: optionalText(),
   template: optionalText(),
-  ttl: maybe(duration()),
+  ttl: sentDuration(),
   client_id: optionalText(),
 });
 const INTROSPECT_FIELDS = z.object({ token: text(), client_id: text() });

@@ -6,15 +6,15 @@ import { ok } from "../../base/result.ts";
 import { refreshInstallation } from "../../system/installation.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
-import { count, duration, flag, maybe } from "../../wire/fields.ts";
+import { count, flag, sent, sentDuration } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 
 const NO_FIELDS = z.object({});
 
 const ROTATION = z.object({
-  enabled: maybe(flag(true)),
-  max_operations: maybe(count()),
-  interval: maybe(duration()),
+  enabled: sent(flag(true)),
+  max_operations: sent(count()),
+  interval: sentDuration(),
 });
 
 /** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */

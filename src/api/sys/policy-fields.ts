@@ -4,14 +4,14 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { policyExpiry } from "../../policy/write.ts";
 import type { PolicyPatch, PolicyText, PolicyWrite } from "../../system/policy-store.ts";
-import { flag, integer, maybe, text } from "../../wire/fields.ts";
+import { flag, integer, sent, text } from "../../wire/fields.ts";
 
 /** Fields of a write that replaces the whole policy. */
 export const WRITE_FIELDS = z.object({
   policy: text(),
   expiration: text(),
   ttl: text(),
-  cas: maybe(integer(0)),
+  cas: sent(integer()),
   cas_required: flag(false),
   allow_slashes_in_identity_templates: flag(false),
   allow_wildcards_in_identity_templates: flag(false),
@@ -25,10 +25,10 @@ export const PATCH_FIELDS = z.object({
   policy: text(),
   expiration: text(),
   ttl: text(),
-  cas: maybe(integer(0)),
-  cas_required: maybe(flag(false)),
-  allow_slashes_in_identity_templates: maybe(flag(false)),
-  allow_wildcards_in_identity_templates: maybe(flag(false)),
+  cas: sent(integer()),
+  cas_required: sent(flag(false)),
+  allow_slashes_in_identity_templates: sent(flag(false)),
+  allow_wildcards_in_identity_templates: sent(flag(false)),
 });
 
 /** Reads a write. `policyText` is the text under whichever name it came; `now` in ms. */

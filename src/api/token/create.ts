@@ -13,7 +13,7 @@ import { withEntityOfAlias } from "../../token/entity-alias.ts";
 import { newTokenIds } from "../../token/ids.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
-import { duration, type FieldSchema, flag, integer, pairs, text, textList } from "../../wire/fields.ts";
+import { type FieldSchema, flag, integer, looseDuration, pairs, text, textList } from "../../wire/fields.ts";
 import type { AuthReply, Reply } from "../../wire/reply.ts";
 import { ROLE_NAME } from "./roles.ts";
 
@@ -25,14 +25,16 @@ const FIELDS = z.object({
   no_parent: flag(false),
   no_default_policy: flag(false),
   renewable: flag(true),
-  lease: duration(),
-  ttl: duration(),
-  explicit_max_ttl: duration(),
-  period: duration(),
-  num_uses: integer(0),
+  lease: z.unknown().optional(),
+  ttl: looseDuration(),
+  explicit_max_ttl: looseDuration(),
+  period: looseDuration(),
+  num_uses: integer(),
   type: text(),
   entity_alias: text(),
 });
+
+const LEASE = z.object({ lease: looseDuration() });
 
 type CreateFields = z.infer<typeof FIELDS>;
 
@@ -50,7 +52,10 @@ export const CREATE_ROUTES: readonly Route[] = [
 
 function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndpoint: boolean): Route {
   return tokenRoute("update", path, schema, {
-    prepare: async ({ fields }) => readCreateRequest(fields, orphanEndpoint),
+    prepare: async ({ request, fields }) => {
+      const lease = readLease(fields.lease, request.data.ttl);
+      return lease.ok ? readCreateRequest(fields, lease.value, orphanEndpoint) : lease;
+    },
     async action({ env, installation, params, presented, prepared }) {
       if (presented.kind !== "service") return null;
       const { role_name: name } = params;
@@ -81,7 +86,18 @@ function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndp
   });
 }
 
-function readCreateRequest(fields: CreateFields, orphanEndpoint: boolean): Result<CreateRequest, Failure> {
+/** The lifetime by its oldest name, in seconds: it is not even read when the new name says something. */
+function readLease(lease: unknown, ttl: unknown): Result<number, Failure> {
+  if (ttl !== undefined && ttl !== null && ttl !== "") return ok(0);
+  const read = LEASE.safeParse({ lease });
+  return read.success ? ok(read.data.lease) : err(invalid("'lease' value could not be parsed"));
+}
+
+function readCreateRequest(
+  fields: CreateFields,
+  lease: number,
+  orphanEndpoint: boolean,
+): Result<CreateRequest, Failure> {
   if (JSON.stringify(fields.meta).length > MAX_META_LENGTH) return err(invalid("meta is too large"));
   if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
     return err(invalid("the name of a policy is too long"));
@@ -96,7 +112,7 @@ function readCreateRequest(fields: CreateFields, orphanEndpoint: boolean): Resul
     noParent: fields.no_parent,
     noDefaultPolicy: fields.no_default_policy,
     renewable: fields.renewable,
-    lease: fields.lease,
+    lease,
     ttl: fields.ttl,
     explicitMaxTtl: fields.explicit_max_ttl,
     period: fields.period,

@@ -5,10 +5,13 @@ import { type CallContext, type PresentedContext, type Route, tokenRoute } from 
 import {
   accessorTarget,
   inCallersTree,
+  type NamedToken,
   outcomeOf,
   readTargetToken,
+  refuseWhileAlive,
   type TargetedAction,
   tokenTarget,
+  type UnstoredToken,
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -39,15 +42,15 @@ const NOT_FOUND = invalid("token not found");
 export const RENEW_ROUTES: readonly Route[] = [
   tokenRoute("update", "renew", z.object({ token: z.unknown().optional(), increment: duration() }), {
     prepare: (context) => prepareByToken(context, context.fields.token),
-    action: async (context) => inCallersTree(context, context.prepared.targeted),
-    handle: (context) => renew(context, NOT_FOUND),
+    action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
+    handle: (context) => renewNamed(context),
   }),
 
   tokenRoute("update", "renew/:token", z.object({ increment: duration() }), {
     secretPath: true,
     prepare: (context) => prepareByToken(context, context.params.token),
-    action: async (context) => inCallersTree(context, context.prepared.targeted),
-    handle: (context) => renew(context, NOT_FOUND),
+    action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
+    handle: (context) => renewNamed(context),
   }),
 
   tokenRoute("update", "renew-self", z.object({ token: z.unknown().optional(), increment: duration() }), {
@@ -77,12 +80,12 @@ export const RENEW_ROUTES: readonly Route[] = [
 async function prepareByToken(
   context: PresentedContext<{ increment: number }>,
   token: unknown,
-): Promise<Result<Renewal, Failure>> {
+): Promise<Result<Renewal | UnstoredToken, Failure>> {
   if (token === undefined || token === "") return err(invalid("missing token ID"));
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
   if (!read.value) return err(NOT_FOUND);
-  if (read.value.kind !== "service") return err(invalid(`${read.value.kind} tokens cannot be renewed`));
+  if (read.value.kind !== "service") return ok({ unstored: read.value });
   const { treeId, target } = tokenTarget(read.value);
   return renewal(context, treeId, target, read.value.text);
 }
@@ -97,6 +100,17 @@ function renewal(
   if (increment < 0) return err(invalid("increment cannot be negative"));
   const mount = mountTtl(context.installation.mountAt("token/"));
   return ok({ targeted: { treeId, action: { kind: "renew", target, increment, mount, terms: null } }, text });
+}
+
+function targetedOf(prepared: Renewal | UnstoredToken): NamedToken<RenewTarget> {
+  return "unstored" in prepared ? prepared : prepared.targeted;
+}
+
+async function renewNamed(context: CallContext<unknown, Renewal | UnstoredToken>): Promise<Result<Reply, Failure>> {
+  const { env, prepared } = context;
+  if (!("unstored" in prepared)) return renew({ ...context, prepared }, NOT_FOUND);
+  const refusal = invalid(`${prepared.unstored.kind} tokens cannot be renewed`);
+  return refuseWhileAlive(env, prepared, refusal, err(NOT_FOUND));
 }
 
 async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Promise<Result<Reply, Failure>> {

@@ -3,8 +3,10 @@ import { type CallContext, type PresentedContext, type Route, tokenRoute } from 
 import {
   accessorTarget,
   inCallersTree,
+  type NamedToken,
   outcomeOf,
   readTargetToken,
+  refuseWhileAlive,
   type TargetedAction,
   tokenTarget,
 } from "../../auth/target.ts";
@@ -33,7 +35,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
   }),
 
   tokenRoute("update", "revoke-accessor", z.object({ accessor: text() }), {
-    async prepare(context): Promise<Result<TargetedAction | null, Failure>> {
+    async prepare(context): Promise<Result<NamedToken, Failure>> {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));
       const found = await accessorTarget(context, accessor);
@@ -50,10 +52,10 @@ export const REVOKE_ROUTES: readonly Route[] = [
 /** The token without its children. Asks for sudo on its own path, also where the token is in the URL. */
 function revokeOrphanRoute<F>(
   path: string,
-  schema: Parameters<typeof tokenRoute<F, TargetedAction | null>>[2],
+  schema: Parameters<typeof tokenRoute<F, NamedToken>>[2],
   tokenOf: (context: PresentedContext<F>) => unknown,
 ): Route {
-  return tokenRoute<F, TargetedAction | null>("update", path, schema, {
+  return tokenRoute<F, NamedToken>("update", path, schema, {
     secretPath: true,
     prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
     // Sudo is judged in the handler, on what the tree says the policies grant; so the action does not ride along.
@@ -68,22 +70,27 @@ async function prepareByToken(
   context: PresentedContext<unknown>,
   token: unknown,
   kind: "revoke" | "revoke_orphan",
-): Promise<Result<TargetedAction | null, Failure>> {
+): Promise<Result<NamedToken, Failure>> {
   if (token === undefined || token === "") return err(invalid("missing token ID"));
   const read = await readTargetToken(context, token);
   if (!read.ok) return read;
   if (!read.value) return ok(null);
-  if (read.value.kind !== "service") return err(invalid(`${read.value.kind} tokens cannot be revoked`));
+  if (read.value.kind !== "service") return ok({ unstored: read.value });
   const { treeId, target } = tokenTarget(read.value);
   return ok({ treeId, action: { kind, target } });
 }
 
 async function revoke(
-  context: CallContext<unknown, TargetedAction | null>,
+  context: CallContext<unknown, NamedToken>,
   notFound: Result<Reply, Failure>,
 ): Promise<Result<Reply, Failure>> {
-  if (!context.prepared) return notFound;
-  const outcome = await outcomeOf(context, context.prepared);
+  const { env, prepared } = context;
+  if (!prepared) return notFound;
+  if ("unstored" in prepared) {
+    const refusal = invalid(`${prepared.unstored.kind} tokens cannot be revoked`);
+    return refuseWhileAlive(env, prepared, refusal, notFound);
+  }
+  const outcome = await outcomeOf(context, prepared);
   if (outcome.ok) return ok(EMPTY);
   return outcome.error.code === "not_found" ? notFound : outcome;
 }

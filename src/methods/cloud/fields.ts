@@ -1,31 +1,9 @@
-import * as z from "zod";
-import { commaList, duration, maybe } from "../../wire/fields.ts";
-
-/**
- * A field that a write may leave out: undefined then, and what is stored stays. A null counts as sent and is read as the
- * field reads it: as its empty value.
- */
-export function sent<T>(field: z.ZodType<T, unknown>): z.ZodType<T | undefined, unknown> {
-  return z
-    .unknown()
-    .optional()
-    .transform((value, context) => {
-      if (value === undefined) return undefined;
-      const read = field.safeParse(value);
-      if (read.success) return read.data;
-      context.addIssue({ code: "custom", message: read.error.issues[0]?.message ?? "invalid" });
-      return z.NEVER;
-    });
-}
+import type * as z from "zod";
+import { commaList } from "../../wire/fields.ts";
 
 /** A list of texts, as an array or with commas between. null and "" are the empty list. */
 export function list(): z.ZodType<string[], unknown> {
   return commaList().transform((items) => items ?? []);
-}
-
-/** A duration in seconds, undefined when not sent; a null does not count as sent. May be negative: the rules judge that. */
-export function sentDuration(): z.ZodType<number | undefined, unknown> {
-  return maybe(duration());
 }
 
 /** `fields` without those that were not sent. */

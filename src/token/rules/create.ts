@@ -110,13 +110,17 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
 
   let ttl = 0;
   let expiresAt: number | null = null;
-  if (!isRoot || period > 0 || requestedTtl > 0 || explicitMaxTtl > 0) {
-    const defaultTtl = isRoot ? explicitMaxTtl : mount.defaultSeconds;
+  if (!isRoot || period > 0 || requestedTtl > 0) {
+    const defaultTtl = mount.defaultSeconds;
     const grant = grantTtl({ issuedAt: now, now, requestedTtl, defaultTtl, period, explicitMaxTtl, mount });
     if (!grant.ok) return refuse("past the max TTL, cannot create");
     ttl = grant.value.ttl;
     expiresAt = grant.value.expiresAt;
     warnings.push(...grant.value.warnings);
+  } else if (explicitMaxTtl > 0) {
+    // A root token could as well be made without any end, so the mount's maximum doesn't cap the end that it was given.
+    ttl = explicitMaxTtl;
+    expiresAt = now + explicitMaxTtl * 1000;
   }
   if (expiresAt === null && creator.expires) {
     return refuse("expiring root tokens cannot create non-expiring root tokens");

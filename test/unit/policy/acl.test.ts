@@ -153,6 +153,8 @@ describe("A12 which of two rules decides", () => {
     ["foo/+/+/b", "foo/+/b/+", "foo/a/b/b"],
     ["foo/bar*", "foo/bar", "foo/bar"],
     ["foo/+", "foo/bar", "foo/bar"],
+    // A literal + counts as the first one, in rules that have a whole segment of it too.
+    ["b+/+", "b+/*", "b+/x"],
   ])("%s gives way to %s on %s", (weaker, stronger, path) => {
     const texts = [`path "${weaker}" { capabilities = ["read"] }`, `path "${stronger}" { capabilities = ["update"] }`];
     for (const acl of [aclOf(...texts), aclOf(...texts.reverse())]) {

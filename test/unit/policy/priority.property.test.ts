@@ -32,9 +32,8 @@ function matches(rule: string, path: string): boolean {
 function rank(rule: string): (number | string)[] {
   const open = rule.endsWith("*");
   const text = open ? rule.slice(0, -1) : rule;
-  const plus = text.split("/").indexOf("+");
-  const position = plus < 0 ? text.length : text.split("/").slice(0, plus).join("/").length + (plus > 0 ? 1 : 0);
   const count = text.split("/").filter((segment) => segment === "+").length;
+  const position = count === 0 ? text.length : text.indexOf("+");
   return [position, open ? 0 : 1, -count, text.length, text];
 }
 

@@ -33,7 +33,12 @@ describe("the cubbyhole of a token", () => {
 
   it("refuses an empty body and no path", async () => {
     expect((await write("a", {})).status).toBe(400);
-    expect((await call("GET", "cubbyhole/", { token })).status).toBe(404);
+    for (const path of ["cubbyhole", "cubbyhole/"]) {
+      const answer = await call("GET", path, { token: root });
+      expect([answer.status, answer.body.errors]).toEqual([400, ["missing path"]]);
+      expect((await call("DELETE", path, { token: root })).status).toBe(204);
+    }
+    expect((await call("POST", "cubbyhole", { token: root, body: { a: 1 } })).body.errors).toEqual(["missing path"]);
   });
 
   it("lists one level, folders with a slash, in order, by page", async () => {

@@ -159,6 +159,17 @@ describe("what a new token is", () => {
     expect((await create(plain, { meta: ["a=b", "c=d=e"] })).body.auth.metadata).toEqual({ a: "b", c: "d=e" });
   });
 
+  it("reads lifetimes as they were always read", async () => {
+    const made = async (body: object, by = plain) => (await create(by, body)).body.auth;
+    expect(await made({ ttl: true })).toMatchObject({ lease_duration: 1 });
+    expect(await made({ ttl: "1h", lease: "when it is over" })).toMatchObject({ lease_duration: 3600 });
+    expect((await create(plain, { lease: "when it is over" })).status).toBe(400);
+    expect((await create(plain, { ttl: " 1h" })).status).toBe(400);
+    expect(await made({ renewable: null, ttl: null })).toMatchObject({ lease_duration: 2_764_800, renewable: false });
+    const capped = await create(root, { explicit_max_ttl: "1000h" });
+    expect([capped.body.auth.lease_duration, capped.body.warnings]).toEqual([3_600_000, null]);
+  });
+
   it("keeps names that mean something to the language as ordinary names", async () => {
     const raw = '{"meta":{"__proto__":"x","constructor":"y"},"policies":["default"]}';
     const { auth } = (await call("POST", "auth/token/create", { token: root, raw })).body;
@@ -256,6 +267,13 @@ describe("batch tokens", () => {
     expect((await call("GET", "auth/token/lookup-self", { token: batch })).status).toBe(403);
     const seen = await call("POST", "auth/token/lookup", { token: root, body: { token: batch } });
     expect([seen.status, seen.body.errors]).toEqual([403, ["bad token"]]);
+    const about = async (path: string) => {
+      const answer = await call("POST", path, { token: root, body: { token: batch } });
+      return [answer.status, answer.body?.errors];
+    };
+    expect(await about("auth/token/revoke")).toEqual([204, undefined]);
+    expect(await about("auth/token/revoke-orphan")).toEqual([400, ["token to revoke not found"]]);
+    expect(await about("auth/token/renew")).toEqual([400, ["token not found"]]);
   });
 
   it("refuses to carry more than a header can", async () => {

@@ -3,9 +3,9 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
-import { duration, flag, integer, text } from "../../../wire/fields.ts";
+import { flag, integer, sent, sentDuration, text } from "../../../wire/fields.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { list, onlySent, sent } from "../fields.ts";
+import { list, onlySent } from "../fields.ts";
 import type { SealedText } from "../secrets.ts";
 import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/settings.ts";
 import { endpointProblem } from "./endpoint.ts";
@@ -75,10 +75,10 @@ export const CLIENT_FIELDS = z.object({
   use_sts_region_from_client: sent(flag(false)),
   iam_server_id_header_value: sent(text()),
   allowed_sts_header_values: sent(list()),
-  max_retries: sent(integer(0)),
+  max_retries: sent(integer()),
   role_arn: sent(text()),
   identity_token_audience: sent(text()),
-  identity_token_ttl: sent(duration()),
+  identity_token_ttl: sentDuration(),
   identity_token_key: sent(text()),
 });
 export type ClientFields = z.infer<typeof CLIENT_FIELDS>;

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { flag } from "../../../wire/fields.ts";
-import { onlySent, sent, sentDuration } from "../fields.ts";
+import { flag, sent, sentDuration } from "../../../wire/fields.ts";
+import { onlySent } from "../fields.ts";
 
 /** The lists whose entries end: logins of instances, and denied role tags. */
 export type TidyList = "access" | "deny";

@@ -1,8 +1,7 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { text } from "../../../wire/fields.ts";
-import { sent } from "../fields.ts";
+import { sent, text } from "../../../wire/fields.ts";
 import type { AuthType } from "../roles/role.ts";
 
 /** The fields of a login; undefined when not sent. */

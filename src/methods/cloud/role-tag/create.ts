@@ -3,9 +3,9 @@ import { type CallContext, type Route, simpleRoute } from "../../../auth/route.t
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
-import { flag, text } from "../../../wire/fields.ts";
+import { flag, sent, sentDuration, text } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { list, sent, sentDuration } from "../fields.ts";
+import { list } from "../fields.ts";
 import { cloudAuthOf, mountOf } from "../mount.ts";
 import { namedSegment } from "../path.ts";
 import { type CloudRole, tagKeyPurpose } from "../roles/role.ts";

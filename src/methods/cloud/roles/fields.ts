@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { flag, integer, text } from "../../../wire/fields.ts";
-import { list, sent, sentDuration } from "../fields.ts";
+import { flag, integer, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { list } from "../fields.ts";
 
 /** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
 export const ROLE_FIELDS = z.object({
@@ -29,7 +29,7 @@ export const ROLE_FIELDS = z.object({
   token_bound_cidrs: sent(list()),
   token_strictly_bind_ip: sent(flag(false)),
   token_no_default_policy: sent(flag(false)),
-  token_num_uses: sent(integer(0)),
+  token_num_uses: sent(integer()),
   token_type: sent(text()),
   policies: sent(list()),
   ttl: sentDuration(),

@@ -2,9 +2,9 @@ import * as z from "zod";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok } from "../../../base/result.ts";
+import { sentDuration } from "../../../wire/fields.ts";
 import { TIDY_STARTED } from "../../../wire/texts.ts";
 import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../config/tidy-settings.ts";
-import { sentDuration } from "../fields.ts";
 import { cloudAuthOf } from "../mount.ts";
 
 const FIELDS = z.object({ safety_buffer: sentDuration() });

@@ -87,11 +87,27 @@ describe("writes and reads", () => {
     });
     expect(read(first, {})).toEqual(whole);
     for (const [field, value] of Object.entries(first)) {
-      expect(read(first, { [field]: null }), field).toEqual(whole);
       expect(read(first, { [field]: value }), field).toEqual(whole);
     }
     expect(read(first, { renewable: true })).toEqual({ ...whole, renewable: true });
     expect(read(first, { allowed_policies: ["x"] })).toEqual({ ...whole, allowed_policies: ["x"] });
+  });
+
+  it("null is the zero value of the field, but for durations, where it says nothing", () => {
+    const full = {
+      token_period: "1h",
+      token_explicit_max_ttl: "2h",
+      renewable: true,
+      orphan: true,
+      path_suffix: "happenin",
+      token_bound_cidrs: ["127.0.0.1/32"],
+      token_num_uses: 3,
+      allowed_policies: "a",
+      allowed_entity_aliases: "b",
+    };
+    const nulls = Object.fromEntries(Object.keys(full).map((field) => [field, null]));
+    const cleared = { ...read({ renewable: false }), allowed_entity_aliases: [] };
+    expect(read(full, nulls)).toEqual({ ...cleared, token_period: 3600, token_explicit_max_ttl: 7200 });
   });
 
   it("T27: zeros and empty values clear", () => {
@@ -260,4 +276,6 @@ it("T39: an explicit maximum above the mount's is kept, with a warning", () => {
     "Given explicit max TTL of 360000 is greater than system/mount allowed value of 18000 seconds; until this is fixed attempting to create tokens against this role will result in an error",
   ]);
   expect(write({ token_explicit_max_ttl: "5h" }).warnings).toEqual([]);
+  expect(write({ token_explicit_max_ttl: "100h" }, { orphan: true }).warnings).toEqual([]);
+  expect(write({ explicit_max_ttl: "100h" }, { orphan: true }).warnings).toHaveLength(1);
 });
