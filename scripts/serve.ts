@@ -63,6 +63,7 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
     modules,
     objects: data.file("objects"),
     socket,
+    ...(command.direct !== undefined && { direct: command.direct }),
     installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
     privateNetwork: command.privateNetwork,
     metadataServices,
@@ -81,6 +82,8 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
 async function start(command: RunCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
   const taken = await portProblem(command.listen, PORT_ADVICE);
   if (taken !== undefined) return err(taken);
+  const directTaken = command.direct && (await portProblem(command.direct, "choose another with --direct PORT"));
+  if (directTaken !== undefined) return err(directTaken);
   const data = DataDirectory.open(command.data);
   if (!data.ok) return data;
   const worker = await startWorker(command, data.value, commit);
@@ -144,8 +147,10 @@ async function main(): Promise<number> {
   }
   const { host } = command.value.listen;
   const shown = host.includes(":") ? `[${host}]` : host;
+  const { direct } = command.value;
   say(`data in ${command.value.data}`);
   say(`Grove listens on http://${shown}:${running.value.gateway.port}`);
+  if (direct !== undefined) say(`past the gateway on http://${shown}:${direct.port}`);
   const ended = await superviseUntilStopped(running.value, asked);
   if (ended === undefined) {
     say("stopped");

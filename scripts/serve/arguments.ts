@@ -15,6 +15,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             whose X-Forwarded-For is believed (default none)
   --client-share PERCENT    what one client address may use of the connections, of the room for bodies
                             and of the requests under way (default 25; 100: no bound of its own)
+  --direct PORT             a second port on the same host that leads to the Worker past the gateway: faster, without
+                            LIST, and closed to tokens that are bound to addresses (default none)
   --allow-private-network   let the Worker call private addresses too, such as a cloud API
                             inside your own network (default public addresses only)
   --help                    this text
@@ -33,6 +35,8 @@ export type ServeCommand =
       readonly data: string;
       readonly trustedProxies: BlockList;
       readonly clientSharePercent: number;
+      /** Where the Worker can be reached past the gateway. */
+      readonly direct: ListenAddress | undefined;
       readonly privateNetwork: boolean;
     };
 
@@ -43,6 +47,7 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     data: { type: "string", default: ".grove/data" },
     "trust-proxy": { type: "string" },
     "client-share": { type: "string" },
+    direct: { type: "string" },
     "allow-private-network": { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   });
@@ -56,12 +61,23 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
   if (!trustedProxies.ok) return trustedProxies;
   const clientSharePercent = parseClientShare(flags.value["client-share"]);
   if (!clientSharePercent.ok) return clientSharePercent;
+  const direct = parseDirect(flags.value.direct, address.value);
+  if (!direct.ok) return direct;
   return ok({
     kind: "run",
     listen: address.value,
     data,
     trustedProxies: trustedProxies.value,
     clientSharePercent: clientSharePercent.value,
+    direct: direct.value,
     privateNetwork: flags.value["allow-private-network"],
   });
+}
+
+function parseDirect(text: string | undefined, listen: ListenAddress): Result<ListenAddress | undefined, string> {
+  if (text === undefined) return ok(undefined);
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (port < 1 || port > 65_535) return err(`--direct takes a port from 1 to 65535, not "${text}"`);
+  if (port === listen.port) return err("--direct takes another port than --listen");
+  return ok({ host: listen.host, port });
 }

@@ -1,3 +1,5 @@
+import type { ListenAddress } from "../../gateway/server.ts";
+import { CLIENT_ADDRESS_HEADER } from "../../gateway/upstream-headers.ts";
 import type { BundleModule } from "./bundle.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
@@ -10,6 +12,8 @@ export interface WorkerdSetup {
   readonly objects: string;
   /** Unix domain socket to listen on. */
   readonly socket: string;
+  /** Where to listen besides, for clients that do without the gateway. */
+  readonly direct?: ListenAddress;
   /**
    * Secret of this installation, part of every class's unique key. workerd derives object ids from that key and refuses
    * ids that do not match, so nobody without it can make one up. Losing it loses the data.
@@ -24,15 +28,23 @@ export interface WorkerdSetup {
 /** The instance's service, and the two that containers have. They have these addresses everywhere. */
 const METADATA_SERVICES = ["169.254.169.254/32", "169.254.170.2/32", "169.254.170.23/32"];
 
+/**
+ * Headers that only the gateway sets. On the port past it a client could set them itself, so they are removed there: the
+ * client's address is not known to the Worker, which refuses tokens that are bound to addresses.
+ */
+const GATEWAY_HEADERS = [CLIENT_ADDRESS_HEADER, "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"];
+
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, modules, objects, socket, installationId, privateNetwork, metadataServices } = setup;
+  const { worker, modules, objects, socket, direct, installationId, privateNetwork, metadataServices } = setup;
   // Local addresses are part of the private ones, and so are the metadata services.
   const allow = ["public", ...(privateNetwork ? ["private"] : metadataServices ? METADATA_SERVICES : [])];
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
     return `(className = ${quote(className)}, uniqueKey = ${key}, enableSql = ${sqlite})`;
   });
+  const sockets = [`(name = "gateway", address = ${quote(`unix:${socket}`)}, http = (), service = "main")`];
+  if (direct !== undefined) sockets.push(directSocket(direct));
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -41,7 +53,7 @@ const config :Workerd.Config = (
     (name = "objects", disk = (path = ${quote(objects)}, writable = true)),
     (name = "internet", network = (allow = ${list(allow.map(quote))}, tlsOptions = (trustBrowserCas = true)))
   ],
-  sockets = [(name = "gateway", address = ${quote(`unix:${socket}`)}, http = (), service = "main")]
+  sockets = ${list(sockets)}
 );
 
 const worker :Workerd.Worker = (
@@ -53,6 +65,13 @@ const worker :Workerd.Worker = (
   durableObjectStorage = (localDisk = "objects")
 );
 `;
+}
+
+function directSocket({ host, port }: ListenAddress): string {
+  const address = quote(`${host.includes(":") ? `[${host}]` : host}:${port}`);
+  // A header without a value is removed.
+  const removed = list(GATEWAY_HEADERS.map((name) => `(name = ${quote(name)})`));
+  return `(name = "direct", address = ${address}, http = (injectRequestHeaders = ${removed}), service = "main")`;
 }
 
 function binding(item: Binding): string {

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freePort } from "../../scripts/bench/servers/gateway.ts";
 import { call, descendants, type RunningServer, runScript, startServe, stillRunning } from "./support/server.ts";
 
 const SECRETS = {
@@ -13,10 +14,14 @@ const SECRETS = {
 
 let data: string;
 let server: RunningServer;
+/** Where the server of the first tests can be reached past its gateway. */
+let direct: { readonly address: string };
 
 beforeAll(async () => {
   data = await mkdtemp(join(tmpdir(), "grove-serve-"));
-  server = await startServe({ data, env: SECRETS });
+  const port = await freePort();
+  direct = { address: `http://127.0.0.1:${port}` };
+  server = await startServe({ data, env: SECRETS, flags: ["--direct", String(port)] });
 });
 
 afterAll(async () => {
@@ -53,6 +58,25 @@ describe("npm run serve", () => {
     expect(server.output()).toContain('"client_address":"127.0.0.1"');
     for (const secret of [token, server.rootToken, SECRETS.GROVE_SEAL_KEY])
       expect(server.output()).not.toContain(secret);
+  });
+
+  it("can be reached past the gateway, where no client can say what its address is", async () => {
+    const token = (await createToken({ ttl: "1h" })).client_token;
+    const { rootToken } = server;
+    const role = { orphan: true, token_bound_cidrs: ["127.0.0.0/8"] };
+    await call(server, "POST", "/v1/auth/token/roles/bound", { token: rootToken, body: role });
+    const body = { policies: ["default"] };
+    const created = await call(server, "POST", "/v1/auth/token/create/bound", { token: rootToken, body });
+    const bound = (created.body.auth as { client_token: string }).client_token;
+    const pastGateway = async (sent: string, headers: Record<string, string> = {}) => {
+      const path = `${direct.address}/v1/auth/token/lookup-self`;
+      return (await fetch(path, { headers: { "X-Vault-Token": sent, ...headers } })).status;
+    };
+    expect([await lookUp(token), await lookUp(bound)]).toEqual([200, 200]);
+    expect([await pastGateway(token), await pastGateway(bound)]).toEqual([200, 403]);
+    for (const name of ["X-Grove-Client-Address", "x-grove-client-address", "X-Forwarded-For", "CF-Connecting-IP"]) {
+      expect(await pastGateway(bound, { [name]: "127.0.0.1" })).toBe(403);
+    }
   });
 
   it("keeps data and configuration for this user only, and secrets out of both and of the process list", async () => {

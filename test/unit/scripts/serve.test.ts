@@ -132,6 +132,13 @@ describe("workerdConfig", () => {
     expect(workerdConfig(setup)).toContain('(name = "GROVE_SEAL_KEY", fromEnvironment = "GROVE_SEAL_KEY")');
   });
 
+  it("removes on the port past the gateway what only the gateway may set", () => {
+    expect(workerdConfig(setup)).not.toContain("injectRequestHeaders");
+    const config = workerdConfig({ ...setup, direct: { host: "::1", port: 8300 } });
+    expect(config).toContain('address = "[::1]:8300"');
+    expect(config).toContain('(name = "X-Grove-Client-Address")');
+  });
+
   it("escapes what would end a text", () => {
     expect(workerdConfig(setup)).toContain('text = "a\\"b\\\\c\\x0a\\xc2\\x85é"');
   });
@@ -150,6 +157,10 @@ describe("the command line of serve", () => {
     [["--data="], "--data"],
     [["--trust-proxy", "10.0.0.0/99"], "--trust-proxy"],
     [["--allow-private"], "--allow-private"],
+    [["--direct", "0"], "--direct"],
+    [["--direct", "127.0.0.1:8300"], "--direct"],
+    [["--direct", "8200"], "--direct"],
+    [["--client-share", "half"], "--client-share"],
   ])("says what is wrong with %j", (flags, named) => {
     expect(parseServeArguments(flags)).toMatchObject({ ok: false, error: expect.stringContaining(named) });
   });
