@@ -17,12 +17,14 @@ interface Step {
   readonly output: string;
 }
 
-const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8");
+const read = (path: string) => readFileSync(join(import.meta.dirname, "../..", path), "utf8");
+/** Printed between the outputs of two commands. */
+const MARK = "--- next ---";
 
 /** The commands of the tour with the output that is printed below each. */
 function tour(): Step[] {
   const steps: Step[] = [];
-  for (const [, block = ""] of readme.matchAll(/```console\n([\s\S]*?)```/g)) {
+  for (const [, block = ""] of read("README.md").matchAll(/```console\n([\s\S]*?)```/g)) {
     for (const part of block.split(/^\$ /m).slice(1)) {
       const [command = "", ...output] = part.split("\n");
       steps.push({ command, output: output.join("\n").trim() });
@@ -33,32 +35,32 @@ function tour(): Step[] {
 
 function pattern(output: string): RegExp {
   const literal = output.split(ANYTHING).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${literal.join("[^,]+")}$`);
+  return new RegExp(`^${literal.join("[^]+")}$`);
 }
 
 describe("the tour of the README", () => {
-  let server: RunningServer;
-  const exported: Record<string, string> = {};
+  const steps = tour();
+  let outputs: string[];
 
   beforeAll(async () => {
-    server = await startDev();
+    const server = await startDev();
+    // One shell for all, as a reader has one.
+    const script = steps.map(({ command }) => `${command}\necho; echo "${MARK}"`).join("\n");
+    const env = { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken };
+    const { stdout } = await run("bash", ["-c", script], { env }).finally(() => server.stop());
+    outputs = stdout.split(MARK).map((output) => output.trim());
   });
-  afterAll(() => server.stop());
 
-  for (const { command, output } of tour()) {
-    it(command.slice(0, 90), async () => {
-      const script = `${command}\necho; env -0 | grep -z '^JOB=' | tr '\\0' '\\n' || true`;
-      const { stdout } = await run("bash", ["-c", script], {
-        env: { ...process.env, VAULT_ADDR: server.address, VAULT_TOKEN: server.rootToken, ...exported },
-      });
-      const [printed = "", job] = stdout.split(/\n(?=JOB=)/);
-      if (job) exported.JOB = job.trim().slice("JOB=".length);
-      expect(printed.trim()).toMatch(pattern(output));
-    });
-  }
+  it("has steps", () => expect(steps.length).toBeGreaterThan(15));
+
+  it.each(steps)("$command", ({ command, output }) => {
+    expect(outputs[steps.findIndex((step) => step.command === command && step.output === output)]).toMatch(
+      pattern(output),
+    );
+  });
 });
 
-describe("the login from the cloud of the README", () => {
+describe("docs/cloud-login.md", () => {
   const ACCOUNT = "123456789012";
   const cloud = new FakeCloud();
   let cloudServer: CloudServer;
@@ -81,10 +83,8 @@ describe("the login from the cloud of the README", () => {
   }
 
   it("works as it is printed, for an operator and for a machine", async () => {
-    const section = /## Log in from the cloud\n([\s\S]*?)\n## /.exec(readme)?.[1] ?? "";
-    const [operator = "", machine = "", ...others] = [...section.matchAll(/```\n([\s\S]*?)```/g)].map(
-      ([, block = ""]) => block,
-    );
+    const blocks = read("docs/cloud-login.md").matchAll(/```\n([\s\S]*?)```/g);
+    const [operator = "", machine = "", ...others] = [...blocks].map(([, block = ""]) => block);
     expect(others).toHaveLength(1);
     cloud.world.addRole(ACCOUNT, "ci");
     const key = cloud.world.addKey(cloud.world.addUser(ACCOUNT, "grove"));
