@@ -1,48 +1,24 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** One of the conformance lists. */
+export interface ConformanceList {
+  /** With what the names of its lines start; the last list has the numbers of advisories. */
+  readonly prefix: string;
+  readonly title: string;
+  /** Where its rules come from. */
+  readonly source: string;
+  /** The rule of each line by its name. */
+  readonly lines: Readonly<Record<string, string>>;
+}
+
 /** The lists, in the order of the page. */
-export const LISTS: readonly { readonly prefix: string; readonly title: string }[] = [
-  { prefix: "T", title: "Token method (T)" },
-  { prefix: "H", title: "HTTP and system (H)" },
-  { prefix: "A", title: "Access control (A)" },
-  { prefix: "P", title: "Policies (P)" },
-  { prefix: "C", title: "Capabilities (C)" },
-  { prefix: "X", title: "Leases (X)" },
-  { prefix: "S", title: "Holes of published cloud methods (S)" },
-  { prefix: "CVE", title: "Published holes of the reference servers" },
-];
+export const LISTS = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../test/conformance/lines.json"), "utf8"),
+) as readonly ConformanceList[];
 
-const COUNTS: Readonly<Record<string, number>> = { T: 88, H: 20, A: 23, P: 13, C: 1, X: 21, S: 22 };
-
-const HOLES = [
-  "CVE-2025-54996",
-  "CVE-2025-64761",
-  "CVE-2024-9180",
-  "CVE-2025-59043",
-  "CVE-2025-4166",
-  "CVE-2025-52893",
-  "CVE-2025-62513",
-  "CVE-2025-62705",
-  "CVE-2025-54997",
-  "CVE-2025-54998",
-  "CVE-2025-54999",
-  "CVE-2025-52894",
-  "CVE-2026-5807",
-  "CVE-2026-3605",
-  "CVE-2026-40264",
-  "CVE-2026-45808",
-  "CVE-2026-46405",
-  "CVE-2026-46358",
-  "GHSA-rh46",
-  "GHSA-xp3c",
-  "GHSA-59w7",
-  "GHSA-34fc",
-  "GHSA-mwr2",
-];
-
-/** Every line. */
-export const LINES: readonly string[] = [
-  ...Object.entries(COUNTS).flatMap(([prefix, count]) => Array.from({ length: count }, (_, i) => `${prefix}${i + 1}`)),
-  ...HOLES,
-];
+/** The name of every line. */
+export const LINES: readonly string[] = LISTS.flatMap(({ lines }) => Object.keys(lines));
 
 /** Why a line has no test, or what is different about it here. */
 export const ABSENT: Readonly<Record<string, string>> = {

@@ -22,17 +22,15 @@ interface Shown {
 /** The page that says for every line of the conformance lists which test shows it. */
 export function conformancePage(): string {
   const shown = testFiles().flatMap(linesOfFile);
-  const sections = LISTS.map(({ prefix, title }) => {
-    const rows = LINES.filter(
-      (line) => line.replace(/\d+$/, "") === prefix || (prefix === "CVE" && /^(CVE|GHSA)-/.test(line)),
-    );
-    return `## ${title}\n\n| Line | Shown by |\n|---|---|\n${rows.map((line) => `| ${line} | ${cell(line, shown)} |`).join("\n")}\n`;
+  const sections = LISTS.map(({ title, source, lines }) => {
+    const rows = Object.entries(lines).map(([line, rule]) => `| ${line} | ${cellText(rule)} | ${cell(line, shown)} |`);
+    return `## ${title}\n\nSource: ${source}.\n\n| Line | Rule | Shown by |\n|---|---|---|\n${rows.join("\n")}\n`;
   });
   return `# Conformance
 
-Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published holes of the
-reference servers, with the tests that name it. \`node scripts/conformance.ts\` writes this page from the titles of the tests; a test fails
-when it is out of date.
+Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published vulnerabilities of
+the reference servers: the rule, and the tests that show it by name. The rules are in \`test/conformance/lines.json\`.
+\`node scripts/conformance.ts\` writes this page from them and from the titles of the tests; a test fails when a line has neither a test nor a reason.
 
 ${sections.join("\n")}`;
 }

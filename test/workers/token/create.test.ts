@@ -55,7 +55,7 @@ describe("who may ask for what", () => {
       { id: "mine", type: "batch" },
       "root or sudo privileges required to specify token id",
     ],
-    ["T14: no parent", () => plain, { no_parent: true }, "root or sudo privileges required to create orphan token"],
+    ["T14: an orphan", () => plain, { no_parent: true }, "root or sudo privileges required to create orphan token"],
     ["a period", () => plain, { period: "1h" }, "root or sudo privileges required to create periodic token"],
     [
       "T18: the policy of wrapping",
@@ -150,7 +150,7 @@ describe("what a new token is", () => {
     expect((await create(plain, {}, "create-orphan")).body.auth.orphan).toBe(true);
   });
 
-  it("T15, T16: metadata and lease", async () => {
+  it("T15, T16: keeps metadata, and takes lease as another name of ttl", async () => {
     for (const type of ["service", "batch"]) {
       const { auth } = (await create(plain, { type, lease: "1h", meta: { a: "b", n: 5 } })).body;
       expect(auth).toMatchObject({ metadata: { a: "b", n: "5" }, lease_duration: 3600, renewable: type === "service" });

@@ -69,66 +69,102 @@ const batchRole = { tokenType: "batch", orphan: true, renewable: false } as cons
 
 describe("the first rule that refuses wins", () => {
   it.each<[string, Case, string]>([
-    ["T77", { creator: { type: "batch", numUses: 1 } }, "batch tokens cannot create more tokens"],
-    ["T17", { creator: { numUses: 1 }, request: { type: "x" } }, "restricted use token cannot generate child tokens"],
-    ["type", { request: { type: "x", numUses: -1 } }, "invalid 'token_type' value"],
     [
-      "batch 1",
+      "T77: a batch token makes no tokens",
+      { creator: { type: "batch", numUses: 1 } },
+      "batch tokens cannot create more tokens",
+    ],
+    [
+      "T17: a token with counted uses makes no tokens",
+      { creator: { numUses: 1 }, request: { type: "x" } },
+      "restricted use token cannot generate child tokens",
+    ],
+    ["an unknown type is refused", { request: { type: "x", numUses: -1 } }, "invalid 'token_type' value"],
+    [
+      "a batch token has no explicit maximum",
       { request: { type: "batch", explicitMaxTtl: 1, numUses: 1, period: 1 } },
       'batch tokens cannot have "explicit_max_ttl" set',
     ],
-    ["batch 2", { request: { type: "batch", numUses: 1, period: 1 } }, 'batch tokens cannot have "num_uses" set'],
-    ["batch 3", { request: { type: "batch", period: 1 } }, 'batch tokens cannot have "period" set'],
-    ["T17: negative", { request: { numUses: -1, entityAlias: "x" } }, "number of uses cannot be negative"],
     [
-      "T70: no role",
+      "a batch token has no uses",
+      { request: { type: "batch", numUses: 1, period: 1 } },
+      'batch tokens cannot have "num_uses" set',
+    ],
+    ["a batch token has no period", { request: { type: "batch", period: 1 } }, 'batch tokens cannot have "period" set'],
+    ["T17: uses are not negative", { request: { numUses: -1, entityAlias: "x" } }, "number of uses cannot be negative"],
+    [
+      "T70: an alias needs a role",
       { request: { entityAlias: "x", id: "x" } },
       "'entity_alias' is only allowed in combination with token role",
     ],
-    ["T70: not in the list", { request: { entityAlias: "x", id: "x" }, role: {} }, "invalid 'entity_alias' value"],
     [
-      "T7",
+      "T70: an alias that the role does not list is refused",
+      { request: { entityAlias: "x", id: "x" }, role: {} },
+      "invalid 'entity_alias' value",
+    ],
+    [
+      "T7: only root chooses an id, whatever else is wrong",
       { request: { id: "x", policies: ["q"] }, creator: { sudo: true } },
       "root or sudo privileges required to specify token id",
     ],
-    ["T11", { request: { policies: ["q"], noParent: true } }, "child policies must be subset of parent"],
     [
-      "T12",
+      "T11: a policy that the caller does not have is refused",
+      { request: { policies: ["q"], noParent: true } },
+      "child policies must be subset of parent",
+    ],
+    [
+      "T12: sudo does not make a root token",
       { request: { policies: ["root"], type: "batch" }, creator: { sudo: true } },
       "root tokens may not be created without parent token being root",
     ],
     [
-      "T12: nor through a role that allows it",
+      "T12: sudo makes no root token through a role that allows it",
       { request: { policies: ["root"] }, role: { allowedPolicies: ["root"] }, creator: { sudo: true } },
       "root tokens may not be created without parent token being root",
     ],
     [
-      "T12: nor through a role that allows everything",
+      "T12: sudo makes no root token through a role that allows everything",
       { request: { policies: ["rOOt "] }, role: { allowedPoliciesGlob: ["*"] }, creator: { sudo: true } },
       "root tokens may not be created without parent token being root",
     ],
-    ["T4", { request: { type: "batch" }, creator: ROOT }, "batch tokens cannot be root tokens"],
     [
-      "T14",
+      "T4: a batch token of root without policies would be root",
+      { request: { type: "batch" }, creator: ROOT },
+      "batch tokens cannot be root tokens",
+    ],
+    [
+      "T14: an orphan needs root or sudo",
       { request: { noParent: true, explicitMaxTtl: -1 } },
       "root or sudo privileges required to create orphan token",
     ],
-    ["negative explicit maximum", { request: { explicitMaxTtl: -1, period: -1 } }, "explicit_max_ttl must be positive"],
-    ["negative period", { request: { period: -1, ttl: -1 } }, "period must be positive"],
-    ["period", { request: { period: 1, ttl: -1 } }, "root or sudo privileges required to create periodic token"],
     [
-      "period against a periodic role",
+      "an explicit maximum is not negative",
+      { request: { explicitMaxTtl: -1, period: -1 } },
+      "explicit_max_ttl must be positive",
+    ],
+    ["a period is not negative", { request: { period: -1, ttl: -1 } }, "period must be positive"],
+    [
+      "a period needs root or sudo",
+      { request: { period: 1, ttl: -1 } },
+      "root or sudo privileges required to create periodic token",
+    ],
+    [
+      "a period needs root or sudo, with a periodic role too",
       { request: { period: 1 }, role: { tokenPeriod: 10 } },
       "root or sudo privileges required to create periodic token",
     ],
-    ["negative ttl", { request: { ttl: -1, lease: -1 } }, "ttl must be positive"],
-    ["negative lease", { request: { lease: -1 } }, "lease must be positive"],
+    ["a TTL is not negative", { request: { ttl: -1, lease: -1 } }, "ttl must be positive"],
+    ["a lease is not negative", { request: { lease: -1 } }, "lease must be positive"],
     [
-      "T13",
+      "T13: a root token that expires makes none that does not",
       { request: { policies: ["root"] }, creator: { ...ROOT, expires: true } },
       "expiring root tokens cannot create non-expiring root tokens",
     ],
-    ["T8", { request: { id: "a.b" }, creator: ROOT }, "custom token ID cannot have a '.' in the value"],
+    [
+      "T8: a chosen id has no dot",
+      { request: { id: "a.b" }, creator: ROOT },
+      "custom token ID cannot have a '.' in the value",
+    ],
   ])("%s", (_, input, text) => {
     expect(plan(input)).toBe(text);
   });
@@ -227,10 +263,10 @@ describe("what a role does", () => {
     ["the name", ["web"], "web", true],
     ["the name in another case", ["web"], "WeB", true],
     ["another name", ["web"], "web2", false],
-    ["T69", ["*-web"], "DB-web", true],
-    ["T69", ["web-*"], "web-db", true],
-    ["T69", ["web-*-web"], "web-db-web", true],
-    ["T69", ["web-*-web"], "web-db", false],
+    ["T69: a star at the beginning", ["*-web"], "DB-web", true],
+    ["T69: a star at the end", ["web-*"], "web-db", true],
+    ["T69: a star in the middle", ["web-*-web"], "web-db-web", true],
+    ["T69: a star in the middle needs what follows", ["web-*-web"], "web-db", false],
   ])("alias: %s %j against %s: %s", (_, allowedEntityAliases, entityAlias, allowed) => {
     const result = plan({ request: { entityAlias }, role: { allowedEntityAliases } });
     expect(result === "invalid 'entity_alias' value").toBe(!allowed);
@@ -246,12 +282,17 @@ describe("lifetimes", () => {
 
   it.each<[string, Case, number, readonly string[]]>([
     ["the mount's default", {}, 768 * HOUR, []],
-    ["T16: lease", { request: { lease: HOUR } }, HOUR, []],
+    ["T16: lease is another name of ttl", { request: { lease: HOUR } }, HOUR, []],
     ["ttl before lease", { request: { lease: HOUR, ttl: 60 } }, 60, []],
     ["the mount's maximum", { request: { ttl: 2 * HOUR }, maxSeconds: HOUR }, HOUR, [capped("2h", "1h")]],
-    ["T19", { request: { ttl: HOUR, explicitMaxTtl: 1800 } }, 1800, [capped("1h", "30m")]],
-    ["T19: longer", { request: { ttl: HOUR, explicitMaxTtl: 2 * HOUR } }, HOUR, []],
-    ["T13: root with ttl", { creator: ROOT, request: { ttl: 300 } }, 300, []],
+    [
+      "T19: an explicit maximum below the TTL caps it",
+      { request: { ttl: HOUR, explicitMaxTtl: 1800 } },
+      1800,
+      [capped("1h", "30m")],
+    ],
+    ["T19: an explicit maximum above the TTL does not", { request: { ttl: HOUR, explicitMaxTtl: 2 * HOUR } }, HOUR, []],
+    ["T13: a root token may have a TTL", { creator: ROOT, request: { ttl: 300 } }, 300, []],
     ["root for ever", { creator: ROOT }, 0, []],
     ["root with an explicit maximum", { creator: ROOT, request: { explicitMaxTtl: 60 } }, 60, []],
     ["T38: the period of a role", { request: { ttl: HOUR }, role: { tokenPeriod: 5 }, maxSeconds: 10 }, 5, []],
@@ -323,6 +364,6 @@ describe("lifetimes", () => {
   });
 });
 
-it("T2: display names", () => {
+it("T2: a display name has only letters, digits and hyphens", () => {
   expect(["", "foo_bar.baz!", "ok-1"].map(displayName)).toEqual(["token", "token-foo-bar-baz", "token-ok-1"]);
 });
