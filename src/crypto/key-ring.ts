@@ -152,18 +152,23 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
   }));
   const [newest, ...older] = await Promise.all(imported);
   if (!newest) throw new Error("the key ring has no term");
-  const rowTerms = newestFirst.map(({ version, usedFrom, key }) => ({
-    version,
-    usedFrom: usedFrom ?? 0,
-    root: bytesOf(key),
-  }));
   return {
     identity: await hmac(ring.identity),
     audit: await hmac(ring.audit),
     terms: [newest, ...older],
-    rows: new RowKeys(rowTerms, ring.sealsFrom ?? null),
+    rows: rowKeysOf(ring),
     termBeganAt: newestTerm(ring).installedAt ?? 0,
   };
+}
+
+/** The keys of `ring` for seals of rows. */
+export function rowKeysOf(ring: KeyRing): RowKeys {
+  const terms = ring.data.toReversed().map(({ version, usedFrom, key }) => ({
+    version,
+    usedFrom: usedFrom ?? 0,
+    root: bytesOf(key),
+  }));
+  return new RowKeys(terms, ring.sealsFrom ?? null);
 }
 
 /** HMAC-SHA256 of `parts` under `key`: 32 bytes. */

@@ -46,6 +46,7 @@ export class Installation {
   readonly tokenHashes = new Recent<string, string>(MAX_RECENT_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
+  readonly #tamperedPolicies: ReadonlySet<string>;
   readonly #acls = new Recent<string, Acl>(MAX_COMPILED_RULES);
 
   constructor(snapshot: SystemSnapshot, keys: Keys) {
@@ -56,6 +57,7 @@ export class Installation {
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
+    this.#tamperedPolicies = new Set(snapshot.tamperedPolicies);
     const written = snapshot.policies.map(policyWithRules);
     const builtIn = [
       knownPolicy({ name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES }, null),
@@ -92,6 +94,8 @@ export class Installation {
    * @param now ms.
    */
   aclFor(names: readonly string[], entity: EntityView | null, now: number): Acl {
+    // Without the rules that were tampered with, what they denied would be granted by others.
+    if (names.some((name) => this.#tamperedPolicies.has(name))) return compileAcl([], { now });
     const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
     const personal = entity !== null && policies.some(({ templated }) => templated);
     // As JSON: a name that holds a separator must not become two names.

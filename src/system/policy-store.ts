@@ -1,6 +1,8 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { SealedContent } from "../crypto/row-keys.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
 
 /** The tables of policies. */
 export const POLICY_TABLES = `
@@ -86,34 +88,36 @@ interface SettingsRow extends Record<string, SqlStorageValue> {
 
 interface PolicyRow extends SettingsRow {
   text: string;
+  rules: string;
   version: number;
   modified_at: number;
+  seal: ArrayBuffer | null;
 }
 
-interface RulesRow extends SettingsRow {
-  rules: string;
-}
-
-const SETTINGS = "name, expires_at, cas_required, allow_slashes, allow_wildcards";
 const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
+const KIND = "policy";
+
+/** The policies for isolates. */
+export interface PoliciesForIsolates {
+  readonly policies: readonly PolicyRules[];
+  /** Names of policies that were tampered with. Whoever has one is refused: its rules may have denied something. */
+  readonly tampered: readonly string[];
+}
 
 /** The table of policies. An expired one is as good as none, and goes with the next write of any. Times in ms. */
 export class PolicyStore {
   readonly #sql: SqlStorage;
+  readonly #seals: RowSeals;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.#seals = seals;
   }
 
   /** The policy `name` at `now`, or null. */
   read(name: string, now: number): StoredPolicy | null {
-    const found = this.#sql.exec<PolicyRow>(
-      `SELECT ${SETTINGS}, text, version, modified_at FROM policies WHERE name = ? AND ${ALIVE}`,
-      name,
-      now,
-    );
-    const row = found.toArray()[0];
-    return row ? policyOfRow(row) : null;
+    const row = this.#find(name, now);
+    return row && policyOfRow(row);
   }
 
   /** Names at `now`, sorted. */
@@ -125,11 +129,18 @@ export class PolicyStore {
   }
 
   /** All policies for isolates, which look at the expiry themselves. */
-  rules(): PolicyRules[] {
-    return this.#sql
-      .exec<RulesRow>(`SELECT ${SETTINGS}, rules FROM policies ORDER BY name`)
-      .toArray()
-      .map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules }));
+  rules(): PoliciesForIsolates {
+    const rows = this.#sql.exec<PolicyRow>("SELECT * FROM policies ORDER BY name").toArray();
+    const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.#admit(row) ? "good" : "tampered"));
+    return {
+      policies: good.map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules })),
+      tampered: tampered.map(({ name }) => name),
+    };
+  }
+
+  /** Seals all policies, when the installation gets its keys. */
+  sealAll(): void {
+    for (const row of this.#sql.exec<PolicyRow>("SELECT * FROM policies").toArray()) this.#seal(row);
   }
 
   /** Makes or replaces a policy. Refused when the writer has seen another version, or all policies would be too large. */
@@ -140,10 +151,11 @@ export class PolicyStore {
 
   /** Changes what a patch names of a policy. */
   patch(name: string, patch: PolicyPatch, now: number): Result<null, Failure> {
-    const stored = this.read(name, now);
-    if (!stored) return err(invalid("policy not found"));
+    const row = this.#find(name, now);
+    if (!row) return err(invalid("policy not found"));
+    const stored = policyOfRow(row);
     const write: PolicyWrite = {
-      content: patch.content ?? { text: stored.text, rulesJson: this.#rulesOf(name) },
+      content: patch.content ?? { text: row.text, rulesJson: row.rules },
       expiresAt: patch.expiresAt === undefined ? stored.expiresAt : patch.expiresAt,
       casRequired: patch.casRequired ?? stored.casRequired,
       allowSlashes: patch.allowSlashes ?? stored.allowSlashes,
@@ -159,8 +171,22 @@ export class PolicyStore {
     this.#sql.exec("DELETE FROM policies WHERE name = ?", name);
   }
 
-  #rulesOf(name: string): string {
-    return this.#sql.exec<{ rules: string }>("SELECT rules FROM policies WHERE name = ?", name).one().rules;
+  #find(name: string, now: number): PolicyRow | null {
+    const found = this.#sql.exec<PolicyRow>(`SELECT * FROM policies WHERE name = ? AND ${ALIVE}`, name, now);
+    const row = found.toArray()[0];
+    return row && this.#admit(row) ? row : null;
+  }
+
+  #admit(row: PolicyRow): boolean {
+    return this.#seals.admit(KIND, row.name, contentOf(row), row.seal, (seal) => this.#writeSeal(row.name, seal));
+  }
+
+  #seal(row: PolicyRow): void {
+    this.#writeSeal(row.name, this.#seals.make(KIND, row.name, contentOf(row)));
+  }
+
+  #writeSeal(name: string, seal: Uint8Array | null): void {
+    this.#sql.exec("UPDATE policies SET seal = ? WHERE name = ?", seal, name);
   }
 
   #put(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
@@ -187,8 +213,15 @@ export class PolicyStore {
       write.allowSlashes ? 1 : 0,
       write.allowWildcards ? 1 : 0,
     );
+    this.#seal(this.#sql.exec<PolicyRow>("SELECT * FROM policies WHERE name = ?", name).one());
     return ok(null);
   }
+}
+
+/** What the seal of a policy covers: all that its row says. */
+function contentOf(row: PolicyRow): SealedContent {
+  const { text, rules, version, modified_at, expires_at, cas_required, allow_slashes, allow_wildcards } = row;
+  return [text, rules, version, modified_at, expires_at, cas_required, allow_slashes, allow_wildcards];
 }
 
 function policyOfRow(row: PolicyRow): StoredPolicy {

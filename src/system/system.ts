@@ -2,15 +2,20 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { rowKeysOf } from "../crypto/key-ring.ts";
+import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
+import { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { emptyFilter, withCustomId } from "./custom-id-filter.ts";
 import { issuerOf, type Mount, tokenMount } from "./mount.ts";
 import { beginMove, endMove } from "./mount-move.ts";
 import { type MountChange, newMountProblem, tuneMount } from "./mount-rules.ts";
+import { MountStore } from "./mount-store.ts";
+import { openKeyRing } from "./open-ring.ts";
 import {
   POLICY_TABLES,
   type PolicyPatch,
@@ -30,6 +35,8 @@ export interface SystemSnapshot {
   /** The wrapped key ring; null until the service is initialised. */
   readonly sealedKeyRing: string | null;
   readonly policies: readonly PolicyRules[];
+  /** Names of policies that were tampered with. */
+  readonly tamperedPolicies: readonly string[];
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
 }
@@ -51,6 +58,11 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
     `,
   },
   { version: 2, description: "when keys are rotated, and how much each was used", sql: ROTATION_TABLES },
+  {
+    version: 3,
+    description: "seals of policies and mounts; those that are there are sealed when they are read",
+    sql: "ALTER TABLE policies ADD COLUMN seal BLOB; ALTER TABLE mounts ADD COLUMN seal BLOB;",
+  },
 ];
 
 /** What decides about the end of a term of keys. */
@@ -74,34 +86,51 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
 export class System extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #policies: PolicyStore;
+  readonly #mountStore: MountStore;
   readonly #rotation: RotationStore;
+
+  /** Checks and makes seals of rows; null until the key ring was opened. */
+  #rowKeys: RowKeys | null = null;
+  /** The wrapped ring that they are from. */
+  #openedRing: string | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#policies = new PolicyStore(this.#sql);
+    const seals = new RowSeals(ctx.id.toString(), () => this.#rowKeys);
+    this.#policies = new PolicyStore(this.#sql, seals);
+    this.#mountStore = new MountStore(this.#sql, seals);
     this.#rotation = new RotationStore(this.#sql);
     const schema = new Schema(this.#sql, SYSTEM_MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
 
   /** The state of the installation, or null when the caller's copy of version `known` is still true. */
-  snapshot(known: number | null): SystemSnapshot | null {
+  async snapshot(known: number | null): Promise<SystemSnapshot | null> {
+    if (this.#installation().version === known) return null;
+    const opened = await this.#open();
     const row = this.#installation();
-    if (row.version === known) return null;
+    // Rows that nobody can check are not handed out. Isolates with the same settings can't open the ring either.
+    const { policies, tampered } = opened ? this.#policies.rules() : { policies: [], tampered: [] };
     return {
       version: row.version,
       clusterId: row.cluster_id,
       sealedKeyRing: row.sealed_key_ring,
-      policies: this.#policies.rules(),
-      mounts: this.#mounts(),
+      policies,
+      tamperedPolicies: tampered,
+      mounts: opened ? this.#mountStore.all() : [],
       customIdFilter: new Uint8Array(row.custom_id_filter),
     };
   }
 
   /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
-  initialize(sealedKeyRing: string): boolean {
-    if (this.#installation().sealed_key_ring !== null) return false;
+  async initialize(sealedKeyRing: string): Promise<boolean> {
+    const opened = await openKeyRing(this.env, sealedKeyRing);
+    if (!opened.ok || this.#installation().sealed_key_ring !== null) return false;
+    this.#rowKeys = rowKeysOf(opened.value.ring);
+    this.#openedRing = sealedKeyRing;
+    this.#policies.sealAll();
+    this.#mountStore.sealAll();
     this.#sql.exec(`UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION}`, sealedKeyRing);
     return true;
   }
@@ -147,12 +176,14 @@ export class System extends DurableObject<Env> {
   }
 
   /** The policy `name` at `now` (ms), or null. */
-  readPolicy(name: string, now: number): StoredPolicy | null {
+  async readPolicy(name: string, now: number): Promise<StoredPolicy | null> {
+    await this.#mustOpen();
     return this.#policies.read(name, now);
   }
 
   /** The policies of these names that there are at `now` (ms). */
-  readPolicies(names: readonly string[], now: number): StoredPolicy[] {
+  async readPolicies(names: readonly string[], now: number): Promise<StoredPolicy[]> {
+    await this.#mustOpen();
     return names.flatMap((name) => this.#policies.read(name, now) ?? []);
   }
 
@@ -162,14 +193,16 @@ export class System extends DurableObject<Env> {
   }
 
   /** Makes or replaces the policy `name`. `now` in ms. */
-  writePolicy(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
+  async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null, Failure>> {
+    await this.#mustOpen();
     const written = this.#policies.write(name, write, now);
     if (written.ok) this.#changed();
     return written;
   }
 
   /** Changes the policy `name`. `now` in ms. */
-  patchPolicy(name: string, patch: PolicyPatch, now: number): Result<null, Failure> {
+  async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null, Failure>> {
+    await this.#mustOpen();
     const patched = this.#policies.patch(name, patch, now);
     if (patched.ok) this.#changed();
     return patched;
@@ -182,26 +215,29 @@ export class System extends DurableObject<Env> {
   }
 
   /** Adds a mount. Two that are enabled at once can't both get one place. */
-  enableMount(mount: Mount): Result<null, Failure> {
-    const problem = newMountProblem(mount.path, this.#mounts());
+  async enableMount(mount: Mount): Promise<Result<null, Failure>> {
+    await this.#mustOpen();
+    const problem = newMountProblem(mount.path, this.#mountStore.all());
     if (problem) return err(invalid(problem));
-    this.#addMount(mount);
+    this.#putMount(mount);
     return ok(null);
   }
 
   /** Changes the settings of the mount at `path`. */
-  tuneMount(path: string, change: MountChange): Result<null, Failure> {
-    const mount = this.findMount(path);
+  async tuneMount(path: string, change: MountChange): Promise<Result<null, Failure>> {
+    await this.#mustOpen();
+    const mount = this.#mountAt(path);
     if (!mount || mount.disabled) return err(invalid(`No auth engine at ${path}`));
     const tuned = tuneMount(mount, change);
     if (!tuned.ok) return err(invalid(tuned.error));
-    this.#replaceMount(tuned.value);
+    this.#putMount(tuned.value);
     return ok(null);
   }
 
   /** The mount at `path`, in service or not. */
-  findMount(path: string): Mount | null {
-    return this.#mounts().find((mount) => mount.path === path) ?? null;
+  async findMount(path: string): Promise<Mount | null> {
+    await this.#mustOpen();
+    return this.#mountAt(path);
   }
 
   /**
@@ -209,16 +245,18 @@ export class System extends DurableObject<Env> {
    *
    * @returns the id under which it issued tokens; null when it is not at `path`, or moves to another place.
    */
-  disableMount(path: string, uuid: string): string | null {
-    const mount = this.findMount(path);
+  async disableMount(path: string, uuid: string): Promise<string | null> {
+    await this.#mustOpen();
+    const mount = this.#mountAt(path);
     if (mount?.uuid !== uuid || (mount.move && !mount.move.finished)) return null;
-    if (!mount.disabled) this.#replaceMount({ ...mount, disabled: true });
+    if (!mount.disabled) this.#putMount({ ...mount, disabled: true });
     return issuerOf(mount);
   }
 
   /** Frees the place of the mount with this uuid, which is out of service. Safe to repeat. */
-  removeMount(path: string, uuid: string): void {
-    const mount = this.findMount(path);
+  async removeMount(path: string, uuid: string): Promise<void> {
+    await this.#mustOpen();
+    const mount = this.#mountAt(path);
     if (mount?.uuid !== uuid || !mount.disabled) return;
     this.#dropMount(path);
   }
@@ -228,49 +266,67 @@ export class System extends DurableObject<Env> {
    *
    * @returns the id under which it issues tokens at the old place; null when the move with this id is over.
    */
-  beginMove(id: string, from: string, to: string): Result<string | null, Failure> {
-    const known = this.findMove(id);
+  async beginMove(id: string, from: string, to: string): Promise<Result<string | null, Failure>> {
+    await this.#mustOpen();
+    const known = this.#mountOfMove(id);
     if (known?.move?.finished) return ok(null);
     if (known) return ok(issuerOf(known));
-    const moving = beginMove(this.#mounts(), from, { id, from, to, finished: false });
+    const moving = beginMove(this.#mountStore.all(), from, { id, from, to, finished: false });
     if (!moving.ok) return moving;
-    this.#replaceMount(moving.value);
+    this.#putMount(moving.value);
     return ok(issuerOf(moving.value));
   }
 
   /** Puts a mount, of which nothing is left at the old place, into service at the new one. Safe to repeat. */
-  endMove(id: string): void {
-    const mount = this.findMove(id);
+  async endMove(id: string): Promise<void> {
+    await this.#mustOpen();
+    const mount = this.#mountOfMove(id);
     if (!mount?.move || mount.move.finished) return;
     this.#dropMount(mount.path);
-    this.#addMount(endMove(mount, mount.move));
+    this.#putMount(endMove(mount, mount.move));
   }
 
   /** The mount whose last move has this id. */
-  findMove(id: string): Mount | null {
-    return this.#mounts().find(({ move }) => move?.id === id) ?? null;
+  async findMove(id: string): Promise<Mount | null> {
+    await this.#mustOpen();
+    return this.#mountOfMove(id);
   }
 
-  #mounts(): Mount[] {
-    return this.#sql
-      .exec<{ mount: string }>("SELECT mount FROM mounts ORDER BY path")
-      .toArray()
-      .map((stored) => JSON.parse(stored.mount) as Mount);
+  #mountAt(path: string): Mount | null {
+    return this.#mountStore.all().find((mount) => mount.path === path) ?? null;
   }
 
-  #addMount(mount: Mount): void {
-    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
+  #mountOfMove(id: string): Mount | null {
+    return this.#mountStore.all().find(({ move }) => move?.id === id) ?? null;
+  }
+
+  #putMount(mount: Mount): void {
+    this.#mountStore.put(mount);
     this.#changed();
   }
 
   #dropMount(path: string): void {
-    this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
+    this.#mountStore.delete(path);
     this.#changed();
   }
 
-  #replaceMount(mount: Mount): void {
-    this.#sql.exec("UPDATE mounts SET mount = ? WHERE path = ?", JSON.stringify(mount), mount.path);
-    this.#changed();
+  /**
+   * Gets the keys for seals of rows. False when there is a ring that can't be opened with the settings of this object and
+   * none was opened before; a ring that is only wrapped anew has the same keys.
+   */
+  async #open(): Promise<boolean> {
+    const sealed = this.#installation().sealed_key_ring;
+    if (sealed === null || sealed === this.#openedRing) return true;
+    const opened = await openKeyRing(this.env, sealed);
+    if (opened.ok) {
+      this.#rowKeys = rowKeysOf(opened.value.ring);
+      this.#openedRing = sealed;
+    }
+    return this.#rowKeys !== null;
+  }
+
+  async #mustOpen(): Promise<void> {
+    if (!(await this.#open())) throw new Error("rows can't be checked: the key ring does not open");
   }
 
   #create(schema: Schema): void {
@@ -290,9 +346,8 @@ export class System extends DurableObject<Env> {
       allowWildcards: false,
       cas: null,
     };
-    this.writePolicy(DEFAULT_POLICY, write, currentTime());
-    const mount = tokenMount();
-    this.#sql.exec("INSERT INTO mounts (path, mount) VALUES (?, ?)", mount.path, JSON.stringify(mount));
+    this.#policies.write(DEFAULT_POLICY, write, currentTime());
+    this.#mountStore.put(tokenMount());
   }
 
   #installation(): InstallationRow {

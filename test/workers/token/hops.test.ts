@@ -44,7 +44,7 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
   await app.fetch(new Request("http://grove.test/v1/auth/token/lookup-self", { headers }), bindings);
   const hops: string[] = [];
   const spies = [
-    vi.spyOn(System.prototype, "snapshot").mockImplementation(() => {
+    vi.spyOn(System.prototype, "snapshot").mockImplementation(async () => {
       hops.push("System.snapshot");
       return null;
     }),
