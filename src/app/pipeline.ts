@@ -89,7 +89,8 @@ async function handleUnwrapped(env: Env, request: GroveRequest): Promise<Handled
     ? await resolved.value.route.open({ ...context, ...placeOf(resolved.value), presented }, request.data)
     : resolved;
   const mountPath = resolved.ok ? resolved.value.mountPath : request.path;
-  const access = accessOf(request, route, mountPath);
+  const alternatePath = (await route?.alternatePath?.(context, request.path)) ?? null;
+  const access = { ...accessOf(request, route, mountPath), ...(alternatePath !== null && { alternatePath }) };
   const call = { presented, access, clientAddress: request.clientAddress };
   const nextAction = async () => (opened.ok ? opened.value.action() : null);
   const authorized = await authorizeCall(env, installation, call, nextAction);

@@ -84,6 +84,14 @@ export interface TokenRoute extends RouteBase {
    * rule for `admin` would not hold for `Admin`.
    */
   readonly canonicalPath?: (mountPath: string) => string;
+  /**
+   * Another path of the same thing that policies can name as well, if there is one. It may ask an object that exists: the
+   * token was read, though nobody has found it good yet.
+   */
+  readonly alternatePath?: (
+    context: Pick<ReadyContext, "env" | "installation">,
+    path: string,
+  ) => Promise<string | null>;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
   /** What a caller without a good token or without the right is told in place of "permission denied", if anything else. */
@@ -218,6 +226,14 @@ export function loginRoute<F>(
 /** `routes`, with policies evaluated for the canonical form of their paths. */
 export function withCanonicalPath(canonicalPath: (mountPath: string) => string, routes: readonly Route[]): Route[] {
   return routes.map((route) => (route.access === "token" ? { ...route, canonicalPath } : route));
+}
+
+/** `routes`, with policies evaluated for an alternate path of each as well. */
+export function withAlternatePath(
+  alternatePath: NonNullable<TokenRoute["alternatePath"]>,
+  routes: readonly Route[],
+): Route[] {
+  return routes.map((route) => (route.access === "token" ? { ...route, alternatePath } : route));
 }
 
 function listOf(operations: Operations): readonly Operation[] {

@@ -8,6 +8,7 @@ import type { Installation } from "../system/installation.ts";
 import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
+import { manages } from "../team/rules/owners.ts";
 import type { TokenRecord } from "../token/record.ts";
 import type { Caller } from "./caller.ts";
 
@@ -25,6 +26,9 @@ const OWN_READ: Verdict = {
   grantedBy: [],
 };
 
+/** What the token of the owners may do in their organization. It has no sudo: what a team's policies are is not theirs. */
+const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
+
 /**
  * The team of a token, if the token is good now.
  *
@@ -41,7 +45,7 @@ export async function authenticateTeam(
 
 /**
  * Judges a request by a team token. It has the policies of the team and no others, and may besides look at itself and
- * its team.
+ * its team; the owners' may manage their organization.
  */
 export async function authorizeTeam(
   env: Env,
@@ -52,8 +56,16 @@ export async function authorizeTeam(
   const caller = await authenticateTeam(env, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
   if (looksAtItself(caller, access)) return ok({ caller, verdict: OWN_READ });
+  if (manages(caller.team, access) && !isDenied(installation, caller, access)) return ok({ caller, verdict: MANAGE });
   const allowed = authorize(installation, caller.record, null, access, currentTime());
   return allowed.ok ? ok({ caller, verdict: allowed.value }) : allowed;
+}
+
+/** True when a policy of the team denies it in so many words. */
+function isDenied(installation: Installation, { team }: TeamCaller, { path, alternatePath }: AccessRequest): boolean {
+  const now = currentTime();
+  const acl = installation.aclFor(team.tokenPolicies, null, now);
+  return acl.denies(path, now) || (alternatePath !== undefined && acl.denies(alternatePath, now));
 }
 
 /** What other Workers learn about a team token. Times in ms since 1970. */

@@ -27,6 +27,8 @@ export interface AccessRequest {
   readonly operation: Operation;
   /** Without the base path `/v1/`. The path of a list or scan ends in `/`. */
   readonly path: string;
+  /** Another path of the same thing. The rules for both count, as those of several policies for one path do. */
+  readonly alternatePath?: string;
   /** Fields of the body or of the query; of a list or scan only `limit` is looked at. */
   readonly data?: Readonly<Record<string, unknown>>;
   /** Seconds; absent when the answer is not asked for wrapped. */
@@ -138,6 +140,12 @@ export class Acl {
   capabilities(path: string, now: number): string[] {
     if (this.isRoot) return ["root"];
     return listCapabilities(this.#indexAt(now).find(withoutLeadingSlashes(path), true));
+  }
+
+  /** True when a rule with `deny` decides about `path` at the moment `now` (ms). */
+  denies(path: string, now: number): boolean {
+    if (this.isRoot) return false;
+    return this.#indexAt(now).find(withoutLeadingSlashes(path), false)?.capabilities.has("deny") ?? false;
   }
 
   /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it. */

@@ -7,6 +7,9 @@ export const NAME_TAKEN: Failure = {
   pointer: "/data/attributes/name",
 };
 
+/** The team of the owners stays, under its name. */
+export const OWNERS_STAY: Failure = { code: "forbidden", message: "the owners team can't be deleted or renamed" };
+
 /** Another token of the team has the description. Clients know the refusal by these words. */
 export const DESCRIPTION_TAKEN: Failure = {
   code: "invalid_document",

@@ -5,10 +5,11 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { TooMany } from "../storage/name-search.ts";
 import { Schema } from "../storage/schema.ts";
+import { loadInstallation } from "../system/installation.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { inGroups } from "./groups.ts";
-import { teamRoute } from "./ids.ts";
+import { newTeamId, teamRoute } from "./ids.ts";
 import { ORGANIZATION_MIGRATIONS } from "./organization-migrations.ts";
 import { type KnownTeam, OrganizationStore } from "./organization-store.ts";
 import type {
@@ -21,6 +22,8 @@ import type {
   TeamRecord,
   TeamState,
 } from "./record.ts";
+import { nameKey } from "./rules/name.ts";
+import { OWNERS, ownersOf } from "./rules/owners.ts";
 import type { TokenOrder } from "./rules/sort.ts";
 
 /** Pause before what failed is tried again. */
@@ -82,7 +85,8 @@ export class Organization extends DurableObject<Env> {
     );
     this.#arm();
     await this.#tryToList();
-    return ok(record);
+    await this.#tryToMakeOwners();
+    return ok(this.#record ?? record);
   }
 
   /** The organization of exactly this name, or null. */
@@ -128,7 +132,7 @@ export class Organization extends DurableObject<Env> {
     if (state.ended) this.#store.remove(teamId);
     else if (found && found.revision >= state.revision) return { kind: "applied" };
     else if (!found && !state.unregistered) return { kind: "unknown_team" };
-    else if (this.#store.isNameTaken(name, teamId)) return { kind: "name_taken", name: found?.name ?? null };
+    else if (this.#isNameTaken(name, teamId)) return { kind: "name_taken", name: found?.name ?? null };
     else if (found) this.#store.update(state);
     else this.#store.insert(state);
     return { kind: "applied" };
@@ -172,6 +176,7 @@ export class Organization extends DurableObject<Env> {
       return;
     }
     await this.#tryToList();
+    await this.#tryToMakeOwners();
     if (this.#schema.exists && this.#row().check_at <= currentTime()) await this.#check();
     if (this.#schema.exists) this.#arm();
   }
@@ -213,6 +218,45 @@ export class Organization extends DurableObject<Env> {
     }
   }
 
+  /** Makes the team of the owners, which organizations of before have not; the alarm repeats it when that fails. */
+  async #tryToMakeOwners(): Promise<void> {
+    if (!this.#lacksOwners()) return;
+    try {
+      await this.#makeOwners();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "organization_owners", error: String(error) }));
+    }
+    if (this.#schema.exists) this.#arm();
+  }
+
+  /** The id is stored first: whatever happens after that, there is one team of the owners. */
+  async #makeOwners(): Promise<void> {
+    const installation = await loadInstallation(this.env);
+    if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
+    const drawn = await newTeamId(installation.value.keys);
+    const before = this.#record;
+    if (!before) return;
+    const ownersTeamId = before.ownersTeamId ?? drawn;
+    this.#record = { ...before, ownersTeamId };
+    this.#sql.exec("UPDATE organization SET record = ?", JSON.stringify(this.#record));
+    const team = teamAt(this.env, teamRoute(ownersTeamId));
+    const made = await team.create(ownersOf(this.#record, ownersTeamId, currentTime()));
+    if (!made.ok) throw new Error("the owners could not be made");
+  }
+
+  /** True while there should be a team of the owners: always, but where another team had their name before there was one. */
+  #lacksOwners(): boolean {
+    const { ownersTeamId = "" } = this.#record ?? {};
+    return this.#record !== null && !this.#store.find(ownersTeamId) && !this.#store.isNameTaken(OWNERS, ownersTeamId);
+  }
+
+  /** Nobody else gets the name of the owners while they are being made. */
+  #isNameTaken(name: string, teamId: string): boolean {
+    const owners = this.#record?.ownersTeamId;
+    if (nameKey(name) === OWNERS && owners !== undefined && owners !== teamId) return true;
+    return this.#store.isNameTaken(name, teamId);
+  }
+
   async #tryToFinish(limit: number): Promise<boolean> {
     try {
       return await this.#finish(limit);
@@ -250,7 +294,8 @@ export class Organization extends DurableObject<Env> {
 
   #arm(): void {
     const { listed, ended, check_at } = this.#row();
-    this.ctx.storage.setAlarm(ended || !listed ? currentTime() + RETRY_MS : check_at);
+    const unfinished = ended || !listed || this.#lacksOwners();
+    this.ctx.storage.setAlarm(unfinished ? currentTime() + RETRY_MS : check_at);
   }
 }
 

@@ -28,6 +28,8 @@ export interface TeamRecord extends TeamSettings {
   /** Tells the organization from an earlier one of the same name. */
   readonly organizationId: string;
   readonly createdAt: number;
+  /** True for the team that manages the organization, in whatever a policy does not deny it. */
+  readonly owners?: true;
 }
 
 /** A token of a team without anything secret. Times in ms since 1970. */
@@ -93,6 +95,8 @@ export interface OrganizationRecord {
   readonly createdAt: number;
   /** Those that were given a value. */
   readonly settings?: OrganizationSettings;
+  /** The team of the owners; absent until it has an id. */
+  readonly ownersTeamId?: string;
 }
 
 /** What can be changed about an organization. */

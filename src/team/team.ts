@@ -6,7 +6,14 @@ import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
 import { Schema } from "../storage/schema.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
-import { DESCRIPTION_TAKEN, MAX_TOKENS, NAME_TAKEN, NO_ORGANIZATION, TOO_MANY_TOKENS } from "./failures.ts";
+import {
+  DESCRIPTION_TAKEN,
+  MAX_TOKENS,
+  NAME_TAKEN,
+  NO_ORGANIZATION,
+  OWNERS_STAY,
+  TOO_MANY_TOKENS,
+} from "./failures.ts";
 import { organizationNamed } from "./find.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
 import { TEAM_MIGRATIONS } from "./team-migrations.ts";
@@ -65,6 +72,8 @@ export class Team extends DurableObject<Env> {
    * does not answer, ends at once.
    */
   async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
+    // A repeat of a call that made it and could not say so.
+    if (team.owners && this.show()?.owners) return ok(team);
     if (this.#schema.exists)
       return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
     this.#schema.create();
@@ -87,6 +96,7 @@ export class Team extends DurableObject<Env> {
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
     const before = this.show();
     if (!before) return NOT_FOUND;
+    if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
     const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
     this.#store.update({ ...settings, organizationAccess });
     const told = await this.#passOn();
@@ -96,12 +106,14 @@ export class Team extends DurableObject<Env> {
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
   }
 
-  /** Deletes the team. Its tokens end with this write, before the organization hears of it. False when there is none. */
-  async remove(): Promise<boolean> {
-    if (!this.show()) return false;
+  /** Deletes the team. Its tokens end with this write, before the organization hears of it. */
+  async remove(): Promise<Result<null, Failure>> {
+    const team = this.show();
+    if (!team) return NOT_FOUND;
+    if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
     await this.#passOn();
-    return true;
+    return ok(null);
   }
 
   /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */

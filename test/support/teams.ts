@@ -117,3 +117,16 @@ export function idsOf(answer: ApiAnswer<readonly ApiResource[]>): string[] {
 export function list(root: string, organization: string, path: string): Promise<ApiAnswer<readonly ApiResource[]>> {
   return api("GET", `organizations/${organization}/${path}`, { token: root });
 }
+
+/** The teams of an organization as their list shows them, without the owners that each has. */
+export async function teamsOf(root: string, organization: string): Promise<readonly ApiResource[]> {
+  const { data } = (await list(root, organization, "teams?page[size]=100")).body;
+  return data.filter(({ attributes }) => attributes.name !== "owners");
+}
+
+/** The id of the owners of an organization. */
+export async function ownersOf(root: string, organization: string): Promise<string> {
+  const [owners] = (await list(root, organization, "teams?filter[names]=owners")).body.data;
+  if (!owners) throw new Error("there are no owners");
+  return owners.id;
+}

@@ -14,6 +14,8 @@ import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfHolder } from "../../identity/access.ts";
+import { capabilitiesOfBoth } from "../../policy/authorize.ts";
+import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { commaList, text } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
@@ -98,7 +100,13 @@ async function answer(
   // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
   if (!acl.ok) return err(DENIED);
   const now = currentTime();
-  const entries = paths.map((path): [string, string[]] => [path, acl.value.capabilities(path, now)]);
+  const entries = await Promise.all(
+    paths.map(async (path): Promise<[string, string[]]> => {
+      const canonical = acl.value.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
+      if (canonical === null) return [path, acl.value.capabilities(path, now)];
+      return [path, capabilitiesOfBoth(acl.value, path, canonical, now)];
+    }),
+  );
   const only = paths.length === 1 ? entries[0] : undefined;
   const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
   return ok({ kind: "data", data, inject: true });

@@ -3,10 +3,13 @@ import type { CallContext } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { aclOfHolder } from "../../identity/access.ts";
 import type { Operation } from "../../policy/acl.ts";
+import { authorize } from "../../policy/authorize.ts";
+import { canonicalPathOf } from "../../team/canonical-path.ts";
 import type { OrganizationRecord, TeamRecord } from "../../team/record.ts";
+import { manages } from "../../team/rules/owners.ts";
 
 /** What a caller's policies allow. */
-export type May = (operation: Operation, path: string) => boolean;
+export type May = (operation: Operation, path: string, alternatePath?: string) => boolean;
 
 /** Asks the policies of the caller, for answers that show what it may do. */
 export async function mayOf({
@@ -16,12 +19,17 @@ export async function mayOf({
 }: Pick<CallContext<unknown, unknown>, "env" | "installation" | "caller">): Promise<May> {
   const acl = await aclOfHolder(env, installation, callerRecord(caller));
   const now = currentTime();
-  return (operation, path) => acl.ok && acl.value.check({ operation, path }, now).allowed;
+  return (operation, path, alternatePath) => {
+    const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };
+    if (!acl.ok) return false;
+    return (caller.kind === "team" && manages(caller.team, access)) || authorize(acl.value, access, now).allowed;
+  };
 }
 
 /** What a caller may do with a team. Nobody can change its members: it has none. */
 export function teamPermissions(may: May, team: TeamRecord): Record<string, boolean> {
-  return { "can-update-membership": false, "can-destroy": may("delete", `teams/${team.teamId}`) };
+  const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
+  return { "can-update-membership": false, "can-destroy": canDestroy };
 }
 
 /** What a caller may do with an organization. */

@@ -1,6 +1,7 @@
-import { type CallContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
+import { type CallContext, openRoute, type Route, simpleRoute, withAlternatePath } from "../../auth/route.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
+import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
@@ -17,8 +18,10 @@ export const TEAM_ROUTES: readonly Route[] = [
   openRoute(["read", "head"], "ping", async () => ok(EMPTY)),
   simpleRoute("read", "account/details", ANY_FIELDS, showAccount),
   ...ORGANIZATION_ROUTES,
-  ...TEAMS_ROUTES,
-  ...TEAM_TOKEN_ROUTES,
+  ...withAlternatePath(
+    ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),
+    [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES],
+  ),
   ...TOKEN_LIST_ROUTES,
 ];
 

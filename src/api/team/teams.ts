@@ -98,7 +98,9 @@ export const TEAMS_ROUTES: readonly Route[] = [
 
   simpleRoute("delete", "teams/:team", ANY_FIELDS, async ({ env, installation, params }) => {
     const route = await readTeamId(installation.keys, params.team ?? "");
-    return route !== null && (await teamAt(env, route).remove()) ? ok(EMPTY) : NOT_FOUND;
+    if (route === null) return NOT_FOUND;
+    const removed = await teamAt(env, route).remove();
+    return removed.ok ? ok(EMPTY) : removed;
   }),
 ];
 

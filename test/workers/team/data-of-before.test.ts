@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NameSearch } from "../../../src/storage/name-search.ts";
 import { RankedIndex } from "../../../src/storage/ranked-index.ts";
@@ -11,7 +11,7 @@ import { TEAMS_BY_NAME } from "../../../src/team/organization-store.ts";
 import type { TeamRecord } from "../../../src/team/record.ts";
 import { TEAM_MIGRATIONS } from "../../../src/team/team-migrations.ts";
 import { bindings, initialized } from "../../support/service.ts";
-import { api, describeToken, idsOf, list, resource } from "../../support/teams.ts";
+import { api, describeToken, idsOf, list, ownersOf, resource } from "../../support/teams.ts";
 
 const NO_TIME = Number.MAX_SAFE_INTEGER;
 
@@ -81,15 +81,36 @@ async function storeTeam(organization: string, name: string, token: { expiresAt:
   return { teamId, text, tokenId: stored?.tokenId ?? "" };
 }
 
+async function storeOrganization(name: string): Promise<void> {
+  await runInDurableObject(organizationNamed(bindings, name), (_, state) => {
+    const { sql } = state.storage;
+    new Schema(sql, ORGANIZATION_MIGRATIONS.slice(0, 1)).create();
+    const record = { name, organizationId: "org-of-before", email: "a@example.com", createdAt: 1 };
+    sql.exec("INSERT INTO organization VALUES (1, ?, 1, 0, 0, ?)", JSON.stringify(record), Date.now() + 1e9);
+  });
+}
+
+describe("an organization of before there were owners", () => {
+  it("gets them from its alarm, unless a team has their name: that one gets no power from it", async () => {
+    for (const [name, team] of [
+      ["without-owners", "Team"],
+      ["with-a-namesake", "Owners"],
+    ] as const) {
+      await storeOrganization(name);
+      const { teamId } = await storeTeam(name, team, null, 1);
+      await evictDurableObject(organizationNamed(bindings, name));
+      await runDurableObjectAlarm(organizationNamed(bindings, name));
+      const owners = await ownersOf(root, name);
+      const record = await teamAt(bindings, teamRoute(owners)).show();
+      expect([owners === teamId, record?.owners]).toEqual(team === "Owners" ? [true, undefined] : [false, true]);
+    }
+  });
+});
+
 describe("data of before there were several tokens", () => {
   it("opens: lists, searches, tokens that are good, and all that can be done with them", async () => {
     const name = "of-before";
-    await runInDurableObject(organizationNamed(bindings, name), (_, state) => {
-      const { sql } = state.storage;
-      new Schema(sql, ORGANIZATION_MIGRATIONS.slice(0, 1)).create();
-      const record = { name, organizationId: "org-of-before", email: "a@example.com", createdAt: 1 };
-      sql.exec("INSERT INTO organization VALUES (1, ?, 1, 0, 0, ?)", JSON.stringify(record), Date.now() + 1e9);
-    });
+    await storeOrganization(name);
     const never = await storeTeam(name, "Never", { expiresAt: null }, 1);
     const none = await storeTeam(name, "None", null, 2);
     const ends = await storeTeam(name, "Ends", { expiresAt: Date.UTC(2090, 0, 1) }, 3);

@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { organizationNamed } from "../../../src/team/find.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { type ApiResource, api, createOrganization, createTeam, errorOf, list, resource } from "../../support/teams.ts";
+import {
+  type ApiResource,
+  api,
+  createOrganization,
+  createTeam,
+  errorOf,
+  list,
+  resource,
+  teamsOf,
+} from "../../support/teams.ts";
 
 let root: string;
 
@@ -151,7 +160,7 @@ describe("organizations", () => {
     await createOrganization(root, "again");
     const second = await api("GET", "organizations/again", { token: root });
     expect(second.body.data.attributes["external-id"]).not.toBe(first);
-    expect((await list(root, "again", "teams")).body.data).toEqual([]);
+    expect(await teamsOf(root, "again")).toEqual([]);
   });
 
   it("are listed in pages by name", async () => {
@@ -281,7 +290,7 @@ describe("teams", () => {
     for (const method of ["GET", "PATCH", "DELETE"]) {
       expect((await api(method, `teams/${id}`, { token: root })).status).toBe(404);
     }
-    expect((await list(root, "teams", "teams")).body.data.map(({ attributes }) => attributes.name)).toEqual(["none"]);
+    expect((await teamsOf(root, "teams")).map(({ attributes }) => attributes.name)).toEqual(["none"]);
   });
 
   it("can have names with blanks, and are found by them", async () => {
@@ -316,7 +325,7 @@ describe("teams", () => {
     for (const name of ["c", "A", "b"]) await createTeam(root, "teams", name);
     const names = async (query: string) =>
       (await list(root, "teams", `teams?${query}`)).body.data.map(({ attributes }) => attributes.name);
-    expect(await names("")).toEqual(["A", "b", "c", "none"]);
+    expect(await names("")).toEqual(["A", "b", "c", "none", "owners"]);
     expect(await names("page[size]=2&page[number]=2")).toEqual(["c", "none"]);
     expect(await names("filter[names]=C,a,zz")).toEqual(["A", "c"]);
     expect(await names("filter[names]=C,a&page[size]=1&page[number]=2")).toEqual(["c"]);
@@ -356,7 +365,7 @@ describe("teams", () => {
   it("422: a name that another team has, in any case; each keeps its own", async () => {
     const first = await createTeam(root, "teams", "first");
     const second = await createTeam(root, "teams", "second");
-    const before = (await list(root, "teams", "teams")).body.data;
+    const before = await teamsOf(root, "teams");
     for (const [method, path, name] of [
       ["POST", "organizations/teams/teams", "FIRST"],
       ["PATCH", `teams/${second}`, "First"],
@@ -365,7 +374,7 @@ describe("teams", () => {
       expect(answer.status).toBe(422);
       expect(errorOf(answer)).toMatchObject({ detail: "Name has already been taken" });
     }
-    expect((await list(root, "teams", "teams")).body.data).toEqual(before);
+    expect(await teamsOf(root, "teams")).toEqual(before);
     expect((await api("GET", `teams/${second}`, { token: root })).body.data.attributes.name).toBe("second");
     const own = await api("PATCH", `teams/${first}`, { token: root, body: resource("teams", { name: "FIRST" }) });
     expect(own.body.data.attributes.name).toBe("FIRST");

@@ -1,0 +1,49 @@
+import { Recent } from "../base/recent.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { teamAt } from "./find.ts";
+import { readTeamId, readTokenId } from "./ids.ts";
+
+/** A path of a team or of one of its tokens: what it begins with, the id, and the rest. */
+const PATH = /^(teams|authentication-tokens)\/([^/]+)(\/.*)?$/;
+
+/** Where a team is, which never changes. */
+interface Place {
+  readonly organization: string;
+  readonly teamId: string;
+}
+
+const MAX_PLACES = 10_000;
+const places = new Recent<string, Place>(MAX_PLACES);
+
+/**
+ * The path of a team, or of a token of one, below its organization: `organizations/:name/teams/:id` and what follows, with
+ * tokens at `authentication-tokens/:id` and `authentication-token` in there. Policies can name it in place of the path
+ * itself. null for other paths, and for teams that do not exist.
+ */
+export async function canonicalTeamPath(env: Env, keys: Keys, path: string): Promise<string | null> {
+  const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];
+  if (!kind) return null;
+  const tokenRoute = kind === "authentication-tokens" ? await readTokenId(keys, id) : null;
+  const route = tokenRoute ?? (await readTeamId(keys, id));
+  const place = route === null ? null : await placeOf(env, route);
+  if (!place) return null;
+  const below =
+    kind === "teams" ? rest : tokenRoute === null ? `/authentication-token${rest}` : `/${kind}/${id}${rest}`;
+  return canonicalPathOf(place, below);
+}
+
+/** The path of a team below its organization; `rest` begins with a slash or is "". */
+export function canonicalPathOf({ organization, teamId }: Place, rest: string): string {
+  return `organizations/${organization}/teams/${teamId}${rest}`;
+}
+
+async function placeOf(env: Env, route: string): Promise<Place | null> {
+  const known = places.get(route);
+  if (known) return known;
+  const team = await teamAt(env, route).show();
+  if (!team) return null;
+  const place = { organization: team.organization, teamId: team.teamId };
+  places.set(route, place, 1);
+  return place;
+}

@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { call, createToken, initialized } from "../../support/service.ts";
+import {
+  api,
+  createOrganization,
+  createTeam,
+  describeToken,
+  generateToken,
+  idsOf,
+  list,
+  resource,
+} from "../../support/teams.ts";
+
+let root: string;
+let team: string;
+let foreign: string;
+let policies = 0;
+
+beforeAll(async () => {
+  root = await initialized();
+  team = await createTeam(root, await createOrganization(root, "acme"), "team");
+  foreign = await createTeam(root, await createOrganization(root, "other"), "team");
+});
+
+async function tokenWith(rules: string): Promise<string> {
+  const name = `ruled-${policies++}`;
+  await call("PUT", `sys/policies/acl/${name}`, { token: root, body: { policy: rules } });
+  return (await createToken(root, { policies: [name] })).client_token;
+}
+
+describe("a policy for the teams of an organization", () => {
+  it("reaches all of them, with their tokens, and no others", async () => {
+    const token = await tokenWith(
+      `path "organizations/acme/teams/*" { capabilities = ["create", "read", "update", "patch", "delete"] }`,
+    );
+    const [own, theirs] = [await describeToken(root, team, "CI"), await describeToken(root, foreign, "CI")];
+    for (const [method, path, allowed] of [
+      ["GET", (id: string) => `teams/${id}`, 200],
+      ["PATCH", (id: string) => `teams/${id}`, 200],
+      ["POST", (id: string) => `teams/${id}/authentication-token`, 201],
+      ["GET", (id: string) => `teams/${id}/authentication-token`, 200],
+      ["GET", (id: string) => `authentication-tokens/${id}`, 200],
+      ["DELETE", (id: string) => `authentication-tokens/${id}`, 204],
+    ] as const) {
+      expect([method, path(team), (await api(method, path(team), { token })).status]).toEqual([
+        method,
+        path(team),
+        allowed,
+      ]);
+      expect((await api(method, path(foreign), { token })).status).toBe(404);
+    }
+    expect((await api("DELETE", `authentication-tokens/${own.id}`, { token })).status).toBe(204);
+    expect((await api("DELETE", `authentication-tokens/${theirs.id}`, { token })).status).toBe(404);
+    expect(idsOf(await list(root, "other", "team-tokens"))).toEqual([theirs.id]);
+    expect((await api("GET", "organizations/acme", { token })).status).toBe(404);
+  });
+
+  it("can name a team, and single out its tokens", async () => {
+    const token = await tokenWith(`
+      path "organizations/acme/teams/${team}/authentication-tokens" { capabilities = ["update"] }
+      path "organizations/+/teams/+/authentication-tokens/*" { capabilities = ["read"] }`);
+    const made = await describeToken(token, team, "by policy");
+    expect((await api("GET", `authentication-tokens/${made.id}`, { token })).status).toBe(200);
+    expect((await api("DELETE", `authentication-tokens/${made.id}`, { token })).status).toBe(404);
+    const body = resource("", { description: "x" });
+    expect((await api("POST", `teams/${foreign}/authentication-tokens`, { token, body })).status).toBe(404);
+    expect((await api("POST", `teams/${team}/authentication-token`, { token })).status).toBe(404);
+  });
+
+  it("can deny what a policy for the team's own path grants", async () => {
+    const token = await tokenWith(`
+      path "teams/*" { capabilities = ["update", "read"] }
+      path "organizations/other/teams/*" { capabilities = ["deny"] }`);
+    expect((await api("POST", `teams/${team}/authentication-token`, { token })).status).toBe(201);
+    expect((await api("POST", `teams/${foreign}/authentication-token`, { token })).status).toBe(404);
+  });
+
+  it("gives sudo over the policies of its teams only", async () => {
+    const token = await tokenWith(`path "organizations/acme/teams/*" { capabilities = ["patch", "sudo"] }`);
+    const body = resource("teams", { "token-policies": ["default"] });
+    expect((await api("PATCH", `teams/${team}`, { token, body })).status).toBe(200);
+    expect((await api("PATCH", `teams/${foreign}`, { token, body })).status).toBe(404);
+  });
+
+  it("shows in what the caller may do, and in its capabilities", async () => {
+    const token = await tokenWith(`path "organizations/acme/teams/*" { capabilities = ["read", "delete"] }`);
+    await generateToken(root, team);
+    const shown = await api("GET", `teams/${team}`, { token });
+    expect(shown.body.data.attributes.permissions).toMatchObject({ "can-destroy": true });
+    const paths = [`teams/${team}`, `teams/${team}/authentication-token`, `teams/${foreign}`, "teams/team-x"];
+    const asked = await call("POST", "sys/capabilities", { token: root, body: { token, paths } });
+    expect(paths.map((path) => asked.body.data[path])).toEqual([
+      ["delete", "read"],
+      ["delete", "read"],
+      ["deny"],
+      ["deny"],
+    ]);
+  });
+});
