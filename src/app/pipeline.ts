@@ -14,7 +14,7 @@ import { answerToWrap } from "../wire/envelope.ts";
 import type { SentNames } from "../wire/fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing } from "../wire/request.ts";
-import { type ResolvedRoute, resolveOpenRoute, resolveRoute } from "./routes.ts";
+import { type ResolvedRoute, resolveHelp, resolveOpenRoute, resolveRoute } from "./routes.ts";
 
 /** What became of a request: the answer, and what the audit line says about it. */
 export interface Handled {
@@ -96,9 +96,17 @@ async function handleUnwrapped(env: Env, request: GroveRequest): Promise<Handled
   const authorized = await authorizeCall(env, installation, call, nextAction);
   if (!authorized.ok) return refuse(authorized.error);
   const done = { ...unanswered, caller: authorized.value.caller };
+  if (request.operation === "help") return { ...done, result: help(installation, request) };
   if (!opened.ok) return { ...done, result: opened };
   const result = emptyListAsNotFound(request, await opened.value.handle(authorized.value));
   return { ...done, result, warnings: fieldWarnings(opened.value.sent, resolved.ok ? resolved.value.params : {}) };
+}
+
+/** What is at a path. Told to every caller: it holds nothing of the installation but the types of its mounts. */
+function help(installation: Installation, request: GroveRequest): Result<Reply, Failure> {
+  if (request.dialect === "json-api") return err({ code: "unsupported_operation" });
+  const text = resolveHelp(installation, request);
+  return text.ok ? ok({ kind: "plain", status: 200, body: { help: text.value, see_also: null, openapi: null } }) : text;
 }
 
 /** Answers a login: whoever logs in has no token yet, so nobody's policies are asked. */

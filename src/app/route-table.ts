@@ -14,8 +14,10 @@ export type RouteMatch =
 export class RouteTable {
   readonly #router = new SmartRouter<Route>({ routers: [new RegExpRouter<Route>(), new TrieRouter<Route>()] });
   readonly #operations: ReadonlySet<Operation>;
+  readonly routes: readonly Route[];
 
   constructor(routes: readonly Route[]) {
+    this.routes = routes;
     for (const route of routes) {
       for (const operation of route.operations) this.#router.add(operation, `/${route.path}`, route);
     }
@@ -30,6 +32,16 @@ export class RouteTable {
       if (other !== operation && this.#find(other, path)) return { found: "other_operation" };
     }
     return { found: "nothing" };
+  }
+
+  /** The routes that serve a path, each with the operations that reach it there. */
+  serving(path: string): ReadonlyMap<Route, readonly Operation[]> {
+    const found = new Map<Route, readonly Operation[]>();
+    for (const operation of this.#operations) {
+      const route = this.#find(operation, path)?.route;
+      if (route) found.set(route, [...(found.get(route) ?? []), operation]);
+    }
+    return found;
   }
 
   #find(operation: Operation, path: string): Extract<RouteMatch, { found: "route" }> | null {

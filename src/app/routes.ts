@@ -18,6 +18,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
 import type { GroveRequest } from "../wire/request.ts";
+import { helpText } from "./help.ts";
 import { RouteTable } from "./route-table.ts";
 
 /** A route of the service for one request. */
@@ -78,6 +79,16 @@ export function resolveRoute(
   if (match.found === "other_operation") return err({ code: "unsupported_operation" });
   if (match.found === "nothing" || match.route.access === "open") return err({ code: "unsupported_path" });
   return ok({ route: match.route, params: match.params, mountPath, pattern: prefix + match.route.path });
+}
+
+/** What `path-help` tells of the request's path, or the 404 that says that nothing is there. */
+export function resolveHelp(installation: Installation, request: GroveRequest): Result<string, Failure> {
+  const { path } = request;
+  const mount = path.startsWith("auth/") ? installation.mountServing(`${path.slice("auth/".length)}/`) : undefined;
+  const table = mount ? BY_MOUNT_TYPE.get(mount.type) : tableOf(request);
+  if (!table) return err({ code: "no_route", path });
+  const text = helpText(table, mount ? path.slice(`auth/${mount.path}`.length) : path);
+  return text === null ? err({ code: "unsupported_path" }) : ok(text);
 }
 
 /** The table of a path that no mount of the installation serves, or null. */
