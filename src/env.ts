@@ -3,6 +3,7 @@ import type { Identity } from "./identity/identity.ts";
 import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
 import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
+import type { JwtAuth } from "./methods/jwt/jwt-auth.ts";
 import type { System } from "./system/system.ts";
 import type { OrganizationDirectory } from "./team/directory.ts";
 import type { Organization } from "./team/organization.ts";
@@ -28,6 +29,7 @@ export interface Env {
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
   readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;
   readonly CLOUD_AUTH: DurableObjectNamespace<CloudAuth>;
+  readonly JWT_AUTH: DurableObjectNamespace<JwtAuth>;
   readonly CLOUD_LOOKUPS: DurableObjectNamespace<CloudLookups>;
 
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */

@@ -9,6 +9,7 @@ export { Identity } from "./identity/identity.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
 export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 export { CloudAuth } from "./methods/cloud/cloud-auth.ts";
+export { JwtAuth } from "./methods/jwt/jwt-auth.ts";
 export { LeaseAuthority } from "./rpc/lease-authority.ts";
 export { TokenAuthority } from "./rpc/token-authority.ts";
 export { System } from "./system/system.ts";

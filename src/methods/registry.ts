@@ -1,7 +1,8 @@
 import type { AuthMethod, AuthMethods } from "../auth/method.ts";
 import { AWS_METHOD, CLOUD_METHOD } from "./cloud/method.ts";
+import { JWT_METHOD } from "./jwt/method.ts";
 
 /** Every auth method that can be mounted. The token method is not among them: it is there from the start, once. */
-const METHODS: readonly AuthMethod[] = [AWS_METHOD, CLOUD_METHOD];
+const METHODS: readonly AuthMethod[] = [AWS_METHOD, CLOUD_METHOD, JWT_METHOD];
 
 export const AUTH_METHODS: AuthMethods = new Map(METHODS.map((method) => [method.type, method]));

@@ -104,6 +104,11 @@ export function commaList(): Field<string[] | null> {
   });
 }
 
+/** A list of texts, as an array or with commas between. null and "" are the empty list. */
+export function list(): Field<string[]> {
+  return commaList().transform((items) => items ?? []);
+}
+
 /** Text values by name: an object, or `k=v` items. null when absent. */
 export function pairs(): Field<Record<string, string> | null> {
   return field("an object of strings", (value) => {

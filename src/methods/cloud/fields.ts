@@ -1,11 +1,3 @@
-import type * as z from "zod";
-import { commaList } from "../../wire/fields.ts";
-
-/** A list of texts, as an array or with commas between. null and "" are the empty list. */
-export function list(): z.ZodType<string[], unknown> {
-  return commaList().transform((items) => items ?? []);
-}
-
 /** `fields` without those that were not sent. */
 export function onlySent<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);

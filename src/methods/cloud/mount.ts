@@ -1,22 +1,8 @@
+import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import type { Env } from "../../env.ts";
-import type { Installation } from "../../system/installation.ts";
 import type { Mount } from "../../system/mount.ts";
-import type { GroveRequest } from "../../wire/request.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
 import type { CloudMountType } from "./vocabulary.ts";
-
-/** The part of a request's context that says at which mount it arrived. */
-export interface AtMount {
-  readonly request: Pick<GroveRequest, "path">;
-  readonly installation: Installation;
-}
-
-/** The mount that a request of this method is for. */
-export function mountOf({ request, installation }: AtMount): Mount {
-  const mount = installation.mountServing(request.path.slice("auth/".length));
-  if (!mount) throw new Error("a route of an auth method has a mount");
-  return mount;
-}
 
 /** The vocabulary that a mount speaks. */
 export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {

@@ -1,10 +1,11 @@
 import * as z from "zod";
+import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { allowsPrivateHosts } from "../../../base/public-host.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
-import { cloudAuthOf, mountOf } from "../mount.ts";
+import { cloudAuthOf } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
 import { CLIENT_FIELDS, type ClientChange, readClientChange, renderClient, SECRET_KEY } from "./client.ts";
 import { rotateRoot } from "./rotate-root.ts";

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text } from "../../../wire/fields.ts";
-import { isPlainWord, list, onlySent } from "../fields.ts";
+import { list, sent, text } from "../../../wire/fields.ts";
+import { isPlainWord, onlySent } from "../fields.ts";
 
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
 const VM_ALIASES = ["role_id", "instance_id", "image_id"] as const;

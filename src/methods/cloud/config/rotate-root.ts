@@ -1,9 +1,10 @@
+import { mountOf } from "../../../auth/mount-of.ts";
 import type { CallContext } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { type CloudAccess, cloudApi, type NewAccessKey } from "../cloud-api.ts";
-import { cloudAuthAt, mountOf } from "../mount.ts";
+import { cloudAuthAt } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
 import { type ClientConfig, SECRET_KEY } from "./client.ts";
 

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
@@ -6,7 +7,7 @@ import { err, ok } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { listRoute } from "../list-route.ts";
-import { cloudAuthOf, mountOf } from "../mount.ts";
+import { cloudAuthOf } from "../mount.ts";
 import { readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../role-tag/tag-value.ts";
 import { tagKeyPurpose } from "../roles/role.ts";
 import { openSecret } from "../secrets.ts";

@@ -1,7 +1,7 @@
-import { DENIED, type Failure, invalid } from "../../../base/errors.ts";
+import { bindAddress } from "../../../auth/token-settings.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { addressAllowed, parseCidr } from "../../../token/rules/address.ts";
 import type { CloudAccount, CloudClient } from "../clients/client.ts";
 import { openClient } from "../clients/open-client.ts";
 import type { CloudAccess } from "../cloud-api.ts";
@@ -12,7 +12,6 @@ import { cloudAuthAt } from "../mount.ts";
 import { isName } from "../path.ts";
 import { MAX_ROLE_NAME } from "../roles/limits.ts";
 import type { AuthType, CloudRole } from "../roles/role.ts";
-import type { TokenSettings } from "../roles/token-settings.ts";
 
 /** A login under way. */
 export interface Attempt extends CloudAccess {
@@ -105,14 +104,6 @@ function judgeRole(
     return err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
   }
   return boundCidrs;
-}
-
-/** The networks that a token is tied to, if the role takes a login from this address. */
-function bindAddress(token: TokenSettings, clientAddress: string | null): Result<readonly string[], Failure> {
-  if (!addressAllowed(token.boundCidrs, clientAddress)) return err(DENIED);
-  if (!token.strictlyBindIp) return ok(token.boundCidrs);
-  const own = parseCidr(clientAddress ?? "");
-  return own.ok && !own.value.includes("/") ? ok([own.value]) : err(DENIED);
 }
 
 function notFound(roleName: string): Failure {

@@ -1,8 +1,9 @@
+import { mountOf } from "../../../auth/mount-of.ts";
 import { type LoginContext, loginRoute, type Route } from "../../../auth/route.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { ok, type Result } from "../../../base/result.ts";
 import type { Reply } from "../../../wire/reply.ts";
-import { mountOf } from "../mount.ts";
+
 import type { Attempt } from "./attempt.ts";
 import { chooseKind, LOGIN_FIELDS, type LoginFields } from "./fields.ts";
 import { loginByPrincipal } from "./iam.ts";

@@ -1,3 +1,4 @@
+import { tokenTypeOf } from "../../../auth/token-settings.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
 import { lesserLimit } from "../../../token/rules/limits.ts";
@@ -6,7 +7,6 @@ import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { type TaggedLogin, tagRefusal } from "../role-tag/restrict.ts";
 import type { RoleTag } from "../role-tag/role-tag.ts";
 import type { CloudRole } from "../roles/role.ts";
-import type { RoleTokenType } from "../roles/token-settings.ts";
 
 /** What a role gives to one login, after its role tag took away from it. */
 export interface Grant {
@@ -86,18 +86,4 @@ export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl:
  */
 export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
   return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
-}
-
-/** A role has no client that could ask for a type, so its default is what it gives. */
-function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
-  switch (type) {
-    case "default":
-      return "default";
-    case "service":
-    case "default-service":
-      return "service";
-    case "batch":
-    case "default-batch":
-      return "batch";
-  }
 }

@@ -1,12 +1,12 @@
 import * as z from "zod";
+import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
-import { flag, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { flag, list, sent, sentDuration, text } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
-import { list } from "../fields.ts";
-import { cloudAuthOf, mountOf } from "../mount.ts";
+import { cloudAuthOf } from "../mount.ts";
 import { namedSegment } from "../path.ts";
 import { type CloudRole, tagKeyPurpose } from "../roles/role.ts";
 import { openSecret } from "../secrets.ts";

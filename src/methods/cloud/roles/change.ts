@@ -1,3 +1,4 @@
+import { changeTokenSettings, DEFAULT_TOKEN_SETTINGS } from "../../../auth/token-settings.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
@@ -6,7 +7,6 @@ import { isPlainWord } from "../fields.ts";
 import type { RoleFields } from "./fields.ts";
 import { roleFieldsProblem } from "./limits.ts";
 import { type AuthType, BOUND_FIELDS, type Bounds, type CloudRole, checksInstance, INSTANCE_ENTITY } from "./role.ts";
-import { changeTokenSettings, DEFAULT_TOKEN_SETTINGS } from "./token-settings.ts";
 
 /** What a write of a role depends on besides its fields. */
 export interface RoleChangeInput {

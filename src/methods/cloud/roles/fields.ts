@@ -1,6 +1,6 @@
 import * as z from "zod";
-import { flag, integer, sent, sentDuration, text } from "../../../wire/fields.ts";
-import { list } from "../fields.ts";
+import { TOKEN_FIELDS } from "../../../auth/token-settings.ts";
+import { flag, list, sent, text } from "../../../wire/fields.ts";
 
 /** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
 export const ROLE_FIELDS = z.object({
@@ -21,20 +21,7 @@ export const ROLE_FIELDS = z.object({
   resolve_cloud_unique_ids: sent(flag(false)),
   allow_instance_migration: sent(flag(false)),
   disallow_reauthentication: sent(flag(false)),
-  token_ttl: sentDuration(),
-  token_max_ttl: sentDuration(),
-  token_explicit_max_ttl: sentDuration(),
-  token_period: sentDuration(),
-  token_policies: sent(list()),
-  token_bound_cidrs: sent(list()),
-  token_strictly_bind_ip: sent(flag(false)),
-  token_no_default_policy: sent(flag(false)),
-  token_num_uses: sent(integer()),
-  token_type: sent(text()),
-  policies: sent(list()),
-  ttl: sentDuration(),
-  max_ttl: sentDuration(),
-  period: sentDuration(),
+  ...TOKEN_FIELDS,
 });
 
 /** A write of a role, read but not judged. */

@@ -1,5 +1,5 @@
+import { renderTokenSettings } from "../../../auth/token-settings.ts";
 import { BOUND_FIELDS, type CloudRole } from "./role.ts";
-import { renderTokenSettings } from "./token-settings.ts";
 
 /** What a read shows of a role: everything but the key of its tags. */
 export function renderRole(role: CloudRole): Record<string, unknown> {

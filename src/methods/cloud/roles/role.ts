@@ -1,5 +1,5 @@
+import type { TokenSettings } from "../../../auth/token-settings.ts";
 import type { SealedText } from "../secrets.ts";
-import type { TokenSettings } from "./token-settings.ts";
 
 /** How a role is logged in to: by the signed document of an instance, or by a signed request of a principal. */
 export type AuthType = "vm" | "iam";

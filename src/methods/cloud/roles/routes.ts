@@ -1,11 +1,12 @@
 import * as z from "zod";
+import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
 import { listRoute } from "../list-route.ts";
-import { cloudAuthOf, mountOf } from "../mount.ts";
+import { cloudAuthOf } from "../mount.ts";
 import { namedSegment } from "../path.ts";
 import { newTagKey } from "../role-tag/tag-value.ts";
 import { sealSecret } from "../secrets.ts";

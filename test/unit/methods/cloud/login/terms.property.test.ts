@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/auth/token-settings.ts";
 import { narrowByTag, renewalTerms, roleTerms, untagged } from "../../../../../src/methods/cloud/login/terms.ts";
 import type { RoleTag } from "../../../../../src/methods/cloud/role-tag/role-tag.ts";
 import type { CloudRole } from "../../../../../src/methods/cloud/roles/role.ts";
-import { DEFAULT_TOKEN_SETTINGS } from "../../../../../src/methods/cloud/roles/token-settings.ts";
 
 const NAMES = ["a", "b", "c", "d"];
 const seconds = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 5000 }));

@@ -1,14 +1,38 @@
-import { formatDuration } from "../../../base/duration.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
-import { normalizePolicyNames, policyNameProblem } from "../../../policy/name.ts";
-import type { MountTtl } from "../../../system/mount.ts";
-import { MAX_CIDRS, parseCidr } from "../../../token/rules/address.ts";
-import type { RoleFields } from "./fields.ts";
+import type * as z from "zod";
+import { formatDuration } from "../base/duration.ts";
+import { DENIED, type Failure } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
+import type { MountTtl } from "../system/mount.ts";
+import { addressAllowed, MAX_CIDRS, parseCidr } from "../token/rules/address.ts";
+import type { Login } from "../token/rules/login.ts";
+import { flag, integer, list, sent, sentDuration, text } from "../wire/fields.ts";
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
 
 /** `service` and `batch` decide; the others give what a mount that is not tuned to one kind uses. */
 export type RoleTokenType = (typeof TOKEN_TYPES)[number];
+
+/** The fields of a role about the tokens of its logins; undefined when not sent. Durations in seconds, possibly negative. */
+export const TOKEN_FIELDS = {
+  token_ttl: sentDuration(),
+  token_max_ttl: sentDuration(),
+  token_explicit_max_ttl: sentDuration(),
+  token_period: sentDuration(),
+  token_policies: sent(list()),
+  token_bound_cidrs: sent(list()),
+  token_strictly_bind_ip: sent(flag(false)),
+  token_no_default_policy: sent(flag(false)),
+  token_num_uses: sent(integer()),
+  token_type: sent(text()),
+  policies: sent(list()),
+  ttl: sentDuration(),
+  max_ttl: sentDuration(),
+  period: sentDuration(),
+};
+
+/** The fields, read but not judged. */
+export type TokenFields = z.infer<z.ZodObject<typeof TOKEN_FIELDS>>;
 
 /** Settings that also have a deprecated name, without `token_`. */
 export type RenamedField = "policies" | "ttl" | "max_ttl" | "period";
@@ -63,7 +87,7 @@ export interface TokenSettingsChange {
  */
 export function changeTokenSettings(
   before: TokenSettings,
-  sent: RoleFields,
+  sent: TokenFields,
   mount: MountTtl,
 ): Result<TokenSettingsChange, string> {
   const cidrs = sent.token_bound_cidrs && readCidrs(sent.token_bound_cidrs);
@@ -123,7 +147,7 @@ const DURATIONS = [
   ...(["ttl", "max_ttl", "period"] as const),
 ];
 
-function problemOf(settings: TokenSettings, sent: RoleFields, mount: MountTtl): string | null {
+function problemOf(settings: TokenSettings, sent: TokenFields, mount: MountTtl): string | null {
   const negative = DURATIONS.find((field) => (sent[field] ?? 0) < 0);
   if (negative) return `error converting input for field "${negative}": cannot provide negative value`;
   const badName = settings.policies.map(policyNameProblem).find((problem) => problem !== null);
@@ -162,4 +186,26 @@ function readCidrs(items: readonly string[]): Result<string[], string> {
     networks.push(parsed.value);
   }
   return ok(networks);
+}
+
+/** The networks that a token is tied to, if the role takes a login from this address. */
+export function bindAddress(token: TokenSettings, clientAddress: string | null): Result<readonly string[], Failure> {
+  if (!addressAllowed(token.boundCidrs, clientAddress)) return err(DENIED);
+  if (!token.strictlyBindIp) return ok(token.boundCidrs);
+  const own = parseCidr(clientAddress ?? "");
+  return own.ok && !own.value.includes("/") ? ok([own.value]) : err(DENIED);
+}
+
+/** A role has no client that could ask for a type, so its default is what it gives. */
+export function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
+  switch (type) {
+    case "default":
+      return "default";
+    case "service":
+    case "default-service":
+      return "service";
+    case "batch":
+    case "default-batch":
+      return "batch";
+  }
 }

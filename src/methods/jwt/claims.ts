@@ -1,0 +1,139 @@
+import { err, ok, type Result } from "../../base/result.ts";
+
+/** The claims of a token whose signature is good. */
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** How values of bound claims are compared. */
+export type BoundClaimsType = "string" | "glob";
+
+/**
+ * The value of a claim; undefined when it is not there.
+ *
+ * @param name a name, or a JSON pointer (RFC 6901) when it begins with a slash. Only own keys count: `/__proto__` is none.
+ */
+export function claimAt(claims: Claims, name: string): unknown {
+  if (!name.startsWith("/")) return own(claims, name);
+  let value: unknown = claims;
+  for (const part of name.slice(1).split("/")) {
+    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    if (Array.isArray(value)) value = /^(0|[1-9]\d{0,6})$/.test(key) ? value[Number(key)] : undefined;
+    else value = own(value, key);
+  }
+  return value;
+}
+
+/** The audiences of a token: the claim is a string or a list of them (RFC 7519, section 4.1.3). null for anything else. */
+export function audiencesOf(claims: Claims): readonly string[] | null {
+  const { aud } = claims;
+  if (aud === undefined || aud === null) return [];
+  const values: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
+  return values.every((value) => typeof value === "string") ? values : null;
+}
+
+/**
+ * Why the audience does not fit, or null. A token that names an audience is for that one alone: a role that binds none
+ * refuses it, also when the claim is a single string (CVE-2024-5798).
+ */
+export function audienceProblem(claims: Claims, bound: readonly string[]): string | null {
+  const audiences = audiencesOf(claims);
+  if (audiences === null) return "invalid audience (aud) claim";
+  if (bound.length === 0) {
+    return audiences.length > 0 ? "audience claim found in JWT but no audiences bound to the role" : null;
+  }
+  return audiences.some((audience) => bound.includes(audience))
+    ? null
+    : "invalid audience (aud) claim: audience claim does not match any bound audience";
+}
+
+/** What claims are compared by, as they are: `1`, `"1"` and `true` are three different values. */
+export type Scalar = string | number | boolean;
+
+/** The values that a role takes for its bound claims, by claim. */
+export type BoundClaims = Readonly<Record<string, Scalar | readonly Scalar[]>>;
+
+/** Why a claim that the role binds does not fit, or null. Every bound claim must have one of its values. */
+export function boundClaimsProblem(claims: Claims, bound: BoundClaims, type: BoundClaimsType): string | null {
+  for (const [name, expected] of Object.entries(bound)) {
+    const value = claimAt(claims, name);
+    if (value === undefined || value === null) return `claim "${name}" is missing`;
+    const actual = scalars(value);
+    const wanted = scalars(expected);
+    if (!actual || !wanted) return `claim "${name}" is not a string, bool, number or list`;
+    const matches = type === "glob" ? matchesGlob : (a: Scalar, b: Scalar) => a === b;
+    if (!wanted.some((one) => actual.some((other) => matches(one, other)))) {
+      return `claim "${name}" does not match any associated bound claim values`;
+    }
+  }
+  return null;
+}
+
+/** The bound claims of a write; null when a value is neither a scalar nor a list of them, or a glob no string. */
+export function readBoundClaims(sent: Readonly<Record<string, unknown>>, type: BoundClaimsType): BoundClaims | null {
+  const read = new Map<string, Scalar | readonly Scalar[]>();
+  for (const [name, value] of Object.entries(sent)) {
+    const values = scalars(value);
+    if (!values || (type === "glob" && !values.every((one) => typeof one === "string"))) return null;
+    read.set(name, isScalar(value) ? value : values);
+  }
+  return Object.fromEntries(read);
+}
+
+/** Metadata from claims: only strings can be copied, a claim that is missing is left out. */
+export function mappedMetadata(
+  claims: Claims,
+  mappings: Readonly<Record<string, string>>,
+): Result<Record<string, string>, string> {
+  const metadata: Record<string, string> = {};
+  for (const [name, key] of Object.entries(mappings)) {
+    const value = claimAt(claims, name);
+    if (value === undefined || value === null) continue;
+    if (typeof value !== "string") return err(`error converting claim '${name}' to string`);
+    metadata[key] = value;
+  }
+  return ok(metadata);
+}
+
+/** The names of the groups that a claim lists; a claim that is missing is a failure, as in the reference. */
+export function groupsOf(claims: Claims, name: string): Result<readonly string[], string> {
+  const value = claimAt(claims, name);
+  if (value === undefined || value === null) return err(`claim "${name}" not found in token`);
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (!values.every((group) => typeof group === "string")) {
+    return err(`"${name}" claim could not be converted to string list`);
+  }
+  return ok(values.filter((group) => group !== ""));
+}
+
+function scalars(value: unknown): readonly Scalar[] | null {
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.every(isScalar) ? values : null;
+}
+
+function isScalar(value: unknown): value is Scalar {
+  return (
+    typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && Number.isFinite(value))
+  );
+}
+
+/** `*` stands for any characters. Compared piece by piece: a regular expression could be made slow by a hostile value. */
+function matchesGlob(pattern: Scalar, value: Scalar): boolean {
+  if (typeof pattern !== "string" || typeof value !== "string") return false;
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === value;
+  if (value.length < first.length + last.length || !value.startsWith(first) || !value.endsWith(last)) return false;
+  let at = first.length;
+  const end = value.length - last.length;
+  for (const piece of rest) {
+    const found = value.indexOf(piece, at);
+    if (found < 0 || found + piece.length > end) return false;
+    at = found + piece.length;
+  }
+  return true;
+}
+
+function own(value: unknown, key: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, key))
+    return undefined;
+  return (value as Claims)[key];
+}

@@ -1,0 +1,145 @@
+import * as z from "zod";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { isPublicHost } from "../../base/public-host.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { flag, list, text } from "../../wire/fields.ts";
+import { readPublicKey } from "./public-key.ts";
+
+/**
+ * Algorithms that a mount can allow. No HMAC and no `none`: a public key must never serve as a secret, and a token must be
+ * signed.
+ */
+export const JWT_ALGORITHMS = [
+  ...(["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "EdDSA"] as const),
+];
+export type JwtAlgorithm = (typeof JWT_ALGORITHMS)[number];
+
+/** Where the keys of an issuer come from, and which tokens count. */
+export interface JwtConfig {
+  /** One of these three says where keys come from; the others are empty. */
+  readonly discoveryUrl: string;
+  readonly jwksUrl: string;
+  /** PEM. */
+  readonly publicKeys: readonly string[];
+  /** "" accepts any issuer whose keys these are. */
+  readonly boundIssuer: string;
+  /** Empty: all of them. */
+  readonly algorithms: readonly JwtAlgorithm[];
+  /** In lower case; "" for none. */
+  readonly defaultRole: string;
+  /** Another one after each write: what an isolate keeps of the old keys is left behind. */
+  readonly revision: string;
+}
+
+export const CONFIG_FIELDS = z.object({
+  oidc_discovery_url: text(),
+  oidc_discovery_ca_pem: text(),
+  oidc_client_id: text(),
+  oidc_client_secret: text(),
+  oidc_response_mode: text(),
+  oidc_response_types: list(),
+  jwks_url: text(),
+  jwks_ca_pem: text(),
+  default_role: text(),
+  jwt_validation_pubkeys: list(),
+  jwt_supported_algs: list(),
+  bound_issuer: text(),
+  provider_config: z.unknown().optional(),
+  override_allowed_server_names: list(),
+  namespace_in_state: flag(true),
+  skip_jwks_validation: flag(false),
+});
+export type ConfigFields = z.infer<typeof CONFIG_FIELDS>;
+
+const MAX_PUBLIC_KEYS = 32;
+const MAX_LENGTH = 2048;
+
+/** Fields of logins through a browser, which Grove has not, and of connections that the platform makes. */
+const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] = [
+  ["oidc_client_id", "there is no login through a browser here: log in with a JWT"],
+  ["oidc_client_secret", "there is no login through a browser here: log in with a JWT"],
+  ["oidc_response_mode", "there is no login through a browser here: log in with a JWT"],
+  ["oidc_discovery_ca_pem", "connections are checked against public certificate authorities"],
+  ["jwks_ca_pem", "connections are checked against public certificate authorities"],
+];
+
+/**
+ * Checks a write of the configuration; messages are the reference's where it has the rule.
+ *
+ * @param allowPrivate lets URLs be http and anywhere, for development.
+ */
+export function readConfig(fields: ConfigFields, allowPrivate: boolean): Result<JwtConfig, Failure> {
+  const problem = problemOf(fields, allowPrivate);
+  if (problem) return err(invalid(problem));
+  return ok({
+    discoveryUrl: fields.oidc_discovery_url.replace(/\/$/, ""),
+    jwksUrl: fields.jwks_url,
+    publicKeys: fields.jwt_validation_pubkeys,
+    boundIssuer: fields.bound_issuer,
+    algorithms: JWT_ALGORITHMS.filter((algorithm) => fields.jwt_supported_algs.includes(algorithm)),
+    defaultRole: fields.default_role.toLowerCase(),
+    revision: crypto.randomUUID(),
+  });
+}
+
+/** What a read shows. Fields without a meaning here read as if they were not set, for clients that manage them. */
+export function renderConfig(config: JwtConfig): Record<string, unknown> {
+  return {
+    bound_issuer: config.boundIssuer,
+    default_role: config.defaultRole,
+    jwks_ca_pem: "",
+    jwks_url: config.jwksUrl,
+    jwt_supported_algs: config.algorithms,
+    jwt_validation_pubkeys: config.publicKeys,
+    namespace_in_state: true,
+    oidc_client_id: "",
+    oidc_discovery_ca_pem: "",
+    oidc_discovery_url: config.discoveryUrl,
+    oidc_response_mode: "",
+    oidc_response_types: [],
+    override_allowed_server_names: [],
+    provider_config: {},
+    status: "valid",
+  };
+}
+
+/** Why requests may not go to `url`, as a phrase without it, or null. */
+export function urlProblem(url: string, allowPrivate: boolean): string | null {
+  const parsed = url.length <= MAX_LENGTH && URL.canParse(url) ? new URL(url) : null;
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) return "must be an https URL";
+  if (parsed.username !== "" || parsed.password !== "" || parsed.hash !== "")
+    return "must not have a user or a fragment";
+  if (allowPrivate) return null;
+  if (parsed.protocol !== "https:") return "must be an https URL";
+  return isPublicHost(parsed.hostname) ? null : "must be a host on the public internet";
+}
+
+function problemOf(fields: ConfigFields, allowPrivate: boolean): string | null {
+  const here = NOT_HERE.find(([field]) => fields[field] !== "");
+  if (here) return `${here[0]} can't be set: ${here[1]}`;
+  if (fields.override_allowed_server_names.length > 0) return "override_allowed_server_names can't be set";
+  if (isFilled(fields.provider_config)) return "provider_config can't be set: no provider has its own rules here";
+  const { oidc_discovery_url: discovery, jwks_url: jwks, jwt_validation_pubkeys: keys } = fields;
+  const sources = [discovery !== "", jwks !== "", keys.length > 0].filter((given) => given).length;
+  if (sources !== 1) {
+    return "exactly one of 'jwt_validation_pubkeys', 'jwks_url' or 'oidc_discovery_url' must be set";
+  }
+  if (discovery.includes(".well-known/openid-configuration")) {
+    return "'oidc_discovery_url' contains '.well-known' component";
+  }
+  const url = discovery || jwks;
+  const badUrl = url === "" ? null : urlProblem(url, allowPrivate);
+  if (badUrl) return `${discovery === "" ? "jwks_url" : "oidc_discovery_url"} ${badUrl}`;
+  if (keys.length > MAX_PUBLIC_KEYS) return `jwt_validation_pubkeys holds at most ${MAX_PUBLIC_KEYS} keys`;
+  const badKey = keys.findIndex((pem) => readPublicKey(pem) === null);
+  if (badKey >= 0) return `error parsing public key: item ${badKey + 1} is not a public key in PEM`;
+  const known: readonly string[] = JWT_ALGORITHMS;
+  if (!fields.jwt_supported_algs.every((name) => known.includes(name))) {
+    return `invalid jwt_supported_algs: they must be among ${JWT_ALGORITHMS.join(", ")}`;
+  }
+  return fields.bound_issuer.length > MAX_LENGTH ? `bound_issuer must not be longer than ${MAX_LENGTH}` : null;
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === "object" && value !== null ? Object.keys(value).length > 0 : Boolean(value);
+}

@@ -1,0 +1,120 @@
+import { DurableObject } from "cloudflare:workers";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { type Migration, Schema } from "../../storage/schema.ts";
+import type { Mount, MountTtl } from "../../system/mount.ts";
+import type { JwtConfig } from "./config.ts";
+import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
+
+const MAX_ROLES = 10_000;
+
+const MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "one mount of the jwt method; values are JSON",
+    sql: `
+      CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE roles (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+    `,
+  },
+];
+
+/** What a login has to know of its mount. */
+export interface JwtLoginView {
+  /** null while the mount is not configured. */
+  readonly config: JwtConfig | null;
+  /** The name of the role that was asked for, or the default one, in lower case; "" for none. */
+  readonly roleName: string;
+  readonly role: JwtRole | null;
+}
+
+/** One mount of the jwt method: the one writer of its configuration and roles. */
+export class JwtAuth extends DurableObject<Env> {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#sql = ctx.storage.sql;
+    this.#schema = new Schema(this.#sql, MIGRATIONS);
+  }
+
+  /** The configuration; null while there is none. */
+  readConfig(): JwtConfig | null {
+    return this.#read<JwtConfig>("settings", "config");
+  }
+
+  /** Replaces the configuration. */
+  writeConfig(config: JwtConfig): void {
+    this.#write("settings", "config", config);
+  }
+
+  /** What a login by the role `name` (in lower case; "" for the default one) has to know. */
+  readLogin(name: string): JwtLoginView {
+    const config = this.readConfig();
+    const roleName = name || (config?.defaultRole ?? "");
+    return { config, roleName, role: roleName === "" ? null : this.readRole(roleName) };
+  }
+
+  /** The role of this name (in lower case), or null. */
+  readRole(name: string): JwtRole | null {
+    return this.#read<JwtRole>("roles", name);
+  }
+
+  /**
+   * Makes or changes a role.
+   *
+   * @param mount lifetimes that its settings are compared with.
+   * @returns warnings for the writer.
+   */
+  writeRole(name: string, fields: RoleFields, mount: MountTtl): Result<readonly string[], Failure> {
+    const before = this.readRole(name);
+    const changed = changeRole(before, fields, mount);
+    if (!changed.ok) return err(invalid(changed.error));
+    if (!before && this.#count() >= MAX_ROLES) return err(invalid(`a mount holds at most ${MAX_ROLES} roles`));
+    this.#write("roles", name, changed.value.role);
+    return ok(changed.value.warnings);
+  }
+
+  /** Deletes a role. Safe to repeat. */
+  deleteRole(name: string): void {
+    if (this.#schema.exists) this.#sql.exec("DELETE FROM roles WHERE name = ?", name);
+  }
+
+  /** At most `limit` names of roles after `after`, in order. */
+  listRoles(after: string, limit: number): string[] {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<{ name: string }>("SELECT name FROM roles WHERE name > ? ORDER BY name LIMIT ?", after, limit)
+      .toArray()
+      .map(({ name }) => name);
+  }
+
+  /** Deletes everything, when the mount is gone. Safe to repeat. */
+  async erase(): Promise<void> {
+    this.#schema.forget();
+    await this.ctx.storage.deleteAll();
+  }
+
+  #read<T>(table: "settings" | "roles", name: string): T | null {
+    if (!this.#schema.exists) return null;
+    const row = this.#sql.exec<{ value: string }>(`SELECT value FROM ${table} WHERE name = ?`, name).toArray()[0];
+    return row ? (JSON.parse(row.value) as T) : null;
+  }
+
+  #write(table: "settings" | "roles", name: string, value: unknown): void {
+    this.#schema.create();
+    this.#sql.exec(`INSERT OR REPLACE INTO ${table} (name, value) VALUES (?, ?)`, name, JSON.stringify(value));
+  }
+
+  #count(): number {
+    if (!this.#schema.exists) return 0;
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM roles").one().n;
+  }
+}
+
+/** The object of a mount. Named by what never comes again: a method mounted anew at the same path begins empty. */
+export function jwtAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
+  return env.JWT_AUTH.getByName(mount.uuid);
+}

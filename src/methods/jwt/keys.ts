@@ -1,0 +1,102 @@
+import type { JWK } from "jose";
+import { currentTime } from "../../base/clock.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { type JwtConfig, urlProblem } from "./config.ts";
+import { fetchJson } from "./fetch-json.ts";
+import { isVerificationKey, readPublicKey } from "./public-key.ts";
+
+/** How long fetched keys are used before they are fetched anew: what an issuer has withdrawn ends then. */
+const KEEP_MS = 600_000;
+/**
+ * After a fetch the next one is this much later, whatever tokens ask for: anybody can send tokens with key ids that nobody
+ * knows, and each must not become a request to the issuer.
+ */
+const COOL_DOWN_MS = 30_000;
+/** The same after a fetch that failed. */
+const FAILED_COOL_DOWN_MS = 2_000;
+const MAX_KEYS = 128;
+const MAX_SOURCES = 256;
+
+interface Fetched {
+  /** The last keys that were got; null while there were none. */
+  readonly keys: readonly JWK[] | null;
+  readonly fetchedAt: number;
+  /** When the last fetch began, successful or not (ms). */
+  readonly triedAt: number;
+  readonly failed: boolean;
+}
+
+/** Keys of issuers that this isolate has fetched, by the revision of the configuration that names them. */
+const fetched = new Map<string, Fetched>();
+
+/**
+ * The keys that may have signed a token.
+ *
+ * @param kid the key id that the token names; a key that is not known yet is looked for once in a while.
+ * @returns a message when there are none because the issuer can't be asked.
+ */
+export async function keysFor(
+  config: JwtConfig,
+  kid: string | undefined,
+  allowPrivate: boolean,
+): Promise<Result<readonly JWK[], string>> {
+  if (config.publicKeys.length > 0) return ok(config.publicKeys.flatMap((pem) => readPublicKey(pem) ?? []));
+  const now = currentTime();
+  const known = fetched.get(config.revision) ?? null;
+  if (known?.keys && now - known.fetchedAt < KEEP_MS && (hasKey(known.keys, kid) || isCoolingDown(known, now))) {
+    return ok(known.keys);
+  }
+  if (known && isCoolingDown(known, now)) {
+    return known.keys ? ok(known.keys) : err("the keys of the issuer could not be fetched");
+  }
+  remember(config.revision, { keys: null, fetchedAt: 0, ...known, triedAt: now, failed: false });
+  const answer = await fetchKeys(config, allowPrivate);
+  if (answer.ok) {
+    remember(config.revision, { keys: answer.value, fetchedAt: now, triedAt: now, failed: false });
+    return answer;
+  }
+  // An issuer that is down for a while must not end the logins of tokens whose keys are known, but not for ever either.
+  const keys = known?.keys && now - known.fetchedAt < 2 * KEEP_MS ? known.keys : null;
+  remember(config.revision, { keys, fetchedAt: known?.fetchedAt ?? 0, triedAt: now, failed: true });
+  return keys ? ok(keys) : answer;
+}
+
+/** Fetches the keys of a configuration, as a write of it does to tell its mistakes. */
+export async function fetchKeys(config: JwtConfig, allowPrivate: boolean): Promise<Result<readonly JWK[], string>> {
+  const url = config.jwksUrl === "" ? await discover(config.discoveryUrl, allowPrivate) : ok(config.jwksUrl);
+  if (!url.ok) return url;
+  const answer = await fetchJson(url.value);
+  if (!answer.ok) return err(`error fetching the keys of the issuer: ${answer.error}`);
+  const { keys } = answer.value;
+  if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
+  const usable = keys.filter((key): key is JWK => typeof key === "object" && key !== null && isVerificationKey(key));
+  return ok(usable);
+}
+
+/** Finds the URL of the keys; the document must be of the issuer that was asked (OpenID Connect Discovery, section 4.3). */
+async function discover(discoveryUrl: string, allowPrivate: boolean): Promise<Result<string, string>> {
+  const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`);
+  if (!answer.ok) return err(`error checking oidc discovery URL: ${answer.error}`);
+  const { issuer, jwks_uri: url } = answer.value;
+  if (typeof issuer !== "string" || issuer.replace(/\/$/, "") !== discoveryUrl) {
+    return err("error checking oidc discovery URL: the document names another issuer");
+  }
+  if (typeof url !== "string") return err("error checking oidc discovery URL: the document names no keys");
+  const problem = urlProblem(url, allowPrivate);
+  return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
+}
+
+function hasKey(keys: readonly JWK[], kid: string | undefined): boolean {
+  return kid === undefined || keys.some((key) => key.kid === kid);
+}
+
+function isCoolingDown({ triedAt, failed }: Fetched, now: number): boolean {
+  return now >= triedAt && now - triedAt < (failed ? FAILED_COOL_DOWN_MS : COOL_DOWN_MS);
+}
+
+function remember(revision: string, entry: Fetched): void {
+  fetched.delete(revision);
+  fetched.set(revision, entry);
+  const [oldest] = fetched.keys();
+  if (fetched.size > MAX_SOURCES && oldest !== undefined) fetched.delete(oldest);
+}

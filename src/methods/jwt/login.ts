@@ -1,0 +1,136 @@
+import * as z from "zod";
+import { issueLogin } from "../../auth/login.ts";
+import { mountOf } from "../../auth/mount-of.ts";
+import type { LoginContext } from "../../auth/route.ts";
+import { bindAddress, tokenTypeOf } from "../../auth/token-settings.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { allowsPrivateHosts } from "../../base/public-host.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { entityForLogin } from "../../identity/login.ts";
+import { text } from "../../wire/fields.ts";
+import type { Reply } from "../../wire/reply.ts";
+import { audienceProblem, boundClaimsProblem, type Claims, claimAt, mappedMetadata } from "./claims.ts";
+import type { JwtConfig } from "./config.ts";
+import { jwtAuthAt } from "./jwt-auth.ts";
+import { keysFor } from "./keys.ts";
+import { isRoleName } from "./path.ts";
+import type { JwtRole } from "./role.ts";
+import { validityProblem } from "./validity.ts";
+import { readHead, verifySignature } from "./verify.ts";
+
+export const LOGIN_FIELDS = z.object({ role: text(), jwt: text() });
+
+const MAX_ALIAS_LENGTH = 512;
+
+/**
+ * A login by a signed token of a trusted issuer. What is cheap to refuse is refused first: the role, the address, the form
+ * of the token, before a key is fetched or a signature verified.
+ */
+export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIELDS>>): Promise<Result<Reply, Failure>> {
+  const { env, installation, request, fields } = context;
+  const mount = mountOf(context);
+  const asked = fields.role.toLowerCase();
+  if (asked !== "" && !isRoleName(asked)) return err(invalid("role could not be found"));
+  const { config, role, roleName } = await jwtAuthAt(env, mount).readLogin(asked);
+  if (!config) return err(invalid("could not load configuration"));
+  if (roleName === "") return err(invalid("missing role"));
+  if (!role) return err(invalid(`role "${roleName}" could not be found`));
+  if (fields.jwt === "") return err(invalid("missing token"));
+  const boundCidrs = bindAddress(role.token, request.clientAddress);
+  if (!boundCidrs.ok) return boundCidrs;
+
+  const claims = await verifiedClaims(config, fields.jwt, allowsPrivateHosts(env));
+  if (!claims.ok) return claims;
+  const holder = holderOf(config, role, claims.value, currentTime());
+  if (!holder.ok) return err(invalid(holder.error));
+  const metadata = { ...holder.value.metadata, role: roleName };
+  const alias = { mountAccessor: mount.accessor, aliasName: holder.value.alias, metadata };
+  const entity = await entityForLogin(env, alias);
+  if (!entity.ok) return entity;
+  const { token } = role;
+  const issued = await issueLogin(env, installation, mount, {
+    policies: token.policies,
+    noDefaultPolicy: token.noDefaultPolicy,
+    tokenType: tokenTypeOf(token.type),
+    ttl: token.ttl,
+    maxTtl: token.maxTtl,
+    period: token.period,
+    explicitMaxTtl: token.explicitMaxTtl,
+    numUses: token.numUses,
+    boundCidrs: boundCidrs.value,
+    displayName: holder.value.alias,
+    metadata,
+    entityId: entity.value.entity.id,
+    internal: { role: roleName },
+  });
+  return issued.ok ? ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings }) : issued;
+}
+
+/** The claims of a token that the mount's issuer has signed. */
+async function verifiedClaims(
+  config: JwtConfig,
+  token: string,
+  allowPrivate: boolean,
+): Promise<Result<Claims, Failure>> {
+  const head = readHead(token, config.algorithms);
+  if (!head.ok) return err(refused(head.error));
+  const keys = await keysFor(config, head.value.kid, allowPrivate);
+  if (!keys.ok) return err({ code: "unavailable", message: keys.error, retryAfterSeconds: 5 });
+  const claims = await verifySignature(token, head.value, keys.value);
+  return claims.ok ? claims : err(refused(claims.error));
+}
+
+interface Holder {
+  /** The name that the mount knows the holder by. */
+  readonly alias: string;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Whose token this is, if the role takes it.
+ *
+ * @param now ms.
+ * @returns a message; the reference's words where it has the rule.
+ */
+export function holderOf(
+  config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,
+  role: JwtRole,
+  claims: Claims,
+  now: number,
+): Result<Holder, string> {
+  const problem =
+    validityProblem(claims, role.leeways, now) ??
+    issuerProblem(config, claims) ??
+    (role.boundSubject !== "" && claims.sub !== role.boundSubject ? "invalid subject (sub) claim" : null) ??
+    audienceProblem(claims, role.boundAudiences);
+  if (problem) return err(`error validating token: ${problem}`);
+  const bound = boundClaimsProblem(claims, role.boundClaims, role.boundClaimsType);
+  if (bound) return err(`error validating claims: ${bound}`);
+  const named = role.userClaim;
+  const alias = role.userClaimJsonPointer
+    ? claimAt(claims, named)
+    : claimAt({ [named]: ownClaim(claims, named) }, named);
+  if (alias === undefined || alias === null) return err(`claim "${named}" not found in token`);
+  if (typeof alias !== "string" || alias.trim() === "" || alias.length > MAX_ALIAS_LENGTH) {
+    return err(`claim "${named}" could not be converted to string`);
+  }
+  const metadata = mappedMetadata(claims, role.claimMappings);
+  return metadata.ok ? ok({ alias, metadata: metadata.value }) : metadata;
+}
+
+/** Keys from discovery are those of one issuer, and so only its tokens count, whatever else these keys sign. */
+function issuerProblem({ boundIssuer, discoveryUrl }: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">, claims: Claims) {
+  if (boundIssuer !== "") return claims.iss === boundIssuer ? null : "invalid issuer (iss) claim";
+  if (discoveryUrl === "") return null;
+  const { iss } = claims;
+  return typeof iss === "string" && iss.replace(/\/$/, "") === discoveryUrl ? null : "invalid issuer (iss) claim";
+}
+
+function ownClaim(claims: Claims, name: string): unknown {
+  return Object.hasOwn(claims, name) ? claims[name] : undefined;
+}
+
+function refused(message: string): Failure {
+  return invalid(`error validating token: ${message}`);
+}

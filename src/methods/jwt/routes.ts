@@ -1,0 +1,74 @@
+import * as z from "zod";
+import { type AtMount, mountOf } from "../../auth/mount-of.ts";
+import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
+import { invalid } from "../../base/errors.ts";
+import { allowsPrivateHosts } from "../../base/public-host.ts";
+import { err, ok } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { mountTtl } from "../../system/mount.ts";
+import { PAGE, readPage } from "../../wire/page.ts";
+import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
+import { CONFIG_FIELDS, readConfig, renderConfig } from "./config.ts";
+import { jwtAuthAt } from "./jwt-auth.ts";
+import { fetchKeys } from "./keys.ts";
+import { LOGIN_FIELDS, loginByJwt } from "./login.ts";
+import { canonicalPath, isRoleName, ROLE_SEGMENT } from "./path.ts";
+import { ROLE_FIELDS, renderRole } from "./role.ts";
+
+const NO_FIELDS = z.object({});
+
+/** The endpoints of a mount of the jwt method. */
+export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
+  simpleRoute("read", "config", NO_FIELDS, async (context) => {
+    const config = await at(context).readConfig();
+    return config ? ok(dataReply(renderConfig(config))) : err({ code: "not_found" });
+  }),
+  simpleRoute("update", "config", CONFIG_FIELDS, async (context) => {
+    const { env, fields } = context;
+    const allowPrivate = allowsPrivateHosts(env);
+    const config = readConfig(fields, allowPrivate);
+    if (!config.ok) return config;
+    const remote = config.value.publicKeys.length === 0;
+    const keys = remote ? await fetchKeys(config.value, allowPrivate) : ok([]);
+    if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
+    await at(context).writeConfig(config.value);
+    return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
+  }),
+
+  simpleRoute("list", "role", z.object(PAGE), async (context) =>
+    ok(
+      keysReply(
+        await readPage(
+          context.fields,
+          (after, limit) => at(context).listRoles(after, limit),
+          (name) => name,
+        ),
+      ),
+    ),
+  ),
+  simpleRoute("read", `role/${ROLE_SEGMENT}`, NO_FIELDS, async (context) => {
+    const role = await at(context).readRole(nameOf(context));
+    return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+  }),
+  simpleRoute("update", `role/${ROLE_SEGMENT}`, ROLE_FIELDS, async (context) => {
+    const name = nameOf(context);
+    if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
+    const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
+    if (!warnings.ok) return warnings;
+    return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
+  }),
+  simpleRoute("delete", `role/${ROLE_SEGMENT}`, NO_FIELDS, async (context) => {
+    await at(context).deleteRole(nameOf(context));
+    return ok(EMPTY);
+  }),
+
+  loginRoute("login", LOGIN_FIELDS, loginByJwt),
+]);
+
+function at(context: AtMount & { readonly env: Env }) {
+  return jwtAuthAt(context.env, mountOf(context));
+}
+
+function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
+  return (params.name ?? "").toLowerCase();
+}

@@ -1,0 +1,91 @@
+import { compactVerify, createLocalJWKSet, decodeProtectedHeader, errors, type JWK } from "jose";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Claims } from "./claims.ts";
+import { JWT_ALGORITHMS, type JwtAlgorithm } from "./config.ts";
+
+/** Characters of a token. */
+export const MAX_JWT_LENGTH = 16_384;
+const MAX_CANDIDATES = 8;
+
+/** What the head of a token says before anything of it is verified. */
+export interface JwtHead {
+  readonly algorithm: JwtAlgorithm;
+  readonly kid: string | undefined;
+}
+
+/**
+ * Reads the head of a token. Only the algorithm and the key id count: a key that a token brings along (`jwk`, `x5c`) or
+ * points to (`jku`, `x5u`) is that of whoever made the token.
+ *
+ * @param allowed empty: all that a mount can allow.
+ */
+export function readHead(token: string, allowed: readonly JwtAlgorithm[]): Result<JwtHead, string> {
+  if (token.length > MAX_JWT_LENGTH) return err("error parsing token: it is too long");
+  try {
+    const { alg, kid, crit, b64, enc } = decodeProtectedHeader(token);
+    const algorithm = (allowed.length > 0 ? allowed : JWT_ALGORITHMS).find((name) => name === alg);
+    if (!algorithm) return err("error parsing token: its signing algorithm is not allowed");
+    if (crit !== undefined || b64 !== undefined || enc !== undefined)
+      return err("error parsing token: unsupported header");
+    return ok({ algorithm, kid: typeof kid === "string" ? kid : undefined });
+  } catch {
+    return err("error parsing token: it is not a signed JWT");
+  }
+}
+
+/** The claims of a token that one of the keys has signed. */
+export async function verifySignature(
+  token: string,
+  { algorithm }: JwtHead,
+  keys: readonly JWK[],
+): Promise<Result<Claims, string>> {
+  const options = { algorithms: [algorithm] };
+  const keySet = createLocalJWKSet({ keys: [...keys] });
+  try {
+    const { payload } = await compactVerify(token, keySet, options);
+    return readClaims(payload);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return refusalFor(error);
+    return tryEach(token, options, error);
+  }
+}
+
+/** A token without a key id can be of any of several keys. */
+async function tryEach(
+  token: string,
+  options: { algorithms: string[] },
+  candidates: errors.JWKSMultipleMatchingKeys,
+): Promise<Result<Claims, string>> {
+  let tried = 0;
+  for await (const key of candidates) {
+    if (++tried > MAX_CANDIDATES) break;
+    try {
+      const { payload } = await compactVerify(token, key, options);
+      return readClaims(payload);
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) return refusalFor(error);
+    }
+  }
+  return err("failed to verify id token signature");
+}
+
+function readClaims(payload: Uint8Array): Result<Claims, string> {
+  try {
+    const claims: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
+    if (typeof claims === "object" && claims !== null && !Array.isArray(claims)) return ok({ ...claims });
+  } catch {
+    // Told below.
+  }
+  return err("error parsing token: its claims are no JSON object");
+}
+
+/** A mistake of the token or of the issuer's keys is a refusal; anything else is a bug. */
+function refusalFor(error: unknown): Result<never, string> {
+  if (error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported) {
+    return err("error parsing token: it is not a signed JWT");
+  }
+  if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof DOMException) {
+    return err("failed to verify id token signature");
+  }
+  throw error;
+}

@@ -1,0 +1,430 @@
+import { exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { Identity } from "../../../../src/identity/identity.ts";
+import { JwtAuth } from "../../../../src/methods/jwt/jwt-auth.ts";
+import { call, initialized } from "../../../support/service.ts";
+
+const ISSUER = "https://issuer.example.com";
+let root: string;
+
+/** An issuer with one key, and the pages that it serves. */
+interface Issuer {
+  readonly jwk: JWK;
+  readonly pem: string;
+  sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
+}
+
+let issuer: Issuer;
+/** What the outside answers, by URL; a request to anything else fails. */
+const pages = new Map<string, () => Response>();
+let fetched: string[];
+
+beforeAll(async () => {
+  root = await initialized();
+  issuer = await newIssuer("RS256", "key-1");
+  await post("sys/auth/jwt", { type: "jwt" });
+  vi.stubGlobal("fetch", async (input: RequestInfo | URL) => {
+    const url = input instanceof Request ? input.url : String(input);
+    fetched.push(url);
+    const page = pages.get(url);
+    if (!page) throw new TypeError("Network connection lost");
+    return page();
+  });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+async function newIssuer(algorithm: string, kid?: string): Promise<Issuer> {
+  const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), ...(kid !== undefined && { kid }) };
+  return {
+    jwk,
+    pem: await exportSPKI(publicKey),
+    sign: (claims, header = {}) =>
+      new SignJWT({ iss: ISSUER, sub: "job", aud: "grove", ...claims })
+        .setProtectedHeader({ alg: algorithm, ...(kid !== undefined && { kid }), ...header })
+        .setIssuedAt()
+        .setExpirationTime("10m")
+        .sign(privateKey),
+  };
+}
+
+const post = (path: string, body: unknown = {}, token = root) => call("POST", path, { token, body });
+const json = (body: unknown) => () => Response.json(body);
+
+/** A mount with this configuration and the role `ci`. */
+async function mount(path: string, config: Record<string, unknown>, role: Record<string, unknown> = {}) {
+  fetched = [];
+  await post(`sys/auth/${path}`, { type: "jwt" });
+  const configured = await post(`auth/${path}/config`, config);
+  const written = await post(`auth/${path}/role/ci`, {
+    role_type: "jwt",
+    user_claim: "sub",
+    bound_audiences: "grove",
+    token_policies: "ci",
+    token_ttl: "10m",
+    ...role,
+  });
+  expect([configured.status, written.status]).toEqual([204, 204]);
+  return async (jwt: string, fields: Record<string, unknown> = { role: "ci" }) => {
+    const answer = await call("POST", `auth/${path}/login`, { body: { jwt, ...fields } });
+    return { status: answer.status, auth: answer.body?.auth, error: String(answer.body?.errors?.[0] ?? "") };
+  };
+}
+
+const byKey = () => ({ jwt_validation_pubkeys: issuer.pem, bound_issuer: ISSUER });
+
+describe("a login by JWT", () => {
+  it("gives the role's token to whoever the user claim names", async () => {
+    const login = await mount("plain", byKey(), { claim_mappings: { repository: "repo" } });
+    const { status, auth } = await login(await issuer.sign({ sub: "repo:acme", repository: "acme/web" }));
+    expect(status).toBe(200);
+    expect(auth).toMatchObject({
+      policies: ["ci", "default"],
+      lease_duration: 600,
+      orphan: true,
+      metadata: { role: "ci", repo: "acme/web" },
+      token_type: "service",
+    });
+    const seen = await call("GET", "auth/token/lookup-self", { token: auth?.client_token as string });
+    expect(seen.body.data).toMatchObject({ display_name: "plain-repo:acme", path: "auth/plain/login" });
+    const again = await login(await issuer.sign({ sub: "repo:acme" }));
+    expect(again.auth?.entity_id).toBe(auth?.entity_id);
+    const other = await login(await issuer.sign({ sub: "repo:other" }));
+    expect(other.auth?.entity_id).not.toBe(auth?.entity_id);
+  });
+
+  it("takes the default role, and the name of a role in any case", async () => {
+    const login = await mount("defaults", { ...byKey(), default_role: "CI" });
+    const jwt = await issuer.sign({});
+    expect((await login(jwt, {})).status).toBe(200);
+    expect((await login(jwt, { role: "Ci" })).status).toBe(200);
+  });
+
+  it("gives a batch token where the role says so", async () => {
+    const login = await mount("batch", byKey(), { token_type: "batch" });
+    expect((await login(await issuer.sign({}))).auth).toMatchObject({ token_type: "batch", renewable: false });
+  });
+
+  it("asks the mount's object once, and the identity once", async () => {
+    const login = await mount("hops", byKey());
+    const jwt = await issuer.sign({});
+    await login(jwt);
+    const asked = [vi.spyOn(JwtAuth.prototype, "readLogin"), vi.spyOn(JwtAuth.prototype, "readRole")];
+    const resolved = vi.spyOn(Identity.prototype, "resolveAlias");
+    expect((await login(jwt)).status).toBe(200);
+    // readLogin reads the role itself, without another call.
+    expect(asked.map((spy) => spy.mock.calls.length)).toEqual([1, 1]);
+    expect(resolved).toHaveBeenCalledTimes(1);
+    for (const spy of [...asked, resolved]) spy.mockRestore();
+  });
+
+  it("can be renewed while the role is there, on its terms of today", async () => {
+    const login = await mount("renewing", byKey());
+    const { auth } = await login(await issuer.sign({}));
+    const token = auth?.client_token as string;
+    await post("auth/renewing/role/ci", { user_claim: "sub", token_ttl: "20m" });
+    expect((await post("auth/token/renew-self", {}, token)).body.auth).toMatchObject({ lease_duration: 1200 });
+    await call("DELETE", "auth/renewing/role/ci", { token: root });
+    const refused = await post("auth/token/renew-self", {}, token);
+    expect([refused.status, String(refused.body.errors)]).toEqual([400, "role ci does not exist during renewal"]);
+  });
+
+  it("is refused to a disabled entity", async () => {
+    const login = await mount("disabled", byKey());
+    const { auth } = await login(await issuer.sign({}));
+    await post(`identity/entity/id/${auth?.entity_id}`, { disabled: true });
+    expect((await login(await issuer.sign({}))).status).toBe(403);
+  });
+
+  it("is bound to the networks of the role", async () => {
+    const login = await mount("networks", byKey(), { token_bound_cidrs: "192.0.2.0/24" });
+    expect((await login(await issuer.sign({}))).status).toBe(403);
+  });
+
+  it("ends with its mount", async () => {
+    const login = await mount("ending", byKey());
+    const { auth } = await login(await issuer.sign({}));
+    await call("DELETE", "sys/auth/ending", { token: root });
+    const seen = await call("GET", "auth/token/lookup-self", { token: auth?.client_token as string });
+    expect(seen.status).toBe(403);
+    const later = await mount("ending", byKey());
+    expect((await call("GET", "auth/ending/role/other", { token: root })).status).toBe(404);
+    expect((await later(await issuer.sign({}))).status).toBe(200);
+  });
+});
+
+describe("a token is refused", () => {
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ["of another issuer", { iss: "https://evil.example.com" }, /invalid issuer/],
+    ["without an issuer", { iss: undefined }, /invalid issuer/],
+    ["for another audience", { aud: "other" }, /invalid audience/],
+    ["without an audience", { aud: undefined }, /invalid audience/],
+    ["without the user claim", { sub: undefined }, /claim "sub" not found/],
+    ["whose user claim is no string", { sub: 7 as unknown as string }, /could not be converted/],
+    ["whose user claim is blank", { sub: "  " }, /could not be converted/],
+    ["that is not valid yet", { nbf: Math.floor(Date.now() / 1000) + 3600 }, /not yet valid/],
+  ])("%s", async (title, claims, message) => {
+    const login = await mount(`refuse-${title.replaceAll(" ", "-")}`, byKey());
+    const answer = await login(await issuer.sign(claims));
+    expect([answer.status, answer.error]).toEqual([400, expect.stringMatching(message)]);
+  });
+
+  it("whose bound claims differ", async () => {
+    const login = await mount("bound", byKey(), {
+      bound_claims: { ref: "refs/heads/*", env: ["prod", "stage"] },
+      bound_claims_type: "glob",
+    });
+    expect((await login(await issuer.sign({ ref: "refs/heads/main", env: "prod" }))).status).toBe(200);
+    expect((await login(await issuer.sign({ ref: "refs/tags/v1", env: "prod" }))).error).toContain('claim "ref"');
+    expect((await login(await issuer.sign({ ref: "refs/heads/main" }))).error).toContain('claim "env" is missing');
+  });
+
+  it("that has expired, and one that never ends", async () => {
+    const login = await mount("times", byKey());
+    const jwt = await issuer.sign({});
+    vi.useFakeTimers({ now: Date.now() + 3_600_000, toFake: ["Date"] });
+    expect((await login(jwt)).error).toContain("token is expired");
+  });
+
+  it("that the issuer did not sign", async () => {
+    const login = await mount("forged", byKey());
+    const other = await newIssuer("RS256", "key-1");
+    expect((await login(await other.sign({}))).error).toContain("failed to verify");
+    const [head, body, signature] = (await issuer.sign({})).split(".") as [string, string, string];
+    const changed = btoa(atob(body.replaceAll("-", "+").replaceAll("_", "/")).replace("job", "bob")).replace(/=+$/, "");
+    expect((await login(`${head}.${changed}.${signature}`)).status).toBe(400);
+    expect((await login(`${head}.${body}.`)).status).toBe(400);
+    expect((await login(`${head}.${body}`)).status).toBe(400);
+  });
+
+  it("of the form that tricks a verifier", async () => {
+    const login = await mount("tricks", byKey());
+    const encode = (value: unknown) => btoa(JSON.stringify(value)).replace(/=+$/, "").replaceAll("+", "-").replaceAll("/", "_");
+    const now = Math.floor(Date.now() / 1000);
+    const claims = { iss: ISSUER, sub: "admin", aud: "grove", iat: now, exp: now + 600 };
+    // No signature at all (RFC 8725, section 2.1).
+    for (const alg of ["none", "None", "NONE", "nOnE"]) {
+      expect((await login(`${encode({ alg })}.${encode(claims)}.`)).error).toContain("not allowed");
+    }
+    // The public key as the secret of an HMAC (key confusion).
+    const secret = new TextEncoder().encode(issuer.pem);
+    const confused = await new SignJWT(claims).setProtectedHeader({ alg: "HS256", kid: "key-1" }).sign(secret);
+    expect((await login(confused)).error).toContain("not allowed");
+    // A key that the token brings along or points to.
+    const { publicKey, privateKey } = await generateKeyPair("RS256", { extractable: true });
+    const jwk = await exportJWK(publicKey);
+    for (const header of [{ jwk }, { jku: "https://evil.example.com/keys" }, { x5u: "https://evil.example.com/c" }]) {
+      const own = await new SignJWT(claims).setProtectedHeader({ alg: "RS256", ...header }).sign(privateKey);
+      expect((await login(own)).error).toContain("failed to verify");
+    }
+    expect(fetched).toEqual([]);
+    // Extensions that must be understood, unencoded payloads, encryption.
+    for (const header of [{ alg: "RS256", crit: ["x"], x: 1 }, { alg: "RS256", b64: false }, { alg: "RS256", enc: "A128GCM" }]) {
+      expect((await login(`${encode(header)}.${encode(claims)}.AAAA`)).error).toContain("error parsing token");
+    }
+    for (const jwt of ["", "x", "a.b.c", `${encode({ alg: "RS256" })}.${encode([])}.AAAA`, "x".repeat(20_000)]) {
+      expect((await login(jwt)).status).toBe(400);
+    }
+  });
+
+  it("with an algorithm that the mount does not allow, though the key could", async () => {
+    const login = await mount("algorithms", { ...byKey(), jwt_supported_algs: "RS512" });
+    expect((await login(await issuer.sign({}))).error).toContain("not allowed");
+  });
+
+  it("with the right claims for a role that binds no audience: the token is for somebody else (CVE-2024-5798)", async () => {
+    const login = await mount("audience", byKey(), { bound_audiences: [], bound_subject: "job" });
+    expect((await login(await issuer.sign({}))).error).toContain("no audiences bound");
+    expect((await login(await issuer.sign({ aud: ["grove"] }))).error).toContain("no audiences bound");
+    expect((await login(await issuer.sign({ aud: undefined }))).status).toBe(200);
+  });
+
+  it("before anything is verified when the role does not exist", async () => {
+    const login = await mount("roles", byKey());
+    const jwt = await issuer.sign({});
+    expect((await login(jwt, { role: "absent" })).error).toBe('role "absent" could not be found');
+    expect((await login(jwt, { role: "../x" })).error).toBe("role could not be found");
+    expect((await login(jwt, {})).error).toBe("missing role");
+    expect((await login("", { role: "ci" })).error).toBe("missing token");
+  });
+});
+
+describe("keys of an issuer", () => {
+  it("are fetched by discovery, whose document must be the issuer's own", async () => {
+    pages.set(`${ISSUER}/.well-known/openid-configuration`, json({ issuer: ISSUER, jwks_uri: `${ISSUER}/keys` }));
+    pages.set(`${ISSUER}/keys`, json({ keys: [issuer.jwk] }));
+    const login = await mount("discovered", { oidc_discovery_url: `${ISSUER}/` });
+    fetched = [];
+    expect((await login(await issuer.sign({}))).status).toBe(200);
+    expect((await login(await issuer.sign({ iss: "https://other.example.com" }))).error).toContain("invalid issuer");
+    pages.set(`${ISSUER}/.well-known/openid-configuration`, json({ issuer: "https://evil.example.com", jwks_uri: "x" }));
+    const refused = await post("auth/discovered/config", { oidc_discovery_url: ISSUER });
+    expect(String(refused.body.errors)).toContain("names another issuer");
+    pages.set(`${ISSUER}/.well-known/openid-configuration`, json({ issuer: ISSUER, jwks_uri: "http://10.0.0.1/keys" }));
+    const inside = await post("auth/discovered/config", { oidc_discovery_url: ISSUER });
+    expect(String(inside.body.errors)).toContain("the URL of the keys must be");
+  });
+
+  it("are fetched once for many logins, and again for a new key, but not for every unknown key id", async () => {
+    const url = `${ISSUER}/flood`;
+    pages.set(url, json({ keys: [issuer.jwk] }));
+    const login = await mount("flood", { jwks_url: url, bound_issuer: ISSUER });
+    const now = Date.now();
+    vi.useFakeTimers({ now, toFake: ["Date"] });
+    fetched = [];
+    for (let i = 0; i < 3; i++) expect((await login(await issuer.sign({}))).status).toBe(200);
+    expect(fetched).toEqual([url]);
+    const next = await newIssuer("RS256", "key-2");
+    for (let i = 0; i < 5; i++) expect((await login(await next.sign({}, { kid: `x${i}` }))).status).toBe(400);
+    expect(fetched).toEqual([url]);
+    pages.set(url, json({ keys: [issuer.jwk, next.jwk] }));
+    vi.setSystemTime(now + 31_000);
+    expect((await login(await next.sign({}))).status).toBe(200);
+    expect(fetched).toEqual([url, url]);
+  });
+
+  it("that are withdrawn end within ten minutes", async () => {
+    const url = `${ISSUER}/withdrawn`;
+    pages.set(url, json({ keys: [issuer.jwk] }));
+    const login = await mount("withdrawn", { jwks_url: url });
+    const now = Date.now();
+    vi.useFakeTimers({ now, toFake: ["Date"] });
+    expect((await login(await issuer.sign({}))).status).toBe(200);
+    const next = await newIssuer("RS256", "key-9");
+    pages.set(url, json({ keys: [next.jwk] }));
+    vi.setSystemTime(now + 600_001);
+    expect((await login(await issuer.sign({}))).status).toBe(400);
+  });
+
+  it("that can't be fetched are a 503 that another try may mend, and an outage is survived for a while", async () => {
+    const url = `${ISSUER}/outage`;
+    pages.delete(url);
+    await post("sys/auth/outage", { type: "jwt" });
+    expect((await post("auth/outage/config", { jwks_url: url })).status).toBe(400);
+    const warned = await post("auth/outage/config", { jwks_url: url, skip_jwks_validation: true });
+    expect([warned.status, String(warned.body.warnings)]).toEqual([200, expect.stringContaining("error fetching")]);
+    await post("auth/outage/role/ci", { user_claim: "sub", bound_audiences: "grove" });
+    const login = async () => call("POST", "auth/outage/login", { body: { role: "ci", jwt: await issuer.sign({}) } });
+    const now = Date.now();
+    vi.useFakeTimers({ now, toFake: ["Date"] });
+    const failed = await login();
+    expect([failed.status, failed.headers.get("Retry-After")]).toEqual([503, "5"]);
+    pages.set(url, json({ keys: [issuer.jwk] }));
+    vi.setSystemTime(now + 3_000);
+    expect((await login()).status).toBe(200);
+    pages.delete(url);
+    vi.setSystemTime(now + 700_000);
+    expect((await login()).status).toBe(200);
+    vi.setSystemTime(now + 1_400_000);
+    expect((await login()).status).toBe(503);
+  });
+
+  it("without a key id are tried, a few of them", async () => {
+    const url = `${ISSUER}/nameless`;
+    const nameless = await newIssuer("RS256");
+    const others = await Promise.all([newIssuer("RS256"), newIssuer("ES256")]);
+    pages.set(url, json({ keys: [...others.map(({ jwk }) => jwk), nameless.jwk] }));
+    const login = await mount("nameless", { jwks_url: url, bound_issuer: ISSUER });
+    expect((await login(await nameless.sign({}))).status).toBe(200);
+    expect((await login(await (await newIssuer("RS256")).sign({}))).status).toBe(400);
+  });
+
+  it("that are secrets, or for encryption, verify nothing", async () => {
+    const url = `${ISSUER}/secrets`;
+    pages.set(url, json({ keys: [{ kty: "oct", k: "c2VjcmV0", kid: "key-1" }, { ...issuer.jwk, use: "enc" }] }));
+    const login = await mount("secrets", { jwks_url: url });
+    expect((await login(await issuer.sign({}))).status).toBe(400);
+  });
+
+  it("in an answer that is too long, a redirect or no key set are refused", async () => {
+    await post("sys/auth/odd", { type: "jwt" });
+    const answers: [string, () => Response][] = [
+      ["long", () => new Response(`{"keys": [], "x": "${"x".repeat(300_000)}"}`)],
+      ["redirect", () => Response.redirect("https://evil.example.com/keys", 302)],
+      ["array", json([])],
+      ["text", () => new Response("<html>")],
+      ["none", json({ keys: 1 })],
+    ];
+    for (const [name, page] of answers) {
+      pages.set(`${ISSUER}/${name}`, page);
+      expect((await post("auth/odd/config", { jwks_url: `${ISSUER}/${name}` })).status).toBe(400);
+    }
+  });
+});
+
+describe("the configuration and roles", () => {
+  it.each<[Record<string, unknown>, RegExp]>([
+    [{}, /exactly one of/],
+    [{ jwks_url: "https://a.example.com", oidc_discovery_url: "https://a.example.com" }, /exactly one of/],
+    [{ oidc_discovery_url: "https://a.example.com/.well-known/openid-configuration" }, /'.well-known' component/],
+    [{ jwks_url: "http://a.example.com/keys" }, /must be an https URL/],
+    [{ jwks_url: "https://127.0.0.1/keys" }, /host on the public internet/],
+    [{ jwks_url: "https://169.254.169.254/latest" }, /host on the public internet/],
+    [{ jwks_url: "https://user@a.example.com/keys" }, /must not have a user/],
+    [{ jwt_validation_pubkeys: "no key" }, /not a public key/],
+    [{ oidc_client_id: "x", jwks_url: "https://a.example.com" }, /no login through a browser/],
+    [{ jwks_ca_pem: "x", jwks_url: "https://a.example.com" }, /public certificate authorities/],
+  ])("refuses %j", async (fields, message) => {
+    const answer = await post("auth/jwt/config", fields);
+    expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringMatching(message)]);
+  });
+
+  it("refuses HMAC and none as algorithms, and a private key", async () => {
+    for (const algorithm of ["HS256", "none", "rs256"]) {
+      const answer = await post("auth/jwt/config", { ...byKey(), jwt_supported_algs: ["RS256", algorithm] });
+      expect(answer.status).toBe(400);
+    }
+    const pem = `-----BEGIN PRIVATE KEY-----\n${btoa("x".repeat(60))}\n-----END PRIVATE KEY-----`;
+    expect((await post("auth/jwt/config", { jwt_validation_pubkeys: pem })).status).toBe(400);
+  });
+
+  it("reads what was written, in the reference's fields", async () => {
+    expect((await post("auth/jwt/config", { ...byKey(), jwt_supported_algs: "ES256,RS256" })).status).toBe(204);
+    expect((await call("GET", "auth/jwt/config", { token: root })).body.data).toMatchObject({
+      bound_issuer: ISSUER,
+      jwt_validation_pubkeys: [issuer.pem.trim()],
+      jwt_supported_algs: ["RS256", "ES256"],
+      oidc_discovery_url: "",
+      status: "valid",
+    });
+    const role = {
+      user_claim: "/sub/name",
+      user_claim_json_pointer: true,
+      bound_claims: { env: ["a", 1, true] },
+      claim_mappings: { "/a/b": "c" },
+      clock_skew_leeway: "-1s",
+      token_policies: ["b", "a"],
+    };
+    expect((await post("auth/jwt/role/Shown", role)).status).toBe(204);
+    expect((await call("GET", "auth/jwt/role/shown", { token: root })).body.data).toMatchObject({
+      role_type: "jwt",
+      user_claim: "/sub/name",
+      user_claim_json_pointer: true,
+      bound_claims: { env: ["a", 1, true] },
+      claim_mappings: { "/a/b": "c" },
+      clock_skew_leeway: -1,
+      bound_claims_type: "string",
+      token_policies: ["a", "b"],
+    });
+    expect((await call("GET", "auth/jwt/role?list=true", { token: root })).body.data.keys).toEqual(["shown"]);
+    await call("DELETE", "auth/jwt/role/SHOWN", { token: root });
+    expect((await call("GET", "auth/jwt/role/shown", { token: root })).status).toBe(404);
+  });
+
+  it.each<[Record<string, unknown>, RegExp]>([
+    [{ bound_audiences: "x" }, /a user claim must be defined/],
+    [{ user_claim: "sub" }, /at least one bound constraint/],
+    [{ user_claim: "sub", bound_subject: "x", role_type: "oidc" }, /only jwt/],
+    [{ user_claim: "sub", bound_subject: "x", bound_claims_type: "regex" }, /bound_claims_type/],
+    [{ user_claim: "sub", bound_claims: { a: 1 }, bound_claims_type: "glob" }, /glob/],
+    [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "role" } }, /reserved/],
+    [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "x", b: "x" } }, /multiple claims/],
+    [{ user_claim: "sub", bound_subject: "x", token_policies_template_claims: true }, /not supported/],
+  ])("refuses the role %j", async (fields, message) => {
+    const answer = await post("auth/jwt/role/bad", fields);
+    expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringMatching(message)]);
+  });
+});
