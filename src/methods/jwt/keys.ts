@@ -40,7 +40,7 @@ export async function keysFor(
   kid: string | undefined,
   allowPrivate: boolean,
 ): Promise<Result<readonly JWK[], string>> {
-  if (config.publicKeys.length > 0) return ok(config.publicKeys.flatMap((pem) => readPublicKey(pem) ?? []));
+  if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
   const now = currentTime();
   const known = fetched.get(config.revision) ?? null;
   if (known?.keys && now - known.fetchedAt < KEEP_MS && (hasKey(known.keys, kid) || isCoolingDown(known, now))) {
@@ -84,6 +84,12 @@ async function discover(discoveryUrl: string, allowPrivate: boolean): Promise<Re
   if (typeof url !== "string") return err("error checking oidc discovery URL: the document names no keys");
   const problem = urlProblem(url, allowPrivate);
   return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
+}
+
+/** Keys in PEM have no id, so they answer to whatever id a token names. */
+function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[] {
+  const keys = pems.flatMap((pem) => readPublicKey(pem) ?? []);
+  return kid === undefined ? keys : keys.map((key) => ({ ...key, kid }));
 }
 
 function hasKey(keys: readonly JWK[], kid: string | undefined): boolean {
