@@ -439,6 +439,7 @@ describe("the configuration and roles", () => {
     [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "role" } }, /reserved/],
     [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "x", b: "x" } }, /multiple claims/],
     [{ user_claim: "sub", bound_subject: "x", token_policies_template_claims: true }, /not supported/],
+    [{ user_claim: "sub", bound_subject: "x", groups_claim: "groups" }, /groups_claim can't be set/],
   ])("refuses the role %j", async (fields, message) => {
     const answer = await post("auth/jwt/role/bad", fields);
     expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringMatching(message)]);
