@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Deadline } from "./deadline.ts";
 import type { RequestHead } from "./request-head.ts";
@@ -29,7 +28,7 @@ const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 export function prepareAnswer(request: RequestHead, response: ResponseHead, close: boolean): AnswerHead {
   const framing = framingFor(request, response);
   const closes = close || !request.keepAlive || framing === "close";
-  let text = `HTTP/1.1 ${response.status} ${STATUS_CODES[response.status] ?? ""}\r\n${renderAnswerHeaders(response.headers)}`;
+  let text = `HTTP/1.1 ${response.status} ${response.reason}\r\n${renderAnswerHeaders(response.headers)}`;
   if (framing === "chunked") text += "Transfer-Encoding: chunked\r\n";
   const length = response.headers.find(({ lower }) => lower === "content-length")?.value;
   // Also where no body follows: to a HEAD it says how long one would be.

@@ -97,7 +97,7 @@ export class ClientConnection {
 
   /** Answers that there is no place for another connection, and closes without the patience of `#close`. */
   turnAway(): void {
-    this.#socket.end(renderRefusal(BUSY, undefined), "latin1", () => this.destroy());
+    this.#socket.end(renderRefusal(BUSY, undefined, true), "latin1", () => this.destroy());
     this.#settings.onRefusal(BUSY, undefined, directClient(this.#peer).address);
   }
 
@@ -139,8 +139,8 @@ export class ClientConnection {
     if (!received.ok) return received.error === "disconnected" ? this.#close() : this.#refuse(received.error, head);
     try {
       const reason = unavailable();
-      if (reason !== undefined) return this.#refuse({ status: 503, message: reason }, head);
-      if (!requests.take(key, 1)) return this.#refuse(BUSY, head);
+      if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
+      if (!requests.take(key, 1)) return this.#decline(BUSY, head);
       try {
         return await this.#passOn(head, received.value.bytes, client, key);
       } finally {
@@ -192,13 +192,27 @@ export class ClientConnection {
     return client.address === directClient(this.#peer).address ? null : shareKey(client.address);
   }
 
+  /**
+   * Answers a whole request for the service. The connection goes on: a client that had to open another one for the next
+   * attempt would cost more than its request. Returns whether it can serve another.
+   */
+  #decline(refusal: Refusal, head: RequestHead): boolean {
+    if (!head.keepAlive || this.#stopping) return this.#refuse(refusal, head);
+    this.#answer(refusal, head, false);
+    return !this.#closing;
+  }
+
   /** Answers for the service and closes, as where the next request starts is not known. Always false. */
   #refuse(refusal: Refusal, head?: RequestHead): false {
-    if (this.#closing || this.#socket.destroyed) return false;
-    this.#socket.write(renderRefusal(refusal, head), "latin1");
+    this.#answer(refusal, head, true);
+    return this.#close();
+  }
+
+  #answer(refusal: Refusal, head: RequestHead | undefined, closes: boolean): void {
+    if (this.#closing || this.#socket.destroyed) return;
+    this.#socket.write(renderRefusal(refusal, head, closes), "latin1");
     const { address } = head === undefined ? directClient(this.#peer) : this.#clientOf(head);
     this.#settings.onRefusal(refusal, head, address);
-    return this.#close();
   }
 
   /** Closes when everything written has left, and reads on a little so that the client gets it. Always false. */

@@ -6,6 +6,7 @@ import { type BodyFraming, connectionOptions, framingOf, type Header, readHead }
 export interface ResponseHead {
   /** From 200 on. */
   readonly status: number;
+  readonly reason: string;
   readonly headers: readonly Header[];
   /** Where the bytes that follow end; for an answer without a body it is `none`, whatever the headers say. */
   readonly body: BodyFraming;
@@ -16,7 +17,7 @@ export interface ResponseHead {
 /** What an answer is not good for: its connection was lost, or nobody can say what it means or where it ends. */
 export type ResponseError = "ended" | "malformed";
 
-const STATUS_LINE = /^HTTP\/1\.1 (\d{3})(?: [\t -~\x80-\xff]*)?$/;
+const STATUS_LINE = /^HTTP\/1\.1 (\d{3})(?: ([\t -~\x80-\xff]*))?$/;
 
 /** Informational answers before the one that counts; a service that sends more of them is broken. */
 const MAX_INFORMATIONAL = 16;
@@ -35,30 +36,37 @@ export async function readResponseHead(
   for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
     const head = await readHead(reader, parseStatusLine, () => {});
     if (!head.ok) return err(head.error === "ended" ? "ended" : "malformed");
-    const { first: status, headers } = head.value;
+    const { first, headers } = head.value;
     // 101 would hand the connection over to another protocol.
-    if (status === 101) return err("malformed");
-    if (status >= 200) return interpret(status, headers, method);
+    if (first.status === 101) return err("malformed");
+    if (first.status >= 200) return interpret(first, headers, method);
   }
   return err("malformed");
 }
 
-function parseStatusLine(line: string): Result<number, "malformed"> {
-  const status = Number(STATUS_LINE.exec(line)?.[1] ?? 0);
-  return status >= 100 && status <= 599 ? ok(status) : err("malformed");
+type StatusLine = Pick<ResponseHead, "status" | "reason">;
+
+function parseStatusLine(line: string): Result<StatusLine, "malformed"> {
+  const [, digits, reason = ""] = STATUS_LINE.exec(line) ?? [];
+  const status = Number(digits ?? 0);
+  return status >= 100 && status <= 599 ? ok({ status, reason }) : err("malformed");
 }
 
-function interpret(status: number, headers: readonly Header[], method: string): Result<ResponseHead, "malformed"> {
+function interpret(
+  { status, reason }: StatusLine,
+  headers: readonly Header[],
+  method: string,
+): Result<ResponseHead, "malformed"> {
   const framing = framingOf(headers);
   if (!framing.ok) return err("malformed");
   const keepAlive = !connectionOptions(headers).has("close");
   if (status === 204 || status === 304 || method === "HEAD") {
     // A service that announces a body for a 204 may send it too.
     const contradicts = status === 204 && announcesBody(framing.value);
-    return ok({ status, headers, body: { kind: "none" }, keepAlive: keepAlive && !contradicts });
+    return ok({ status, reason, headers, body: { kind: "none" }, keepAlive: keepAlive && !contradicts });
   }
   if (framing.value.kind === "none") return err("malformed");
-  return ok({ status, headers, body: framing.value, keepAlive });
+  return ok({ status, reason, headers, body: framing.value, keepAlive });
 }
 
 function announcesBody(framing: BodyFraming): boolean {

@@ -1,5 +1,4 @@
 import { connect, isIP } from "node:net";
-import { connect as connectTls } from "node:tls";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { MAX_UPSTREAM_CONNECTIONS, UPSTREAM_IDLE_MS } from "./limits.ts";
@@ -134,14 +133,18 @@ function openSocket(address: UpstreamAddress) {
   const { protocol, hostname, port } = address.url;
   const host = hostname.replace(/^\[|\]$/g, "");
   if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true });
-  return connectTls({
-    host,
-    port: Number(port || 443),
-    servername: isIP(host) === 0 ? host : "",
-    ALPNProtocols: ["http/1.1"],
-    // Said in full so that NODE_TLS_REJECT_UNAUTHORIZED in some environment cannot switch the check off.
-    rejectUnauthorized: true,
-  }).setNoDelay(true);
+  // Loaded where it is needed: few gateways speak TLS.
+  return process
+    .getBuiltinModule("node:tls")
+    .connect({
+      host,
+      port: Number(port || 443),
+      servername: isIP(host) === 0 ? host : "",
+      ALPNProtocols: ["http/1.1"],
+      // Said in full so that NODE_TLS_REJECT_UNAUTHORIZED in some environment cannot switch the check off.
+      rejectUnauthorized: true,
+    })
+    .setNoDelay(true);
 }
 
 function describe(error: Error & { readonly code?: string }): string {

@@ -27,6 +27,8 @@ export interface Overload {
   readonly lost: number;
   /** p99 of all answers, ms. */
   readonly p99: number;
+  /** MiB of the gateway's memory afterwards. */
+  readonly gatewayMemoryMiB: number;
 }
 
 /** Good requests for each bad one. */
@@ -67,6 +69,7 @@ export async function runMixed(bench: Bench, seconds: number): Promise<{ mixed: 
       failures: failuresOf(flooded),
       lost: flooded.lost,
       p99: label?.latencyMs.p99 ?? 0,
+      gatewayMemoryMiB: gateway.usage().memoryMiB,
     };
     return { mixed, overload };
   } finally {

@@ -30,10 +30,14 @@ const SWEEP = { descendants: 100_000, seconds: 60 };
 const STEADY = 1.15;
 const STEADY_MIB = 32;
 
+/** CPU of the gateway process for one request, in microseconds, and its memory after far too many connections. */
+const GATEWAY = { cpuMicros: 85, memoryMiB: 120 };
+
 /** Every target that the report has figures for. */
 export function verdicts(report: Report): Verdict[] {
   return [
     ...(report.operations ?? []).map(ratioVerdict),
+    ...(report.operations ?? []).filter(({ name }) => name === "gateway").map(gatewayVerdict),
     ...(report.cascade ?? []).flatMap(cascadeVerdicts),
     ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
     ...(report.growth?.forest ?? []).flatMap((growth) => growthVerdicts(growth, "trees")),
@@ -67,6 +71,11 @@ function ratioVerdict(comparison: Comparison): Verdict {
   const { name, title, reference, target } = comparison;
   const obstacle = OBSTACLES[name];
   return { ...atLeast(`${title}: rate as a ratio to ${reference}`, ratio, target), ...(obstacle && { obstacle }) };
+}
+
+function gatewayVerdict({ samples }: Comparison): Verdict {
+  const micros = median(samples.map(({ cpuMicros }) => cpuMicros));
+  return atMost("the gateway's own CPU for one request, us", micros, GATEWAY.cpuMicros);
 }
 
 function cascadeVerdicts(cascade: Cascade): Verdict[] {
@@ -144,6 +153,7 @@ function loadVerdicts(mixed: MixedLoad, overload: Overload): Verdict[] {
       got: `${amount(overload.answered)} answered, ${amount(overload.refused)} refused`,
       met: overload.answered > 0 && overload.refused > 0,
     },
+    atMost("overload: memory of the gateway afterwards, MiB", overload.gatewayMemoryMiB, GATEWAY.memoryMiB),
   ];
 }
 

@@ -4,19 +4,32 @@ import { waitUntilAnswers } from "../../local/answers.ts";
 import { Child } from "../../local/child.ts";
 import { PROJECT } from "../../local/worker-definition.ts";
 import type { Place } from "../load/place.ts";
+import { type Usage, usageOf } from "./usage.ts";
 
 /** The gateway, in a process of its own. */
 export interface GatewayProcess {
   readonly place: Place;
+  /** Memory and CPU time so far. */
+  usage(): Usage;
   stop(): Promise<void>;
 }
+
+/** The limits of Node's heap that `npm run gateway` and `npm run serve` have. */
+const HEAP_FLAGS = ["--max-semi-space-size=2", "--max-old-space-size=96"];
 
 /** Starts the gateway in front of a server. */
 export async function startGatewayProcess(upstream: string): Promise<GatewayProcess> {
   const port = await freePort();
   const child = new Child({
     command: process.execPath,
-    args: [join(PROJECT, "gateway/main.ts"), "--to", `unix:${upstream}`, "--listen", `127.0.0.1:${port}`],
+    args: [
+      ...HEAP_FLAGS,
+      join(PROJECT, "gateway/main.ts"),
+      "--to",
+      `unix:${upstream}`,
+      "--listen",
+      `127.0.0.1:${port}`,
+    ],
     env: process.env,
     output: "pipe",
   });
@@ -24,7 +37,11 @@ export async function startGatewayProcess(upstream: string): Promise<GatewayProc
   if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, child.ended, 30_000))) {
     throw new Error("the gateway does not answer");
   }
-  return { place: { kind: "tcp", host: "127.0.0.1", port, tls: false }, stop: () => child.stop() };
+  return {
+    place: { kind: "tcp", host: "127.0.0.1", port, tls: false },
+    usage: () => usageOf(child.pid ?? 0),
+    stop: () => child.stop(),
+  };
 }
 
 /** A port that nobody listens on now. */

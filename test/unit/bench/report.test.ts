@@ -83,7 +83,7 @@ const report: Report = {
   growth: { tree: [growth(1.1, 3)], forest: [growth(1, 3)], teams: [growth(1, 3)] },
   load: {
     mixed: { seconds: 60, labels: { "look-up": label }, memory: [50, 90, 100, 100, 101, 102], failures: 0, lost: 0 },
-    overload: { connections: 2000, answered: 100, refused: 50, failures: 0, lost: 0, p99: 10 },
+    overload: { connections: 2000, answered: 100, refused: 50, failures: 0, lost: 0, p99: 10, gatewayMemoryMiB: 100 },
   },
   cost: [{ operation: "look-up | all", counts }],
 };
