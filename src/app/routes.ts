@@ -2,6 +2,7 @@ import { CUBBYHOLE_ROUTES } from "../api/cubbyhole.ts";
 import { IDENTITY_ROUTES } from "../api/identity/routes.ts";
 import { AUDIT_ROUTES } from "../api/sys/audit.ts";
 import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
+import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
@@ -35,6 +36,7 @@ export interface ResolvedRoute<R extends Route> {
 export const FIXED_ROUTES: readonly Route[] = [
   ...STATUS_ROUTES,
   ...KEY_ROUTES,
+  ...GENERATE_ROOT_ROUTES,
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
   ...REMOUNT_ROUTES,

@@ -72,7 +72,8 @@ export async function initializeForDevelopment(env: Env): Promise<Failure | null
   return null;
 }
 
-function rootToken(now: number, customIdKey: string | null): TokenSpec {
+/** A root token, made at `now` (ms). @param customIdKey key in the directory of custom ids, or null. */
+export function rootToken(now: number, customIdKey: string | null): TokenSpec {
   return {
     type: "service",
     orphan: true,

@@ -24,6 +24,7 @@ import {
   type PolicyWrite,
   type StoredPolicy,
 } from "./policy-store.ts";
+import { ROOT_GENERATION_TABLE, type RootGeneration, RootGenerationStore } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
 
@@ -63,6 +64,7 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
     description: "seals of policies and mounts; those that are there are sealed when they are read",
     sql: "ALTER TABLE policies ADD COLUMN seal BLOB; ALTER TABLE mounts ADD COLUMN seal BLOB;",
   },
+  { version: 4, description: "the attempt to generate a root token", sql: ROOT_GENERATION_TABLE },
 ];
 
 /** What decides about the end of a term of keys. */
@@ -88,6 +90,7 @@ export class System extends DurableObject<Env> {
   readonly #policies: PolicyStore;
   readonly #mountStore: MountStore;
   readonly #rotation: RotationStore;
+  readonly #rootGeneration: RootGenerationStore;
 
   /** Checks and makes seals of rows; null until the key ring was opened. */
   #rowKeys: RowKeys | null = null;
@@ -101,6 +104,7 @@ export class System extends DurableObject<Env> {
     this.#policies = new PolicyStore(this.#sql, seals);
     this.#mountStore = new MountStore(this.#sql, seals);
     this.#rotation = new RotationStore(this.#sql);
+    this.#rootGeneration = new RootGenerationStore(this.#sql);
     const schema = new Schema(this.#sql, SYSTEM_MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
@@ -167,6 +171,26 @@ export class System extends DurableObject<Env> {
     if (!changed.ok) return err(invalid(changed.error));
     this.#rotation.writeSettings(changed.value);
     return ok(null);
+  }
+
+  /** The attempt to generate a root token that is open at `now` (ms), or null. */
+  rootGeneration(now: number): RootGeneration | null {
+    return this.#rootGeneration.read(now);
+  }
+
+  /** Opens an attempt to generate a root token at `now` (ms). False when one is open. */
+  beginRootGeneration(attempt: RootGeneration, now: number): boolean {
+    return this.#rootGeneration.begin(attempt, now);
+  }
+
+  /** Closes the attempt with this nonce, which is about to succeed. False when it is not open any more. `now` in ms. */
+  closeRootGeneration(nonce: string, now: number): boolean {
+    return this.#rootGeneration.close(nonce, now);
+  }
+
+  /** Closes whatever attempt is open. Safe to repeat. */
+  cancelRootGeneration(): void {
+    this.#rootGeneration.cancel();
   }
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */

@@ -24,6 +24,9 @@ export const SERVICE_PREFIX = "s.";
 /** Prefix of batch tokens. */
 export const BATCH_PREFIX = "b.";
 
+/** Characters of a generated service token. */
+export const SERVICE_TOKEN_LENGTH = SERVICE_PREFIX.length + ID_LENGTH;
+
 /** Where a token or an accessor lives: the tree's object id in hex and the row in it. */
 export interface TokenAddress {
   readonly treeId: string;

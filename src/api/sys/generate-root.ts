@@ -1,0 +1,110 @@
+import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../auth/generate-root.ts";
+import { openRoute, type RequestContext, type Route } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { equalBytes } from "../../crypto/bytes.ts";
+import type { Env } from "../../env.ts";
+import { type Installation, loadInstallation } from "../../system/installation.ts";
+import { systemOf } from "../../system/system.ts";
+import { EMPTY, type Reply } from "../../wire/reply.ts";
+
+type Status = Readonly<Record<string, unknown>>;
+
+/** What became of a call, as the log says it. */
+type Step = "read" | "started" | "canceled" | "completed" | "refused";
+
+const NEEDS_INIT_TOKEN: Failure = {
+  code: "forbidden",
+  message: "generating a root token needs the secret GROVE_INIT_TOKEN of this deployment, set and sent as the token",
+};
+
+/**
+ * Generation of a root token for operators who have lost theirs. In the reference anybody may begin or cancel an attempt
+ * (CVE-2025-52894, CVE-2026-5807), so here every call needs the init token, and without that secret there is none.
+ *
+ * Newer clients use the paths with `-token`, whose answers have an envelope; older ones those without.
+ */
+export const GENERATE_ROOT_ROUTES: readonly Route[] = [
+  ...routesAt("sys/generate-root-token", (data) => ({ kind: "data", data })),
+  ...routesAt("sys/generate-root", (body) => ({ kind: "plain", status: 200, body })),
+];
+
+function routesAt(path: string, answer: (status: Status) => Reply): Route[] {
+  return [
+    openRoute("read", `${path}/attempt`, (context) =>
+      guarded(context, "read", async ({ env }) => {
+        const attempt = await systemOf(env).rootGeneration(currentTime());
+        return ok(answer(statusOf(attempt?.nonce ?? "", attempt !== null)));
+      }),
+    ),
+
+    openRoute("update", `${path}/attempt`, (context) =>
+      guarded(context, "started", async ({ env, request }, installation) => {
+        const { otp, pgp_key: pgpKey } = request.data;
+        if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
+        const begun = await beginRootGeneration(env, installation, text(otp));
+        return begun.ok ? ok(answer({ ...statusOf(begun.value.nonce, true), otp: begun.value.generatedOtp })) : begun;
+      }),
+    ),
+
+    openRoute("delete", `${path}/attempt`, (context) =>
+      guarded(context, "canceled", async ({ env }) => {
+        await systemOf(env).cancelRootGeneration();
+        return ok(EMPTY);
+      }),
+    ),
+
+    openRoute("update", `${path}/update`, (context) =>
+      guarded(context, "completed", async ({ env, request }, installation) => {
+        const { nonce, key } = request.data;
+        if (text(nonce) === "") return err(invalid("nonce is required"));
+        if (text(key) === "") return err(invalid("key is required"));
+        const token = await finishRootGeneration(env, installation, text(nonce), text(key));
+        if (!token.ok) return token;
+        const encoded = { encoded_token: token.value, encoded_root_token: token.value };
+        return ok(answer({ ...statusOf(text(nonce), true), progress: 1, complete: true, ...encoded }));
+      }),
+    ),
+  ];
+}
+
+/** Lets only who has the init token go on, and writes a line to the log about every call, refused or not. */
+async function guarded(
+  context: RequestContext,
+  step: Step,
+  work: (context: RequestContext, installation: Installation) => Promise<Result<Reply, Failure>>,
+): Promise<Result<Reply, Failure>> {
+  const { env, request } = context;
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) return loaded;
+  const result = hasInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
+  const line = { type: "generate_root", step: result.ok ? step : "refused", wanted: step };
+  console.log(JSON.stringify({ ...line, request_id: request.id, client_address: request.clientAddress }));
+  return result;
+}
+
+function hasInitToken(env: Env, token: string): boolean {
+  const encode = (value: string) => new TextEncoder().encode(value);
+  return !!env.GROVE_INIT_TOKEN && equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
+}
+
+/** The fields of the reference's answers. */
+function statusOf(nonce: string, started: boolean): Status {
+  return {
+    nonce,
+    started,
+    progress: 0,
+    required: 1,
+    complete: false,
+    encoded_token: "",
+    encoded_root_token: "",
+    pgp_fingerprint: "",
+    otp: "",
+    otp_length: OTP_LENGTH,
+  };
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
