@@ -11,6 +11,8 @@ export type CertificateType = "pkcs7" | "identity";
 /** A certificate that an operator registered, as it is stored and read back. */
 export type RegisteredCertificate = { readonly type: CertificateType; readonly pem: string };
 
+const BEGIN = "-----BEGIN";
+
 /** A certificate of the cloud is some 1.2 kB of text, and 1.7 kB when that is encoded again. */
 const MAX_TEXT_LENGTH = 16 * 1024;
 
@@ -25,16 +27,21 @@ export function parseCertificateType(text: string): Result<CertificateType, Fail
 }
 
 /**
- * Reads what an operator registers: PEM, base64 of PEM, or base64 of DER. The result is PEM in its usual form. A
- * certificate that cannot verify a document is refused here, so that it cannot break a login later.
+ * Reads what an operator registers: PEM, base64 of PEM, or base64 of DER. A certificate that cannot verify a document is
+ * refused here, so that it cannot break a login later.
+ *
+ * @returns the PEM text as it was sent: a client that reads it back compares it with its own, to the last line break.
  */
 export function parseRegisteredPem(text: string): Result<string, Failure> {
   if (text === "") return err(invalid("invalid cloud_public_cert"));
   if (text.length > MAX_TEXT_LENGTH) return err(invalid("invalid cloud_public_cert; it is too long"));
-  const der = decodePem(text) ?? decodeEncoded(text);
-  if (der === null) return err(invalid("invalid cloud_public_cert; it should be one certificate, as PEM or as base64"));
+  const pem = text.includes(BEGIN) ? text : pemOfEncoded(text);
+  const der = pem === null ? null : decodePem(pem);
+  if (pem === null || der === null) {
+    return err(invalid("invalid cloud_public_cert; it should be one certificate, as PEM or as base64"));
+  }
   const certificate = readCertificate(der);
-  return certificate.ok ? ok(encodePem(der)) : err(invalid(`invalid cloud_public_cert; ${certificate.error}`));
+  return certificate.ok ? ok(pem) : err(invalid(`invalid cloud_public_cert; ${certificate.error}`));
 }
 
 /** The certificates of one type among the registered ones. They fit documents of every region: the operator says so. */
@@ -58,9 +65,10 @@ function certificateOf(pem: string): Certificate | null {
   return certificate.value;
 }
 
-function decodeEncoded(text: string): Uint8Array<ArrayBuffer> | null {
+/** The PEM text of base64 of PEM, or of base64 of DER; null when the text is no base64. */
+function pemOfEncoded(text: string): string | null {
   const bytes = fromWrappedBase64(text.trim());
   if (bytes === null) return null;
   const inner = fromUtf8(bytes);
-  return inner?.includes("-----BEGIN") ? decodePem(inner) : bytes;
+  return inner?.includes(BEGIN) ? inner : encodePem(bytes);
 }
