@@ -8,7 +8,7 @@ import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
-import { WranglerOutput } from "./dev/output.ts";
+import { isLogLine, WranglerOutput } from "./dev/output.ts";
 import { startWrangler } from "./dev/wrangler.ts";
 import { waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
@@ -62,7 +62,7 @@ function followOutput(wrangler: Child, output: WranglerOutput, data: DataDirecto
       createInterface({ input: stream }).on("line", (colored) => {
         const line = output.take(colored);
         if (line.kind === "ready") resolve(line.port);
-        if (line.kind === "audit") appendAudit(data, line.text);
+        if (isLogLine(line.text)) appendAudit(data, line.text);
         if (line.kind === "message" || line.kind === "broken") console.error(line.text);
         if (line.kind === "updated") console.error("dev: reloaded");
       });

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 /** What a line of `wrangler dev` is to the user. */
 export type OutputLine =
   | { readonly kind: "ready"; readonly port: number }
-  /** One JSON object of the audit log. */
+  /** One JSON object of the log, of whatever type. */
   | { readonly kind: "audit" }
   /** Said by Wrangler at every start and every request: of no use here. */
   | { readonly kind: "chatter" }
@@ -14,6 +14,8 @@ export type OutputLine =
   /** Errors, and what the Worker itself prints. */
   | { readonly kind: "message" };
 
+const LOG_LINE = /^\{"type":"[a-z ]+"/;
+const EXCEPTION = '{"type":"exception"';
 const READY = /^\[wrangler:info\] Ready on http:\/\/127\.0\.0\.1:(\d+)/;
 const CHATTER = [
   /^\s*$/,
@@ -31,11 +33,16 @@ const CHATTER = [
   /^\s+For more details, see \S*cron-triggers/,
 ];
 
+/** True for a line of the Worker's log: of requests, sweeps, walks, exceptions. All are kept; only an exception is shown too. */
+export function isLogLine(line: string): boolean {
+  return LOG_LINE.test(line);
+}
+
 /** Sorts a line of output without colours. */
 export function sortLine(line: string): OutputLine {
   const port = READY.exec(line)?.[1];
   if (port !== undefined) return { kind: "ready", port: Number(port) };
-  if (line.startsWith('{"type":"request"')) return { kind: "audit" };
+  if (isLogLine(line) && !line.startsWith(EXCEPTION)) return { kind: "audit" };
   if (/^✘ \[ERROR\] Build failed with /.test(line)) return { kind: "broken" };
   if (line.startsWith("⎔ Local server updated and ready")) return { kind: "updated" };
   return { kind: CHATTER.some((pattern) => pattern.test(line)) ? "chatter" : "message" };

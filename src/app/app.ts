@@ -1,98 +1,90 @@
 import { Hono } from "hono";
-import { auditCaller } from "../auth/audit-caller.ts";
+import { AuditRecord } from "../auth/audit-record.ts";
 import { initializeForDevelopment } from "../auth/initialize.ts";
-import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
-import type { Result } from "../base/result.ts";
+import { err } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { sealKeyProblem } from "../system/open-ring.ts";
-import { type AuditLine, auditPath, auditTokenHash, unservedPath, writeAuditLine } from "../wire/audit.ts";
+import { unservedPath } from "../wire/audit.ts";
 import { failureOfException } from "../wire/exception.ts";
-import { toWire } from "../wire/failure.ts";
-import { type GroveRequest, readPath } from "../wire/request.ts";
-import { dialectOf } from "./dialect.ts";
+import { readClientAddress, readPath } from "../wire/request.ts";
+import { type Dialect, dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
 import { welcomePage } from "./welcome.ts";
 
 /** The HTTP side of the Worker: the same for every route. */
 export const app = new Hono<{ Bindings: Env }>();
 
-app.all("*", async (context) => {
-  const { env } = context;
-  const page = welcomePage(context.req.raw, env);
+app.all("*", (context) => {
+  const page = welcomePage(context.req.raw, context.env);
   if (page) return page;
-  const id = crypto.randomUUID();
-  const { readRequest, renderFailure, renderReply } = dialectOf(new URL(context.req.url));
-  const problem = sealKeyProblem(env);
-  if (problem) return renderFailure({ code: "sealed", message: problem });
-  const request = await readRequest(context.req.raw, env, id);
-  if (!request.ok) {
-    logUnread(id, context.req.raw, request.error, env);
-    return renderFailure(request.error);
-  }
-  const notReady = await initializeForDevelopment(env);
-  if (notReady) return renderFailure(notReady);
-  const handled = await handleSafely(env, request.value);
-  const { result } = handled;
-  const response = result.ok ? renderReply(id, result.value, handled.warnings) : renderFailure(result.error);
-  await logRequest(request.value, handled, response.status);
-  return response;
+  const answered = answer(context.req.raw, context.env);
+  // A client that hangs up changes nothing: what was begun is finished, and its last line is written.
+  context.executionCtx.waitUntil(answered);
+  return answered;
 });
 
-// What is thrown before a request is read, or after it was handled.
-app.onError((error, context) => dialectOf(new URL(context.req.url)).renderFailure(failureOfException(error, "")));
-
-async function handleSafely(env: Env, request: GroveRequest): Promise<Handled> {
+/** Answers a request, with its lines in the audit log. Never throws. */
+async function answer(raw: Request, env: Env): Promise<Response> {
+  const id = crypto.randomUUID();
+  const record = recordOf(id, raw, env);
+  const dialect = dialectOf(new URL(raw.url));
+  let handled = await handleSafely(raw, env, { id, dialect, record });
+  let response: Response;
   try {
-    return await handle(env, request);
+    response = render(dialect, id, handled);
   } catch (error) {
-    return {
-      result: { ok: false, error: failureOfException(error, request.id) },
-      warnings: [],
-      caller: null,
-      installation: null,
-      loggedPath: unservedPath(request.path),
-    };
+    handled = { ...handled, result: err(failureOfException(error, id)) };
+    response = render(dialect, id, handled);
+  }
+  const { result, caller } = handled;
+  await record.end({ status: response.status, result, caller, reply: result.ok ? result.value : null });
+  return response;
+}
+
+function render(dialect: Dialect, id: string, { result, warnings }: Handled): Response {
+  return result.ok ? dialect.renderReply(id, result.value, warnings) : dialect.renderFailure(result.error);
+}
+
+interface Arrived {
+  readonly id: string;
+  readonly dialect: Dialect;
+  readonly record: AuditRecord;
+}
+
+async function handleSafely(raw: Request, env: Env, arrived: Arrived): Promise<Handled> {
+  try {
+    return await readAndHandle(raw, env, arrived);
+  } catch (error) {
+    return unhandled(failureOfException(error, arrived.id));
   }
 }
 
-async function logRequest(request: GroveRequest, handled: Handled, status: number): Promise<void> {
-  const { caller, installation, result } = handled;
-  const error = firstError(result);
-  const line: AuditLine = {
-    type: "request",
-    time: new Date(currentTime()).toISOString(),
-    request_id: request.id,
-    operation: request.operation,
-    path: auditPath(handled.loggedPath),
-    status,
-    ...(error !== undefined && { error }),
-    client_address: request.clientAddress,
-    ...(caller && auditCaller(caller)),
-    ...(installation &&
-      request.token !== "" && { token_hash: await auditTokenHash(installation, request.token, caller !== null) }),
-  };
-  writeAuditLine(line);
+async function readAndHandle(raw: Request, env: Env, { id, dialect, record }: Arrived): Promise<Handled> {
+  const problem = sealKeyProblem(env);
+  if (problem) return unhandled({ code: "sealed", message: problem });
+  const read = await dialect.readRequest(raw, env, id);
+  if (!read.ok) return unhandled(read.error);
+  const { operation, path, clientAddress, token, data, notes } = read.value;
+  record.learn({ operation, path: unservedPath(path), clientAddress, token, data, notes });
+  const notReady = await initializeForDevelopment(env);
+  return notReady ? unhandled(notReady) : handle(env, read.value, record);
 }
 
-function logUnread(id: string, request: Request, failure: Failure, env: Env): void {
-  const path = readPath(new URL(request.url));
-  const error = firstError({ ok: false, error: failure });
-  writeAuditLine({
-    type: "request",
-    time: new Date(currentTime()).toISOString(),
-    request_id: id,
+function unhandled(failure: Failure): Handled {
+  return { result: err(failure), warnings: [], caller: null, loggedPath: "" };
+}
+
+/** The record of a request of which only the head is known. */
+function recordOf(id: string, raw: Request, env: Env): AuditRecord {
+  const path = readPath(new URL(raw.url));
+  return new AuditRecord("http", id, {
     operation: "unknown",
     // One that can't be decoded could hold a token in a spelling that nothing here knows.
-    path: path.ok ? auditPath(unservedPath(path.value)) : "<malformed>",
-    status: toWire(failure).status,
-    ...(error !== undefined && { error }),
-    client_address: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+    path: path.ok ? unservedPath(path.value) : "<malformed>",
+    clientAddress: readClientAddress(raw.headers, env),
+    token: "",
+    data: {},
+    notes: {},
   });
-}
-
-/** The error text for the log. Texts hold nothing that the client sent but, in this one, the path. */
-function firstError(result: Result<unknown, Failure>): string | undefined {
-  if (result.ok) return undefined;
-  return result.error.code === "no_route" ? "no handler for route" : toWire(result.error).errors[0];
 }

@@ -1,3 +1,4 @@
+import type { AuditRecord } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { type Caller, readToken } from "../auth/caller.ts";
 import type { LoginRoute, ReadyContext, Route, TokenRoute } from "../auth/route.ts";
@@ -7,7 +8,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
-import type { AccessRequest } from "../policy/acl.ts";
+import type { AccessRequest, Operation } from "../policy/acl.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
@@ -21,14 +22,15 @@ export interface Handled {
   readonly result: Result<Reply, Failure>;
   readonly warnings: readonly string[];
   readonly caller: Caller | null;
-  readonly installation: Installation | null;
   /** The path without a token in it. */
   readonly loggedPath: string;
 }
 
+const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);
+
 /** Answers a request, wrapped when the client asks for that. */
-export async function handle(env: Env, request: GroveRequest): Promise<Handled> {
-  const handled = await withIdentityPolicies(env, await handleUnwrapped(env, request));
+export async function handle(env: Env, request: GroveRequest, record: AuditRecord): Promise<Handled> {
+  const handled = await withIdentityPolicies(env, await handleUnwrapped(env, request, record));
   return request.wrapTtlSeconds > 0 && mayBeWrapped(handled) ? wrap(env, request, handled) : handled;
 }
 
@@ -64,10 +66,12 @@ async function wrap(env: Env, request: GroveRequest, handled: Handled): Promise<
  * The way of a request: find the route, read the token, let the caller's tree authenticate, authorise and act in one hop,
  * then let the handler answer. An unknown path or a malformed field is only told to callers whose policies reach it.
  */
-async function handleUnwrapped(env: Env, request: GroveRequest): Promise<Handled> {
+async function handleUnwrapped(env: Env, request: GroveRequest, record: AuditRecord): Promise<Handled> {
   const open = resolveOpenRoute(request);
   if (open) {
     const context = { env, request, params: open.params, mountPath: request.path };
+    record.learn({ path: request.path });
+    if (mayAct(request)) await record.begin();
     return { ...unauthenticated(request.path), result: await open.route.handle(context) };
   }
   const loaded = await loadInstallation(env);
@@ -75,14 +79,20 @@ async function handleUnwrapped(env: Env, request: GroveRequest): Promise<Handled
   const installation = loaded.value;
   const found = resolveRoute(installation, request);
   const context = { env, request, installation, methods: AUTH_METHODS };
-  if (found.ok && found.value.route.access === "login") return logIn(context, found.value, found.value.route);
+  if (found.ok && found.value.route.access === "login") {
+    record.learn({ path: request.path }, installation);
+    await record.begin();
+    return logIn(context, found.value, found.value.route);
+  }
   const resolved = tokenRouteOf(found);
   const loggedPath = pathForLog(request, resolved);
   const route = resolved.ok ? resolved.value.route : null;
-  const unanswered = { ...unauthenticated(loggedPath), installation };
+  const unanswered = unauthenticated(loggedPath);
+  record.learn({ path: loggedPath }, installation);
   const refuse = (failure: Failure): Handled => ({ ...unanswered, result: err(refusalOf(failure, request, route)) });
   const presented = request.token === "" ? null : await readToken(env, installation, request.token);
   if (!presented) return refuse(UNAUTHENTICATED);
+  if (mayAct(request)) await record.begin();
 
   // Input is read before the hop, so that the action can travel with it; what is wrong with it is told afterwards.
   const opened = resolved.ok
@@ -115,8 +125,8 @@ async function logIn(
   resolved: ResolvedRoute<Route>,
   route: LoginRoute,
 ): Promise<Handled> {
-  const { request, installation } = context;
-  const unanswered = { ...unauthenticated(request.path), installation };
+  const { request } = context;
+  const unanswered = unauthenticated(request.path);
   const opened = route.open({ ...context, ...placeOf(resolved) }, request.data);
   if (!opened.ok) return { ...unanswered, result: opened };
   const result = await opened.value.handle();
@@ -131,6 +141,14 @@ function tokenRouteOf(found: ReturnType<typeof resolveRoute>): Result<ResolvedRo
   if (!found.ok) return found;
   const { route } = found.value;
   return route.access === "token" ? ok({ ...found.value, route }) : err({ code: "unsupported_path" });
+}
+
+/**
+ * True for a request that could change something or hand out a token: that is on record before it does. A read is not, though
+ * it counts a use of its token, unless its answer is to be wrapped.
+ */
+function mayAct({ operation, wrapTtlSeconds }: GroveRequest): boolean {
+  return wrapTtlSeconds > 0 || !READS.has(operation);
 }
 
 /** What a caller without rights is told: some routes have a word of their own for it. */
@@ -177,5 +195,5 @@ function fieldWarnings({ unknown, known }: SentNames, params: Readonly<Record<st
 }
 
 function unauthenticated(loggedPath: string): Omit<Handled, "result"> {
-  return { warnings: [], caller: null, installation: null, loggedPath };
+  return { warnings: [], caller: null, loggedPath };
 }

@@ -4,6 +4,7 @@ import type { Env } from "../env.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
+import type { AuditNotes } from "../wire/audit.ts";
 import { callerOf, type Presented, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
@@ -71,7 +72,14 @@ export async function outcomeOf(
   context: CallContext<unknown, unknown>,
   targeted: TargetedAction,
 ): Promise<Result<Outcome, Failure>> {
-  if (context.outcome) return context.outcome;
-  const tree = treeOf(context.env, targeted.treeId);
-  return tree ? tree.act(targeted.action) : err({ code: "not_found" });
+  const outcome = context.outcome ?? (await treeOf(context.env, targeted.treeId)?.act(targeted.action));
+  if (!outcome) return err({ code: "not_found" });
+  if (outcome.ok) noteTarget(context.request.notes, outcome.value);
+  return outcome;
+}
+
+/** Puts the token that a request was about on record. */
+function noteTarget(notes: AuditNotes, outcome: Outcome): void {
+  if (outcome.kind === "revoked") notes.targetAccessor = outcome.accessor;
+  else if ("token" in outcome) notes.targetAccessor = outcome.token.accessor;
 }

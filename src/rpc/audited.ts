@@ -1,23 +1,25 @@
-import { auditCaller } from "../auth/audit-caller.ts";
+import { AuditRecord } from "../auth/audit-record.ts";
 import type { Caller } from "../auth/caller.ts";
 import { initializeForDevelopment } from "../auth/initialize.ts";
-import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
-import { type AuditLine, auditPath, auditTokenHash, writeAuditLine } from "../wire/audit.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { toWire } from "../wire/failure.ts";
 
-/** What is asked for, for the audit line. */
+/** What is asked for, for the audit log. */
 export interface Asked {
-  readonly operation: Operation;
+  /** "unknown" for what can't be read. */
+  readonly operation: Operation | "unknown";
   readonly path: string;
   readonly clientAddress: string | null;
   /** "" without one. */
   readonly token: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** True when the call changes something, which is on record before it does. */
+  readonly acts: boolean;
 }
 
 /** What came of a call, with the caller as far as it is known. */
@@ -27,53 +29,42 @@ export interface Answered<T> {
 }
 
 /**
- * Answers a call of another Worker, with one line in the audit log. Whatever goes wrong becomes a failure: a thrown error
- * would leave it to the calling Worker to refuse.
+ * Answers a call of another Worker, with its lines in the audit log. Whatever goes wrong becomes a failure: a thrown error
+ * would leave it to the calling Worker to refuse. A caller that is gone changes nothing: what was begun is finished.
  */
-export async function audited<T>(
+export function audited<T>(
   env: Env,
+  ctx: Pick<ExecutionContext, "waitUntil">,
   asked: Asked,
   answer: (installation: Installation) => Promise<Answered<T>>,
 ): Promise<Result<T, Failure>> {
+  const work = answerOnRecord(env, asked, answer);
+  ctx.waitUntil(work);
+  return work;
+}
+
+async function answerOnRecord<T>(
+  env: Env,
+  { operation, path, clientAddress, token, data, acts }: Asked,
+  answer: (installation: Installation) => Promise<Answered<T>>,
+): Promise<Result<T, Failure>> {
   const id = crypto.randomUUID();
+  const record = new AuditRecord("rpc", id, { operation, path, clientAddress, token, data, notes: {} });
   let answered: Answered<T>;
-  let installation: Installation | null = null;
   try {
     const loaded = await load(env);
-    if (loaded.ok) installation = loaded.value;
+    if (loaded.ok) record.learn({}, loaded.value);
+    if (loaded.ok && acts) await record.begin();
     answered = loaded.ok ? await answer(loaded.value) : { result: loaded, caller: null };
   } catch (error) {
     answered = { result: err(failureOfException(error, id)), caller: null };
   }
-  await log(id, asked, answered, installation);
-  return answered.result;
+  const { result, caller } = answered;
+  await record.end({ status: result.ok ? 200 : toWire(result.error).status, result, caller, reply: null });
+  return result;
 }
 
 async function load(env: Env): Promise<Result<Installation, Failure>> {
   const notReady = await initializeForDevelopment(env);
   return notReady ? err(notReady) : loadInstallation(env);
-}
-
-async function log(
-  id: string,
-  asked: Asked,
-  { result, caller }: Answered<unknown>,
-  installation: Installation | null,
-): Promise<void> {
-  const wire = result.ok ? { status: 200, errors: [] } : toWire(result.error);
-  const [error] = wire.errors;
-  const line: AuditLine = {
-    type: "rpc",
-    time: new Date(currentTime()).toISOString(),
-    request_id: id,
-    operation: asked.operation,
-    path: auditPath(asked.path),
-    status: wire.status,
-    ...(error !== undefined && { error }),
-    client_address: asked.clientAddress,
-    ...(caller && auditCaller(caller)),
-    ...(installation &&
-      asked.token !== "" && { token_hash: await auditTokenHash(installation, asked.token, caller !== null) }),
-  };
-  writeAuditLine(line);
 }

@@ -12,13 +12,15 @@ import {
   revokeLease,
   type ShownLease,
 } from "../lease/service.ts";
-import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import { type LeaseView, leaseIdOf } from "../tree/leases/record.ts";
-import { audited } from "./audited.ts";
+import { type Asked, audited } from "./audited.ts";
 import { refusalOf } from "./refusal.ts";
 
 const LONGEST_ID = 4096;
+
+/** The calling Worker stands for itself. */
+const NOBODY = { clientAddress: null, token: "" } as const;
 
 /**
  * The leases of secrets that other Workers hand out, over a service binding to the entrypoint `LeaseAuthority`. Apart from
@@ -29,21 +31,25 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   /** Gives a lease on a secret to a token. When either ends, Grove tells the target to revoke the secret. */
   async register(lease: NewLease): Promise<LeaseAnswer> {
     const registration = readRegistration(lease);
-    return this.#answer("create", "sys/leases/register", async (installation) =>
+    const { path, accessor, token, target, ttl, maxTtl } = lease;
+    const asked = { operation: "create", path: "sys/leases/register", acts: true } as const;
+    return this.#answer({ ...asked, data: { path, accessor, token, target, ttl, maxTtl } }, async (installation) =>
       registration.ok ? registerLease(this.env, installation, registration.value) : registration,
     );
   }
 
   /** The lease with this id, of a secret or of a token. */
   async lookup(leaseId: string): Promise<LeaseAnswer> {
-    return this.#answer("read", "sys/leases/lookup", (installation) =>
+    const asked = { operation: "read", path: "sys/leases/lookup", acts: false } as const;
+    return this.#answer({ ...asked, data: { lease_id: leaseId } }, (installation) =>
       onId(leaseId, (id) => lookupLease(this.env, installation, id)),
     );
   }
 
   /** Renews the lease of a secret. `increment` in seconds; 0 or absent repeats the last grant. */
   async renew(leaseId: string, increment = 0): Promise<LeaseAnswer> {
-    return this.#answer("update", "sys/leases/renew", async (installation) => {
+    const asked = { operation: "update", path: "sys/leases/renew", acts: true } as const;
+    return this.#answer({ ...asked, data: { lease_id: leaseId, increment } }, async (installation) => {
       if (!Number.isSafeInteger(increment)) return err(invalid("increment must be a whole number of seconds"));
       return onId(leaseId, (id) => renewLease(this.env, installation, id, increment));
     });
@@ -51,21 +57,24 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
 
   /** Revokes a lease and waits for its target. That of a token goes with everything below the token. */
   async revoke(leaseId: string): Promise<LeaseRevocation> {
-    const asked = { operation: "update", path: "sys/leases/revoke", clientAddress: null, token: "" } as const;
-    const result = await audited(this.env, asked, async (installation) => ({
-      result: await onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false })),
-      caller: null,
-    }));
+    const asked = { ...NOBODY, operation: "update", path: "sys/leases/revoke", acts: true } as const;
+    const result = await audited(
+      this.env,
+      this.ctx,
+      { ...asked, data: { lease_id: leaseId } },
+      async (installation) => ({
+        result: await onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false })),
+        caller: null,
+      }),
+    );
     return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
   }
 
   async #answer(
-    operation: Operation,
-    path: string,
+    asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
     work: (installation: Installation) => Promise<Result<GrantedLease | ShownLease, Failure>>,
   ): Promise<LeaseAnswer> {
-    const asked = { operation, path, clientAddress: null, token: "" };
-    const result = await audited(this.env, asked, async (installation) => ({
+    const result = await audited(this.env, this.ctx, { ...NOBODY, ...asked }, async (installation) => ({
       result: await work(installation),
       caller: null,
     }));

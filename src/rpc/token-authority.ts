@@ -10,7 +10,7 @@ import type {
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
-import { UNAUTHENTICATED } from "../base/errors.ts";
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { policiesOfEntity, standingOf } from "../identity/standing.ts";
@@ -19,6 +19,9 @@ import { type Answered, audited } from "./audited.ts";
 import { holderOf } from "./holder.ts";
 import { refusalOf } from "./refusal.ts";
 import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request.ts";
+
+/** A call that reads. */
+const READS = { operation: "read", clientAddress: null, data: {}, acts: false } as const;
 
 /**
  * The tokens of Grove for other Workers, over a service binding to the entrypoint `TokenAuthority`: whoever has the binding
@@ -32,8 +35,8 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
    */
   async lookup(token: string): Promise<Lookup> {
     const text = readTokenText(token);
-    const asked = { operation: "read", path: "auth/token/lookup", clientAddress: null, token: text } as const;
-    const result = await audited(this.env, asked, async (installation) => this.#find(installation, text));
+    const asked = { ...READS, path: "auth/token/lookup", token: text };
+    const result = await audited(this.env, this.ctx, asked, async (installation) => this.#find(installation, text));
     return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };
   }
 
@@ -41,22 +44,32 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async authorize(token: string, request: AuthorizeRequest): Promise<Authorization> {
     const text = readTokenText(token);
     const read = readAuthorizeRequest(request);
-    if (!read.ok) return { allowed: false, ...refusalOf(read.error) };
+    if (!read.ok) return this.#refuse(text, read.error);
     const { access, clientAddress } = read.value;
-    const asked = { operation: access.operation, path: access.path, clientAddress, token: text };
-    const result = await audited(this.env, asked, (installation) => this.#authorize(installation, text, read.value));
+    const { operation, path, data = {} } = access;
+    const asked = { operation, path, clientAddress, token: text, data, acts: false };
+    const result = await audited(this.env, this.ctx, asked, (installation) =>
+      this.#authorize(installation, text, read.value),
+    );
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
   }
 
   /** The team that a token belongs to, null when it is not the good token of a team. Counts as a use. */
   async lookupTeam(token: string): Promise<TeamTokenInfo | null> {
     const text = readTokenText(token);
-    const asked = { operation: "read", path: "authentication-tokens", clientAddress: null, token: text } as const;
-    const result = await audited<TeamTokenInfo>(this.env, asked, async (installation) => {
+    const asked = { ...READS, path: "authentication-tokens", token: text };
+    const result = await audited<TeamTokenInfo>(this.env, this.ctx, asked, async (installation) => {
       const info = await lookupTeamToken(this.env, installation, text);
       return { result: info ? ok(info) : err(UNAUTHENTICATED), caller: null };
     });
     return result.ok ? result.value : null;
+  }
+
+  /** Refuses what is no request, on record. */
+  async #refuse(token: string, failure: Failure): Promise<Authorization> {
+    const asked = { ...READS, operation: "unknown", path: "", token } as const;
+    await audited(this.env, this.ctx, asked, async () => ({ result: err(failure), caller: null }));
+    return { allowed: false, ...refusalOf(failure) };
   }
 
   async #find(installation: Installation, text: string): Promise<Answered<TokenHolder>> {

@@ -66,6 +66,8 @@ export type Outcome =
   | { readonly kind: "wrapped"; readonly token: TokenView; readonly sealed: Uint8Array }
   | { readonly kind: "value"; readonly sealed: Uint8Array }
   | { readonly kind: "keys"; readonly keys: readonly string[] }
+  /** `accessor` of the token that was revoked. */
+  | { readonly kind: "revoked"; readonly accessor: string }
   | { readonly kind: "done" };
 
 /** A request as the caller's tree sees it. */

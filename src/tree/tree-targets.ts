@@ -42,9 +42,9 @@ export class TreeTargets {
       case "lookup":
         return ok({ kind: "token", token: tokens.view(row, now) });
       case "revoke":
-        return this.#revoke(row, REVOKED);
+        return this.#revoke(row, REVOKED, now);
       case "revoke_orphan":
-        return this.#revoke(row, REVOKED_ALONE);
+        return this.#revoke(row, REVOKED_ALONE, now);
       case "renew":
         return this.#renew(action, tokens.view(row, now), now);
       case "unwrap":
@@ -59,17 +59,18 @@ export class TreeTargets {
     return matches(row, target) ? row : null;
   }
 
-  #revoke(row: TokenRow, state: typeof REVOKED | typeof REVOKED_ALONE): Result<Outcome, never> {
+  #revoke(row: TokenRow, state: typeof REVOKED | typeof REVOKED_ALONE, now: number): Result<Outcome, never> {
+    const { accessor } = this.#tree.tokens.view(row, now);
     this.#tree.tokens.revoke(row.row, state);
     this.#tree.arm();
-    return ok({ kind: "done" });
+    return ok({ kind: "revoked", accessor });
   }
 
   #unwrap(row: TokenRow, take: boolean, now: number): Result<Outcome, Failure> {
     const token = this.#tree.tokens.view(row, now);
     const sealed = isWrappingToken(token) ? this.#tree.cubbyhole.read(row.row, RESPONSE_PATH) : null;
     if (!sealed) return NOT_FOUND;
-    if (take) this.#revoke(row, REVOKED);
+    if (take) this.#revoke(row, REVOKED, now);
     return ok({ kind: "wrapped", token, sealed });
   }
 

@@ -1,26 +1,69 @@
+import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 
-/** One request, over HTTP or from another Worker (`rpc`), in the audit log. Holds no secret: tokens only as keyed hashes, no field of a body. */
+/**
+ * A line of the audit log about one request: before it acts (`request`), or when it is answered (`response`). Holds no secret:
+ * tokens and the texts of fields only as keyed hashes. docs/audit.md describes every field.
+ */
 export interface AuditLine {
-  readonly type: "request" | "rpc";
+  readonly type: "request" | "response";
   /** RFC 3339. */
   readonly time: string;
+  /** Over HTTP, or from another Worker over a service binding. */
+  readonly via: "http" | "rpc";
+  /** The same in both lines of a request, and in its answer. */
   readonly request_id: string;
   readonly operation: Operation | "unknown";
   readonly path: string;
-  readonly status: number;
+  /** Path of the mount that serves the request, with a slash at the end; absent where no mount does. */
+  readonly mount?: string;
+  readonly client_address: string | null;
+  /** Keyed hash of the token that was sent. */
+  readonly token_hash?: string;
+  /** The fields that were sent, every text in them as a keyed hash. */
+  readonly data?: HashedData;
+  readonly status?: number;
+  /** From the arrival to the answer. The clock of the platform stands still while only code runs. */
+  readonly duration_ms?: number;
   /** The first error text of the answer. */
   readonly error?: string;
-  readonly client_address: string | null;
   /** Accessor of the caller, id of a team's token, "" for a batch token; absent when the token was not accepted. */
   readonly accessor?: string;
   readonly display_name?: string;
   readonly entity_id?: string;
-  /** Keyed hash of the token that was sent. */
-  readonly token_hash?: string;
+  /** Of the caller's token. */
+  readonly policies?: readonly string[];
+  /** Accessor of the token that the answer hands out, "" for a batch token. */
+  readonly issued_accessor?: string;
+  readonly issued_type?: "service" | "batch" | "wrapping";
+  readonly issued_policies?: readonly string[];
+  readonly issued_entity_id?: string;
+  /** Keyed hash of an issued batch token, which has no accessor. */
+  readonly issued_token_hash?: string;
+  /** Accessor of the token inside a wrapped answer. */
+  readonly wrapped_accessor?: string;
+  /** Accessor of another token that the request was about. */
+  readonly target_accessor?: string;
+  /** The role that a login asked for. */
+  readonly role?: string;
+  /** Who proved to be what: the ARN of a principal, or the id of an instance. */
+  readonly principal?: string;
+}
+
+/** Fields of a request whose texts are keyed hashes. */
+export type HashedData = { readonly [name: string]: unknown };
+
+/**
+ * What handlers learn about a request that belongs into the audit log. They write it down as they learn it, so that a request
+ * that is refused afterwards is on record with it.
+ */
+export interface AuditNotes {
+  targetAccessor?: string;
+  role?: string;
+  principal?: string;
 }
 
 /** A path segment in the shape of a token: somebody put it there by mistake or by an older client's habit. */
@@ -53,7 +96,27 @@ export function auditPath(path: string): string {
   return path.replace(TOKEN_SEGMENT, "$1<token>");
 }
 
-/** Writes one line of JSON to the log. */
+/** The fields of a request for the log: names, numbers and flags as they are, texts as keyed hashes like those of tokens. */
+export function auditData(keys: Keys, data: Readonly<Record<string, unknown>>): Promise<HashedData> {
+  return auditObject(keys, data, MAX_JSON_DEPTH);
+}
+
+async function auditObject(keys: Keys, data: object, depth: number): Promise<HashedData> {
+  const entries = Object.entries(data).map(async ([name, value]) => [name, await auditValue(keys, value, depth - 1)]);
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** @param depth levels that may follow: what another Worker sends can go round in a circle. */
+async function auditValue(keys: Keys, value: unknown, depth: number): Promise<unknown> {
+  if (typeof value === "string") return auditHash(keys, value);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return "<too deep>";
+  if (Array.isArray(value)) return Promise.all(value.map((item) => auditValue(keys, item, depth - 1)));
+  return auditObject(keys, value, depth);
+}
+
+/** Writes one line of JSON to the log: the only place that does. */
 export function writeAuditLine(line: AuditLine): void {
   console.log(JSON.stringify(line));
 }

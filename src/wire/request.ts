@@ -4,6 +4,7 @@ import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from 
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
+import type { AuditNotes } from "./audit.ts";
 import { parseJsonObject } from "./json.ts";
 
 /** A request in the terms of the service. */
@@ -26,6 +27,7 @@ export interface GroveRequest {
   readonly wrapTtlSeconds: number;
   /** null when whatever stands in front did not say. */
   readonly clientAddress: string | null;
+  readonly notes: AuditNotes;
 }
 
 /** The base paths that all serve the same. */
@@ -93,6 +95,11 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
   }
 }
 
+/** The client's own address as whatever stands in front says it, or null. */
+export function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
+  return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
+}
+
 /** The whole request, read and bounded. Nothing is judged here but form. */
 export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
   const url = new URL(request.url);
@@ -122,7 +129,8 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
     resourceType: "",
     token: readToken(request.headers),
     wrapTtlSeconds: wrapTtl.value,
-    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+    clientAddress: readClientAddress(request.headers, env),
+    notes: {},
   });
 }
 

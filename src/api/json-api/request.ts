@@ -7,6 +7,7 @@ import {
   type GroveRequest,
   readBaseUrl,
   readBodyText,
+  readClientAddress,
   readNamespace,
   readParameters,
   readPath,
@@ -51,7 +52,8 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
     resourceType: content.value.type,
     token: readToken(request.headers),
     wrapTtlSeconds: 0,
-    clientAddress: request.headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP"),
+    clientAddress: readClientAddress(request.headers, env),
+    notes: {},
   });
 }
 

@@ -11,6 +11,8 @@ describe("sortLine", () => {
 
   it.each([
     ['{"type":"request","path":"sys/health"}', "audit"],
+    ['{"type":"response","path":"sys/health"}', "audit"],
+    ['{"type":"lease walk","error":"x"}', "audit"],
     ["[wrangler:info] GET /v1/sys/health 200 OK (3ms)", "chatter"],
     ['env.GROVE_SEAL_KEY ("(hidden)")                Environment Variable      local', "chatter"],
     ["", "chatter"],

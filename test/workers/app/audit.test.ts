@@ -1,5 +1,7 @@
+import { createExecutionContext } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import worker from "../../../src/index.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
@@ -21,10 +23,14 @@ beforeEach(() => {
 
 afterEach(() => vi.restoreAllMocks());
 
-const parsed = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+type Line = Record<string, unknown>;
+const parsed = () => lines.map((line) => JSON.parse(line) as Line);
+const HASH = expect.stringMatching(/^hmac-sha256:[0-9a-f]{64}$/);
+const hashOf = async (input: string) =>
+  (await call("POST", "sys/audit-hash/any", { token: root, body: { input } })).body.data.hash as string;
 
 describe("the audit log", () => {
-  it("has one line a request: who, what, where, how it ended", async () => {
+  it("has one line of a read: who, what, where, how it ended", async () => {
     const { client_token, accessor } = await createToken(root, { policies: ["default"], display_name: "ci" });
     lines = [];
     await call("GET", "auth/token/lookup-self", { token: client_token });
@@ -33,27 +39,146 @@ describe("the audit log", () => {
     await call("GET", "sys/health");
     expect(parsed()).toMatchObject([
       {
-        type: "request",
+        type: "response",
+        via: "http",
         operation: "read",
         path: "auth/token/lookup-self",
+        mount: "auth/token/",
         status: 200,
+        duration_ms: expect.any(Number),
         accessor,
         display_name: "token-ci",
+        entity_id: "",
+        policies: ["default"],
       },
-      { operation: "read", path: "sys/policy/x", status: 403, error: "permission denied" },
+      { operation: "read", path: "sys/policy/x", mount: "sys/", status: 403, error: "permission denied" },
       { status: 403 },
       { path: "sys/health", status: 200 },
     ]);
     const ids = parsed().map((line) => line.request_id);
     expect(new Set(ids).size).toBe(4);
-    expect(parsed()[0]?.token_hash).toMatch(/^hmac-sha256:[0-9a-f]{64}$/);
+    expect(parsed()[0]?.token_hash).toEqual(HASH);
+  });
+
+  it("has a line before whatever may change something, with its fields as keyed hashes, and one after", async () => {
+    const body = { policies: ["default"], ttl: "1h", num_uses: 3, renewable: true, meta: { who: "me" } };
+    const answer = await call("POST", "auth/token/create", { token: root, body });
+    const [before, after] = parsed();
+    expect(lines).toHaveLength(2);
+    expect(before).toMatchObject({
+      type: "request",
+      request_id: answer.body.request_id,
+      operation: "update",
+      path: "auth/token/create",
+      token_hash: HASH,
+      data: { policies: [HASH], ttl: HASH, num_uses: 3, renewable: true, meta: { who: HASH } },
+    });
+    expect(before).not.toHaveProperty("status");
+    expect(after).toMatchObject({
+      type: "response",
+      request_id: before?.request_id,
+      status: 200,
+      display_name: "root",
+      issued_accessor: answer.body.auth.accessor,
+      issued_type: "service",
+      issued_policies: ["default"],
+    });
+    expect(after).not.toHaveProperty("data");
+    expect(before?.data).toMatchObject({ ttl: await hashOf("1h") });
+  });
+
+  it("has the line before the act also when the act fails, and none before what nobody may ask", async () => {
+    await call("POST", "auth/token/create", { token: root, body: { type: "nonsense" } });
+    expect(parsed().map(({ type, status }) => [type, status])).toEqual([
+      ["request", undefined],
+      ["response", 400],
+    ]);
+    lines = [];
+    await call("POST", "auth/token/create", { token: "s.forged", body: { meta: { a: "b" } } });
+    await call("POST", "auth/token/create", { body: { meta: { a: "b" } } });
+    expect(parsed().map(({ type, status, data }) => [type, status, data])).toEqual([
+      ["response", 403, undefined],
+      ["response", 403, undefined],
+    ]);
+  });
+
+  it("names the token that a request was about", async () => {
+    const { client_token, accessor } = await createToken(root, { ttl: "1h", policies: ["default"] });
+    lines = [];
+    await call("POST", "auth/token/lookup-accessor", { token: root, body: { accessor } });
+    await call("POST", "auth/token/renew", { token: root, body: { token: client_token } });
+    await call("POST", "auth/token/renew-self", { token: client_token });
+    await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor } });
+    const answers = parsed().filter(({ type }) => type === "response");
+    expect(answers.map(({ path, target_accessor }) => [path, target_accessor])).toEqual([
+      ["auth/token/lookup-accessor", accessor],
+      ["auth/token/renew", accessor],
+      // Its own.
+      ["auth/token/renew-self", undefined],
+      ["auth/token/revoke-accessor", accessor],
+    ]);
+    for (const line of answers) expect(line).not.toHaveProperty("issued_accessor");
+  });
+
+  it("names what is handed out without an accessor by its hash, and what is wrapped by both accessors", async () => {
+    const batch = await createToken(root, { type: "batch", ttl: "1h", policies: ["default"] });
+    const headers = { "X-Vault-Wrap-TTL": "60" };
+    const wrapped = await call("POST", "auth/token/create", { token: root, body: { ttl: "1h" }, headers });
+    const wrappedRead = await call("GET", "auth/token/lookup-self", { token: root, headers });
+    const found = parsed();
+    expect(found.map(({ type }) => type)).toEqual([
+      "request",
+      "response",
+      "request",
+      "response",
+      "request",
+      "response",
+    ]);
+    const ofBatch = await hashOf(batch.client_token);
+    expect(found[1]).toMatchObject({ issued_accessor: "", issued_type: "batch", issued_token_hash: ofBatch });
+    const { accessor, wrapped_accessor } = wrapped.body.wrap_info;
+    expect(found[3]).toMatchObject({ issued_accessor: accessor, issued_type: "wrapping", wrapped_accessor });
+    expect(found[5]).toMatchObject({ issued_accessor: wrappedRead.body.wrap_info.accessor });
+  });
+
+  it("has what is refused before it is read", async () => {
+    await call("POST", "auth/token/create", { token: root, raw: "{" });
+    await call("GET", "auth/token/lookup-self?list=maybe", { token: root });
+    await call("POST", "auth/token/create/", { token: root });
+    expect(parsed().map(({ type, status, operation }) => [type, status, operation])).toEqual([
+      ["response", 400, "unknown"],
+      ["response", 400, "unknown"],
+      ["response", 400, "unknown"],
+    ]);
+  });
+
+  it("has the requests to an installation without its seal key", async () => {
+    const sealed = { ...bindings, GROVE_SEAL_KEY: "" };
+    const request = new Request("http://grove.test/v1/sys/policies/acl", { headers: { "X-Vault-Token": root } });
+    const answer = await worker.fetch(request, sealed, createExecutionContext());
+    expect(answer.status).toBe(503);
+    expect(parsed()).toMatchObject([{ type: "response", status: 503, path: "sys/policies/acl" }]);
+    expect(lines.join()).not.toContain(root);
+  });
+
+  it("has the whole of a request whose client has hung up: the work goes on by itself", async () => {
+    const begun: Promise<unknown>[] = [];
+    const ctx = { ...createExecutionContext(), waitUntil: (work: Promise<unknown>) => void begun.push(work) };
+    const init = { method: "PUT", headers: { "X-Vault-Token": root }, body: '{"policy":"path \\"a\\" {}"}' };
+    const request = new Request("http://grove.test/v1/sys/policies/acl/left", init);
+    // Nobody waits for the answer.
+    void worker.fetch(request, bindings, ctx as unknown as ExecutionContext);
+    expect(begun).toHaveLength(1);
+    await Promise.all(begun);
+    expect(parsed().map(({ type }) => type)).toEqual(["request", "response"]);
+    expect((await call("GET", "sys/policies/acl/left", { token: root })).status).toBe(200);
   });
 
   it("gives the same token the same hash and another one another", async () => {
     const { client_token } = await createToken(root);
     lines = [];
     await call("GET", "auth/token/lookup-self", { token: client_token });
-    await call("POST", "auth/token/renew-self", { token: client_token });
+    await call("GET", "auth/token/lookup-self", { token: client_token });
     await call("GET", "auth/token/lookup-self", { token: root });
     const [a, b, c] = parsed().map((line) => line.token_hash);
     expect(a).toBe(b);

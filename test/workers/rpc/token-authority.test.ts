@@ -244,16 +244,41 @@ describe("the audit log", () => {
     holdSweeps();
   });
 
-  it("has one line a call, without the token and without the data", async () => {
+  const HASH = expect.stringMatching(/^hmac-sha256:[0-9a-f]{64}$/);
+
+  it("has a line before a call that acts, and one for what is no request or has no end", async () => {
+    const data: Record<string, unknown> = {};
+    data.again = data;
+    await leases.revoke("nothing");
+    await authority.authorize(await token(), { path: "../x", operation: "read" });
+    await authority.authorize(await token(), { path: "kv/data/x", operation: "read", data });
+    const found = lines.map((line) => JSON.parse(line)).filter(({ via }) => via === "rpc");
+    expect(found).toMatchObject([
+      { type: "request", path: "sys/leases/revoke", data: { lease_id: HASH } },
+      { type: "response", path: "sys/leases/revoke", status: 200 },
+      { type: "response", operation: "unknown", status: 400, token_hash: HASH },
+      { type: "response", path: "kv/data/x", status: 200 },
+    ]);
+    expect(found[0].request_id).toBe(found[1].request_id);
+  });
+
+  it("has one line a call that reads, without the token and without the data", async () => {
     const text = await token();
     lines = [];
     await authority.authorize(text, { path: "kv/data/x", operation: "create", data: { secret: "the-value" } });
     await authority.authorize(text, { path: "kv/none", operation: "read", clientAddress: "192.0.2.7" });
     await authority.lookup(text);
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
-      { type: "rpc", operation: "create", path: "kv/data/x", status: 200, display_name: "token" },
-      { type: "rpc", operation: "read", path: "kv/none", status: 403, client_address: "192.0.2.7" },
-      { type: "rpc", operation: "read", path: "auth/token/lookup", status: 200 },
+      {
+        via: "rpc",
+        operation: "create",
+        path: "kv/data/x",
+        status: 200,
+        display_name: "token",
+        data: { secret: HASH },
+      },
+      { via: "rpc", operation: "read", path: "kv/none", status: 403, client_address: "192.0.2.7" },
+      { type: "response", via: "rpc", operation: "read", path: "auth/token/lookup", status: 200 },
     ]);
     for (const line of lines) {
       expect(line).not.toContain(text);

@@ -2,6 +2,7 @@ import { bindAddress } from "../../../auth/token-settings.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
+import type { AuditNotes } from "../../../wire/audit.ts";
 import type { CloudAccount, CloudClient } from "../clients/client.ts";
 import { openClient } from "../clients/open-client.ts";
 import type { CloudAccess } from "../cloud-api.ts";
@@ -18,6 +19,8 @@ export interface Attempt extends CloudAccess {
   readonly installation: Installation;
   /** null when whatever stands in front did not say. */
   readonly clientAddress: string | null;
+  /** For the audit log: the role that is asked for, and who is proved to ask. */
+  readonly notes: AuditNotes;
 }
 
 /** The role that a holder logs in to, or renews by, and what the mount's configuration says for it. */
@@ -50,6 +53,7 @@ export async function startLogin(
   const roleName = readRoleName(name ?? "");
   if (!roleName.ok) return roleName;
   const start = await cloudAuthAt(attempt.env, attempt.mount).startLogin(kind, roleName.value);
+  if (roleName.value !== "") attempt.notes.role = roleName.value;
   if (roleName.value === "") return start.hasUnnamed ? ok(start) : err(invalid("entry for role not found"));
   if (!start.role) return err(notFound(roleName.value));
   const allowed = judgeRole(start.role, roleName.value, kind, attempt.clientAddress);
@@ -71,6 +75,7 @@ export async function findTarget(
   const read = readRoleName(name);
   if (!read.ok) return read;
   const roleName = read.value;
+  attempt.notes.role = roleName;
   const view = await cloudAuthAt(attempt.env, attempt.mount).readLogin(roleName, accountId);
   if (!view.role) return err(notFound(roleName));
   const boundCidrs = judgeRole(view.role, roleName, kind, attempt.clientAddress);

@@ -27,6 +27,7 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   const caller = await identifyCaller(start.value.client, fields);
   if (!caller.ok) return caller;
   const { principal, accountId } = caller.value;
+  attempt.notes.principal = principal.arn;
   const found = await findTarget(attempt, "iam", fields.role || principal.friendlyName, accountId);
   if (!found.ok) return found;
   const target = found.value;

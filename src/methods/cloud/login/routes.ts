@@ -22,6 +22,7 @@ async function login(context: LoginContext<LoginFields>): Promise<Result<Reply, 
     mount: mountOf(context),
     installation,
     clientAddress: request.clientAddress,
+    notes: request.notes,
   };
   const issued = kind.value === "vm" ? await loginByInstance(attempt, fields) : await loginByPrincipal(attempt, fields);
   return issued.ok ? ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings }) : issued;

@@ -37,6 +37,7 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
   const document = await verifyDocument(start.value.certificates, attempt.env.ALLOW_SHA1_SIGNATURES === "true", fields);
   if (!document.ok) return document;
   const { accountId, instanceId, imageId, region } = document.value;
+  attempt.notes.principal = instanceId;
   const found = await findTarget(attempt, "vm", fields.role || imageId, accountId);
   if (!found.ok) return found;
   const target = found.value;
