@@ -34,7 +34,6 @@ export const ABSENT: Readonly<Record<string, string>> = {
   T87: "expiry is a predicate, so nothing has to be revoked at start",
   H1: "there is no seal; the rest is shown by the tests of errors",
   H5: "cross-origin requests are off and can't be turned on",
-  H9: "nothing reads request fields into the audit log, so there are no such keys",
   H17: "relative paths are always refused",
   H18: "only the service itself makes tokens",
   H19: "there is one namespace",

@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { Installation } from "../system/installation.ts";
+import type { Mount } from "../system/mount.ts";
 import {
   type AuditLine,
   type AuditNotes,
@@ -108,9 +109,11 @@ export class AuditRecord {
   }
 
   async #data(): Promise<Pick<AuditLine, "data">> {
-    const { data } = this.#subject;
-    const isEmpty = Object.keys(data).length === 0;
-    return this.#installation && !isEmpty ? { data: await auditData(this.#installation.keys, data) } : {};
+    const { data, path } = this.#subject;
+    const installation = this.#installation;
+    if (!installation || Object.keys(data).length === 0) return {};
+    const plain = methodAt(installation, path)?.config.auditNonHmacRequestKeys ?? [];
+    return { data: await auditData(installation.keys, data, plain) };
   }
 
   async #issued(reply: Reply | null, target: string | undefined): Promise<Partial<AuditLine>> {
@@ -135,10 +138,14 @@ export class AuditRecord {
 
 /** The mount of a path: that of an auth method, or the first segment. */
 function mountOfPath(installation: Installation, path: string): string | null {
-  const method = path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
+  const method = methodAt(installation, path);
   if (method) return `auth/${method.path}`;
   const [first = ""] = path.split("/", 1);
   return FIXED_MOUNTS.has(first) ? `${first}/` : null;
+}
+
+function methodAt(installation: Installation, path: string): Mount | undefined {
+  return path.startsWith("auth/") ? installation.mountServing(path.slice("auth/".length)) : undefined;
 }
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);

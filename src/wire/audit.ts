@@ -96,9 +96,19 @@ export function auditPath(path: string): string {
   return path.replace(TOKEN_SEGMENT, "$1<token>");
 }
 
-/** The fields of a request for the log: names, numbers and flags as they are, texts as keyed hashes like those of tokens. */
-export function auditData(keys: Keys, data: Readonly<Record<string, unknown>>): Promise<HashedData> {
-  return auditObject(keys, data, MAX_JSON_DEPTH);
+/**
+ * The fields of a request for the log: names, numbers and flags as they are, texts as keyed hashes like those of tokens.
+ *
+ * @param plain names of fields that an operator wants to see as they are.
+ */
+export async function auditData(
+  keys: Keys,
+  data: Readonly<Record<string, unknown>>,
+  plain: readonly string[],
+): Promise<HashedData> {
+  const hidden = Object.entries(data).filter(([name]) => !plain.includes(name));
+  const shown = plain.filter((name) => Object.hasOwn(data, name)).map((name) => [name, data[name]]);
+  return { ...Object.fromEntries(shown), ...(await auditObject(keys, Object.fromEntries(hidden), MAX_JSON_DEPTH)) };
 }
 
 async function auditObject(keys: Keys, data: object, depth: number): Promise<HashedData> {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -77,6 +77,21 @@ describe("npm run serve", () => {
     for (const name of ["X-Grove-Client-Address", "x-grove-client-address", "X-Forwarded-For", "CF-Connecting-IP"]) {
       expect(await pastGateway(bound, { [name]: "127.0.0.1" })).toBe(403);
     }
+  });
+
+  it("has on record what a client asked for that hung up at once", async () => {
+    const path = "/v1/sys/policies/acl/left-behind";
+    const body = '{"policy":"path \\"a\\" { capabilities = [\\"read\\"] }"}';
+    const { hostname, port } = new URL(server.address);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(
+      `PUT ${path} HTTP/1.1\r\nHost: grove\r\nX-Vault-Token: ${server.rootToken}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    // As soon as the act is announced, and before its answer.
+    await expect.poll(() => server.output(), { interval: 1 }).toMatch(/"type":"request".*left-behind/);
+    socket.resetAndDestroy();
+    await expect.poll(() => server.output()).toMatch(/"type":"response".*left-behind.*"status":204/);
+    expect((await call(server, "GET", path, { token: server.rootToken })).status).toBe(200);
   });
 
   it("keeps data and configuration for this user only, and secrets out of both and of the process list", async () => {

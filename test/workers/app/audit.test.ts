@@ -87,6 +87,15 @@ describe("the audit log", () => {
     expect(before?.data).toMatchObject({ ttl: await hashOf("1h") });
   });
 
+  it("shows the fields that a mount names as they are", async () => {
+    const tune = { audit_non_hmac_request_keys: ["display_name"] };
+    await call("POST", "sys/auth/token/tune", { token: root, body: tune });
+    lines = [];
+    await createToken(root, { display_name: "ci", ttl: "1h" });
+    expect(parsed()[0]).toMatchObject({ data: { display_name: "ci", ttl: HASH } });
+    await call("POST", "sys/auth/token/tune", { token: root, body: { audit_non_hmac_request_keys: [] } });
+  });
+
   it("has the line before the act also when the act fails, and none before what nobody may ask", async () => {
     await call("POST", "auth/token/create", { token: root, body: { type: "nonsense" } });
     expect(parsed().map(({ type, status }) => [type, status])).toEqual([

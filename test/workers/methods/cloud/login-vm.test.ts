@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { documents } from "../../../data/cloud/signed-documents.json";
 import { DocumentSigner, documentOf } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../support/cloud-mount.ts";
@@ -109,6 +109,42 @@ describe("a login by identity document", () => {
     for (const method of ["GET", "DELETE"]) {
       expect((await call(method, "auth/cloud/login", { token: root })).status, method).toBe(405);
     }
+  });
+});
+
+describe("the audit log of a login", () => {
+  const linesOf = async (work: () => Promise<unknown>) => {
+    const lines: string[] = [];
+    const log = vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
+    await work();
+    log.mockRestore();
+    return lines.map((line) => JSON.parse(line)).filter(({ path }) => path === "auth/cloud/login");
+  };
+
+  it("has a line before it, and who got which token after", async () => {
+    let answer: Awaited<ReturnType<typeof mount.loginInstance>> | undefined;
+    const found = await linesOf(async () => {
+      answer = await mount.loginInstance(instance, { role: "Web" });
+    });
+    expect(found).toMatchObject([
+      { type: "request", mount: "auth/cloud/", data: { pkcs7: expect.stringMatching(/^hmac-sha256:/) } },
+      {
+        type: "response",
+        status: 200,
+        role: "web",
+        principal: instance.id,
+        issued_accessor: answer?.body.auth.accessor,
+        issued_policies: ["default", "web"],
+        issued_entity_id: expect.stringMatching(/./),
+      },
+    ]);
+  });
+
+  it("has who was refused, as soon as that is proved", async () => {
+    await mount.write("role/other", { auth_type: "vm", bound_account_id: OTHER });
+    const found = await linesOf(() => mount.loginInstance(instance, { role: "other" }));
+    expect(found[1]).toMatchObject({ status: 400, role: "other", principal: instance.id });
+    expect((await linesOf(() => mount.login({ role: "web", pkcs7: "***" })))[1]).not.toHaveProperty("principal");
   });
 });
 
