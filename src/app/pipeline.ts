@@ -9,7 +9,7 @@ import type { Env } from "../env.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { AccessRequest, Operation } from "../policy/acl.ts";
-import { loadInstallation } from "../system/installation.ts";
+import { type Installation, loadInstallation } from "../system/installation.ts";
 import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
 import type { SentNames } from "../wire/fields.ts";
