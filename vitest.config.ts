@@ -39,6 +39,30 @@ function protectedApi() {
   };
 }
 
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Of the values that property tests draw. */
+    seed: number;
+  }
+}
+
+/**
+ * The same in every run unless `SEED` says otherwise: `SEED=random npm run test:unit` draws other values, and prints the
+ * number that draws them again.
+ */
+function seedOfRun(): number {
+  const { SEED = "20260801" } = process.env;
+  const seed = SEED === "random" ? Math.floor(Math.random() * 2 ** 31) : Number(SEED);
+  if (!Number.isSafeInteger(seed)) throw new Error('SEED is a whole number or "random"');
+  if (process.env.SEED !== undefined) console.log(`SEED=${seed}`);
+  return seed;
+}
+
+const SEED = seedOfRun();
+
+/** What the projects with property tests have in common. */
+const PROPERTIES = { provide: { seed: SEED }, setupFiles: ["./test/support/seed.ts"] };
+
 export default defineConfig({
   test: {
     // Every request writes an audit line; only a failing test's are worth reading.
@@ -47,7 +71,11 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: "unit", include: ["test/unit/**/*.test.ts"] } },
+      {
+        extends: true,
+        // A mock of one test is gone before the next.
+        test: { ...PROPERTIES, name: "unit", include: ["test/unit/**/*.test.ts"], restoreMocks: true },
+      },
       {
         extends: true,
         plugins: [
@@ -69,7 +97,7 @@ export default defineConfig({
             },
           }),
         ],
-        test: { name: "workers", include: ["test/workers/**/*.test.ts"] },
+        test: { ...PROPERTIES, name: "workers", include: ["test/workers/**/*.test.ts"] },
       },
       {
         extends: true,

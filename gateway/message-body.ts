@@ -17,6 +17,8 @@ export interface MessageBody {
 /** Bytes read from a body at a time. */
 const PIECE_BYTES = 64 * 1024;
 
+/** Fields that say where a message ends. */
+const FRAMING_FIELDS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
 /** No client sends bodies above 4 GiB here, so eight digits are enough; extensions are used by nobody and refused. */
 const CHUNK_SIZE = /^[0-9a-fA-F]{1,8}$/;
 const CHUNK_SIZE_DIGITS = 8;
@@ -120,7 +122,9 @@ class ChunkedBody implements MessageBody {
         return ok(undefined);
       }
       budget -= line.value.length + 2;
-      if (!parseHeader(line.value).ok) return err("malformed");
+      const field = parseHeader(line.value);
+      // A length behind the body could be believed by somebody further on.
+      if (!field.ok || FRAMING_FIELDS.has(field.value.lower)) return err("malformed");
     }
     return err("too-many-fields");
   }

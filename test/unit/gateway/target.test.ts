@@ -32,7 +32,7 @@ describe("listTarget", () => {
         after.delete("list");
         expect([...after]).toEqual([...before]);
       }),
-      { seed: 7, numRuns: 300 },
+      { numRuns: 300 },
     );
   });
 });

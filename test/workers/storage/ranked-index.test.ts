@@ -51,7 +51,7 @@ describe("pages of a ranked index", () => {
             );
           },
         ),
-        { seed: 20260801, numRuns: 150 },
+        { numRuns: 150 },
       );
     });
   });

@@ -77,7 +77,7 @@ describe("a write of a role is refused", () => {
           const body = Object.assign({}, base, ...chosen.map((index) => spoilers[index]?.[0]));
           expect(refusal(body)).toBe(spoilers[Math.min(...chosen)]?.[1]);
         }),
-        { seed: 21, numRuns: 100 },
+        { numRuns: 100 },
       );
     });
   });
