@@ -18,6 +18,30 @@ export const DESCRIPTION_TAKEN: Failure = {
   pointer: "/data/attributes/description",
 };
 
+/** The end that was asked for is not one that the organization allows. */
+export function badExpiry(problem: string): Failure {
+  return {
+    code: "invalid_document",
+    message: `expired-at ${problem}`,
+    pointer: "/data/attributes/expired-at",
+  };
+}
+
+/** The token was rotated by another request. */
+export const ALREADY_ROTATED: Failure = {
+  code: "invalid_document",
+  message:
+    "the token was rotated already, by a request with another idempotency-key or other attributes, or too long ago",
+  pointer: "/data",
+};
+
+/** The token is past its end. */
+export const HAS_ENDED: Failure = {
+  code: "invalid_document",
+  message: "the token has ended: make a new one",
+  pointer: "/data",
+};
+
 /** Tokens that a team can have. */
 export const MAX_TOKENS = 1000;
 

@@ -22,6 +22,7 @@ import type {
   TeamRecord,
   TeamState,
 } from "./record.ts";
+import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { nameKey } from "./rules/name.ts";
 import { OWNERS, ownersOf } from "./rules/owners.ts";
 import type { TokenOrder } from "./rules/sort.ts";
@@ -95,10 +96,15 @@ export class Organization extends DurableObject<Env> {
   }
 
   /** Changes the contact and settings. Null when there is no such organization. */
-  async update(name: string, { email, settings }: OrganizationChange): Promise<OrganizationRecord | null> {
+  async update(name: string, { email, settings, maxTtls }: OrganizationChange): Promise<OrganizationRecord | null> {
     const before = this.show(name);
     if (!before) return null;
-    this.#record = { ...before, email: email ?? before.email, settings: { ...before.settings, ...settings } };
+    this.#record = {
+      ...before,
+      email: email ?? before.email,
+      settings: { ...before.settings, ...settings },
+      maxTtls: { ...before.maxTtls, ...maxTtls },
+    };
     this.#sql.exec("UPDATE organization SET record = ?, listed = 0", JSON.stringify(this.#record));
     this.#arm();
     await this.#tryToList();
@@ -122,6 +128,12 @@ export class Organization extends DurableObject<Env> {
   /** True while the organization with this id exists. */
   has(organizationId: string): boolean {
     return this.#record?.organizationId === organizationId;
+  }
+
+  /** What the organization with this id says about lifetimes of tokens; null when it does not exist. */
+  lifetimes(organizationId: string): LifetimeRules | null {
+    const record = this.#record;
+    return record?.organizationId === organizationId ? lifetimeRules(record) : null;
   }
 
   /** Takes in the state of a team. Older than what is known, it changes nothing. */

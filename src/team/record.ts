@@ -1,3 +1,4 @@
+import type { TokenKind } from "./rules/lifetime.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** Who made a token. */
@@ -45,11 +46,28 @@ export interface TeamToken {
   readonly expiredAt: string | null;
   /** Right to a minute; null: not used yet. */
   readonly lastUsedAt: number | null;
+  /** When another token took over from this one, and that token's id; absent while none has. */
+  readonly rotatedAt?: number;
+  readonly rotatedTo?: string;
 }
 
 /** A team token about to be stored: `verifier` is the only trace of its text. */
 export interface NewTeamTokenRecord extends TeamToken {
   readonly verifier: Uint8Array;
+}
+
+/** A rotation: the token that takes over, and until when the other is good besides. */
+export interface Rotation {
+  readonly token: NewTeamTokenRecord;
+  /** ms. */
+  readonly overlapMs: number;
+  /** The text of the new token, sealed for a repeat of the same request; null: it can't be repeated. */
+  readonly replay: Uint8Array | null;
+}
+
+/** What came of a rotation. `replay` is not null when it was done before: then it is what was sealed at that time. */
+export interface Rotated extends TeamWithToken {
+  readonly replay: Uint8Array | null;
 }
 
 /** A team with one of its tokens. */
@@ -95,6 +113,8 @@ export interface OrganizationRecord {
   readonly createdAt: number;
   /** Those that were given a value. */
   readonly settings?: OrganizationSettings;
+  /** Greatest lifetimes of tokens in ms, by kind, as far as they were set. */
+  readonly maxTtls?: Readonly<Partial<Record<TokenKind, number>>>;
   /** The team of the owners; absent until it has an id. */
   readonly ownersTeamId?: string;
 }
@@ -102,7 +122,8 @@ export interface OrganizationRecord {
 /** What can be changed about an organization. */
 export interface OrganizationChange {
   readonly email?: string | undefined;
-  readonly settings: OrganizationSettings;
+  readonly settings?: OrganizationSettings;
+  readonly maxTtls?: OrganizationRecord["maxTtls"];
 }
 
 /** Some organizations, and the row to go on after; null at the end. */

@@ -43,4 +43,12 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
       DROP TABLE token;
     `,
   },
+  {
+    version: 3,
+    description: "when there is something to do about a token",
+    sql: `
+      ALTER TABLE tokens ADD COLUMN due_at INTEGER;
+      CREATE INDEX tokens_due ON tokens (due_at) WHERE due_at IS NOT NULL;
+    `,
+  },
 ];

@@ -92,10 +92,29 @@ export class TeamStore {
     this.#changed([token.tokenId]);
   }
 
-  /** Changes a token that another takes over from: its description is free for that. */
-  retireToken(token: TeamToken, replay: Uint8Array | null): void {
-    this.#sql.exec("UPDATE tokens SET slot = NULL, replay = ? WHERE token_id = ?", replay, token.tokenId);
+  /** Changes a token that another takes over from: its description is free for that. It is due at `dueAt` (ms). */
+  retireToken(token: TeamToken, replay: Uint8Array | null, dueAt: number): void {
+    this.#sql.exec(
+      "UPDATE tokens SET slot = NULL, replay = ?, due_at = ? WHERE token_id = ?",
+      replay,
+      dueAt,
+      token.tokenId,
+    );
     this.updateToken(token);
+  }
+
+  /** When there is something to do about a token (ms); null: never. */
+  nextDue(): number | null {
+    const due = "SELECT due_at FROM tokens WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1";
+    return this.#sql.exec<{ due_at: number }>(due).toArray()[0]?.due_at ?? null;
+  }
+
+  /** The ids of at most `limit` tokens that something is to be done about at `now` (ms). */
+  dueTokens(now: number, limit: number): string[] {
+    return this.#sql
+      .exec<{ token_id: string }>("SELECT token_id FROM tokens WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, limit)
+      .toArray()
+      .map(({ token_id }) => token_id);
   }
 
   /** Deletes tokens. */

@@ -7,7 +7,10 @@ import type { Env } from "../env.ts";
 import { Schema } from "../storage/schema.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import {
+  ALREADY_ROTATED,
+  badExpiry,
   DESCRIPTION_TAKEN,
+  HAS_ENDED,
   MAX_TOKENS,
   NAME_TAKEN,
   NO_ORGANIZATION,
@@ -15,7 +18,16 @@ import {
   TOO_MANY_TOKENS,
 } from "./failures.ts";
 import { organizationNamed } from "./find.ts";
-import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamToken, TeamWithToken } from "./record.ts";
+import type {
+  NewTeamTokenRecord,
+  Rotated,
+  Rotation,
+  TeamRecord,
+  TeamSettings,
+  TeamToken,
+  TeamWithToken,
+} from "./record.ts";
+import { expiryAt, expiryUnder, inheritedExpiry, isWithin, type LifetimeRules } from "./rules/lifetime.ts";
 import { TEAM_MIGRATIONS } from "./team-migrations.ts";
 import { TeamStore } from "./team-store.ts";
 
@@ -27,6 +39,14 @@ const RESEND_SLOWLY_MS = 30_000;
 
 /** The last use is written at most this often; in between it is only remembered. */
 const LAST_USE_MS = 60_000;
+
+/** A rotation can be repeated for this long: then a client has its answer, or will never have it. */
+const REPLAY_MS = 86_400_000;
+/** Tokens that one alarm deletes. */
+const DUE_AT_ONCE = 100;
+const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
+/** The id of no token. */
+const NO_TOKEN = "none";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 const NO_ANSWER: Failure = {
@@ -52,6 +72,8 @@ export class Team extends DurableObject<Env> {
   readonly #lastUses = new Map<string, number>();
   /** When the organization was last asked whether it still exists (ms). */
   #organizationSeenAt = Number.NEGATIVE_INFINITY;
+  /** What the organization said at that time. */
+  #heard: LifetimeRules = NO_RULES;
   #failures = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -61,8 +83,10 @@ export class Team extends DurableObject<Env> {
     this.#schema = new Schema(sql, TEAM_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        // An alarm can be lost to a restore; what is not told yet says that one is due.
-        if (this.#store.hasUnsent && (await ctx.storage.getAlarm()) === null) this.#arm(RESEND_MS);
+        // An alarm can be lost to a restore; the rows say whether one is due.
+        if ((await ctx.storage.getAlarm()) !== null) return;
+        if (this.#store.hasUnsent) this.#arm(RESEND_MS);
+        else await this.#armForDue();
       });
     }
   }
@@ -92,7 +116,10 @@ export class Team extends DurableObject<Env> {
     return this.#schema.exists ? this.#store.team() : null;
   }
 
-  /** Changes settings, of `organizationAccess` the flags that are given. A new name counts once the organization agrees; one that is taken falls back to the old. */
+  /**
+   * Changes settings, of `organizationAccess` the flags that are given. A new name counts once the organization agrees; one
+   * that is taken falls back to the old.
+   */
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
     const before = this.show();
     if (!before) return NOT_FOUND;
@@ -123,9 +150,14 @@ export class Team extends DurableObject<Env> {
 
   /**
    * Gives the team a new token. One without a description takes the place of the one without; one with a description that
-   * another token has is refused.
+   * another token has is refused, and so is an end that the organization does not allow.
    */
-  async addToken(token: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
+  async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
+    const rules = await this.#lifetimes();
+    if (!rules.ok) return rules;
+    const expiry = expiryUnder(rules.value, given, given.createdAt);
+    if (!expiry.ok) return err(badExpiry(expiry.error));
+    const token = { ...given, ...expiry.value };
     const team = this.show();
     if (!team) return NOT_FOUND;
     const description = token.description ?? null;
@@ -138,6 +170,40 @@ export class Team extends DurableObject<Env> {
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
     return this.show() ? ok({ team, token: shown }) : NOT_FOUND;
+  }
+
+  /**
+   * Lets a new token take over from the one with this id, which ends at the end of the overlap. Without an end the new one
+   * lives as long as the other was to. A repeat finds what was done, for a day.
+   */
+  async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated, Failure>> {
+    const rules = await this.#lifetimes();
+    if (!rules.ok) return rules;
+    const team = this.show();
+    const stored = team && this.#store.token(tokenId);
+    if (!stored) return NOT_FOUND;
+    const { token: old } = stored;
+    const now = currentTime();
+    if (!stored.current) {
+      const replay = now < (old.rotatedAt ?? 0) + REPLAY_MS ? stored.replay : null;
+      const successor = this.token(old.rotatedTo ?? NO_TOKEN);
+      return replay && successor ? ok({ ...successor, replay }) : err(ALREADY_ROTATED);
+    }
+    if (!isWithin(rules.value, old, now)) return err(HAS_ENDED);
+    if (this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
+    const { verifier, ...given } = rotation.token;
+    const inherits = given.expiresAt === null && old.expiresAt !== null;
+    const expiry = inherits
+      ? ok(inheritedExpiry(rules.value, (old.expiresAt ?? 0) - old.createdAt, now))
+      : expiryUnder(rules.value, given, now);
+    if (!expiry.ok) return err(badExpiry(expiry.error));
+    const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description ?? null };
+    const end = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now + rotation.overlapMs);
+    const retired = { ...old, ...expiryAt(end), rotatedAt: now, rotatedTo: token.tokenId };
+    this.#store.retireToken(retired, rotation.replay, Math.max(end, now + REPLAY_MS));
+    this.#store.addToken({ ...token, verifier });
+    await this.#passOn();
+    return this.show() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
   /** The team and its token with this id, or with "" the one without a description; null when either is missing. */
@@ -173,9 +239,9 @@ export class Team extends DurableObject<Env> {
 
   /** The team whose token this is the verifier of, if the token is good now. */
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
-    if (!this.#goodToken(verifier) || !(await this.#organizationLives())) return null;
-    // The wait may have let a deletion in: only what is true now counts.
-    const token = this.#goodToken(verifier);
+    if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organizationLives())) return null;
+    // The wait may have let a deletion in, and brought other rules: only what is true now counts.
+    const token = this.#goodToken(verifier, this.#heard);
     const team = this.show();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
@@ -195,30 +261,59 @@ export class Team extends DurableObject<Env> {
     await this.#passOn();
   }
 
-  /** Tells the organization what it has not heard yet. */
+  /** Tells the organization what it has not heard yet, and does what is due. */
   override async alarm(): Promise<void> {
+    if (!this.#schema.exists) return;
+    this.#doDue();
     await this.#passOn();
   }
 
-  #goodToken(verifier: Uint8Array): TeamToken | null {
+  /** Deletes tokens that others have taken over from: they have ended, and the rotation can't be repeated any more. */
+  #doDue(): void {
+    const due = this.#store.dueTokens(currentTime(), DUE_AT_ONCE);
+    if (due.length > 0) this.#removeTokens(due);
+  }
+
+  /** Sets the alarm for what is due next. */
+  async #armForDue(): Promise<void> {
+    const due = this.#store.nextDue();
+    if (due === null) await this.ctx.storage.deleteAlarm();
+    else await this.ctx.storage.setAlarm(due);
+  }
+
+  #goodToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {
     const stored = this.show() && this.#store.tokenOf(verifier);
     // The row was found by the verifier; compared it is all the same, since everything hangs on it.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
-    const { expiresAt } = stored.token;
-    return expiresAt === null || expiresAt > currentTime() ? stored.token : null;
+    return isWithin(rules, stored.token, currentTime()) ? stored.token : null;
   }
 
   /**
-   * Whether the organization still exists. It is asked no more often than policies are read: an organization that is
-   * deleted answers after that time, so by its answer no token of a team of it is good.
+   * Whether the organization still exists, and what it says about lifetimes. It is asked no more often than policies are
+   * read: an organization that is deleted answers after that time, so by its answer no token of a team of it is good.
    */
   async #organizationLives(): Promise<boolean> {
     const now = currentTime();
     if (now - this.#organizationSeenAt < snapshotMaxAgeMs(this.env)) return true;
     const team = this.show();
-    if (!team || !(await organizationNamed(this.env, team.organization).has(team.organizationId))) return false;
+    const rules = team && (await organizationNamed(this.env, team.organization).lifetimes(team.organizationId));
+    if (!rules) return false;
+    this.#heard = rules;
     this.#organizationSeenAt = now;
     return true;
+  }
+
+  /** What the organization says about lifetimes now. */
+  async #lifetimes(): Promise<Result<LifetimeRules, Failure>> {
+    const team = this.show();
+    if (!team) return NOT_FOUND;
+    try {
+      const rules = await organizationNamed(this.env, team.organization).lifetimes(team.organizationId);
+      return rules ? ok(rules) : NOT_FOUND;
+    } catch (error) {
+      console.error(JSON.stringify({ type: "team_lifetimes", error: String(error) }));
+      return err(NO_ANSWER);
+    }
   }
 
   #noteUse(token: TeamToken): void {
@@ -270,7 +365,7 @@ export class Team extends DurableObject<Env> {
         return "ended";
       } else this.#store.sent(state.revision);
     }
-    await this.ctx.storage.deleteAlarm();
+    await this.#armForDue();
     return "told";
   }
 

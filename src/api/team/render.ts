@@ -16,6 +16,10 @@ export function tokenResource({ team, token }: ListedToken, text: string | null)
       "last-used-at": token.lastUsedAt === null ? null : time(token.lastUsedAt),
       "expired-at": token.expiredAt,
       description: token.description ?? null,
+      ...(token.rotatedAt !== undefined && {
+        "rotated-at": time(token.rotatedAt),
+        "rotated-to": token.rotatedTo,
+      }),
       token: text,
     },
     relationships: {

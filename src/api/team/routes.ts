@@ -8,8 +8,10 @@ import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { authorOf } from "./author.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { serviceUserResource, userResource } from "./render.ts";
+import { ROTATION_ROUTES } from "./rotation.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
 import { TOKEN_LIST_ROUTES } from "./token-list.ts";
+import { TOKEN_TTL_ROUTES } from "./token-ttl-policies.ts";
 import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
 
 /** The interface of teams, by full path. */
@@ -20,9 +22,10 @@ export const TEAM_ROUTES: readonly Route[] = [
   ...ORGANIZATION_ROUTES,
   ...withAlternatePath(
     ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),
-    [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES],
+    [...TEAMS_ROUTES, ...TEAM_TOKEN_ROUTES, ...ROTATION_ROUTES],
   ),
   ...TOKEN_LIST_ROUTES,
+  ...TOKEN_TTL_ROUTES,
 ];
 
 /** Who the caller is: for the token of a team the user that stands for the team. */

@@ -4,7 +4,7 @@ import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { teamAt } from "../../team/find.ts";
-import { newTeamToken, newTokenId, readTeamId, readTokenId } from "../../team/ids.ts";
+import { newTeamToken, newTokenId, readTeamId } from "../../team/ids.ts";
 import { descriptionProblem } from "../../team/rules/description.ts";
 import { type Expiry, readExpiry } from "../../team/rules/expiry.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
@@ -12,8 +12,7 @@ import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { readResource, refused } from "../json-api/document.ts";
 import { authorOf } from "./author.ts";
 import { tokenResource } from "./render.ts";
-
-const TYPES = ["authentication-token", "authentication-tokens"];
+import { readEitherId, TOKEN_TYPES } from "./token-id.ts";
 
 /** Nothing but these: a misspelt expiry that is ignored would make a token that never ends. */
 const ONLY_THESE = {
@@ -87,7 +86,7 @@ function readOptions(
 ): Result<TokenOptions, Failure> {
   const read = readResource<z.infer<typeof DESCRIBED> | z.infer<typeof UNDESCRIBED>>(
     { type, attributes },
-    TYPES,
+    TOKEN_TYPES,
     schema,
   );
   if (!read.ok) return read;
@@ -121,14 +120,6 @@ async function show({ env }: AnyCall, route: string | null, tokenId: string): Pr
 
 async function remove({ env }: AnyCall, route: string | null, tokenId: string): Promise<Result<Reply, Failure>> {
   return route !== null && (await teamAt(env, route).removeToken(tokenId)) ? ok(EMPTY) : NOT_FOUND;
-}
-
-/** The team of an id of a token or of a team. `tokenId` is "" for a team. */
-async function readEitherId({ installation, params }: AnyCall): Promise<{ route: string | null; tokenId: string }> {
-  const id = params.id ?? "";
-  const route = await readTokenId(installation.keys, id);
-  if (route !== null) return { route, tokenId: id };
-  return { route: await readTeamId(installation.keys, id), tokenId: "" };
 }
 
 function document(status: number, data: Record<string, unknown>): Result<Reply, never> {

@@ -4,6 +4,9 @@ const MAX_SAML_ROLE_LENGTH = 256;
 /** Minutes; ten years. */
 const MAX_SESSION = 5_256_000;
 
+/** A hundred years. */
+export const MAX_TTL_MS = 3_153_600_000_000;
+
 const FLAG = z.boolean("must be true or false").optional();
 const MINUTES = z
   .int("must be a whole number of minutes, or null")
@@ -14,7 +17,7 @@ const MINUTES = z
 
 /**
  * The attributes that clients manage about an organization besides its name and contact. They are stored as they are named
- * in documents. Those about sessions, workspaces and plans are kept for clients that manage them; nothing here depends on
+ * in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` rule the lifetimes of tokens. Those about sessions, workspaces and plans are kept for clients that manage them; nothing here depends on
  * them.
  */
 export const ORGANIZATION_SETTINGS = {
@@ -25,8 +28,15 @@ export const ORGANIZATION_SETTINGS = {
     .enum(["password", "two_factor_mandatory"], "must be password or two_factor_mandatory")
     .optional(),
   "cost-estimation-enabled": FLAG,
+  "default-team-token-ttl-ms": z
+    .int("must be a whole number of milliseconds, or null")
+    .min(1, "must be at least 1")
+    .max(MAX_TTL_MS, `must be at most ${MAX_TTL_MS}`)
+    .nullable()
+    .optional(),
   "default-execution-mode": z.enum(["remote", "local"], "must be remote or local: there are no agents").optional(),
   "enforce-hyok": FLAG,
+  "max-ttl-enabled": FLAG,
   "owners-team-saml-role-id": z
     .string("must be a string or null")
     .max(MAX_SAML_ROLE_LENGTH, `is too long (at most ${MAX_SAML_ROLE_LENGTH} characters)`)
@@ -56,7 +66,9 @@ const DEFAULTS: Required<OrganizationSettings> = {
   "collaborator-auth-policy": "password",
   "cost-estimation-enabled": true,
   "default-execution-mode": "remote",
+  "default-team-token-ttl-ms": null,
   "enforce-hyok": false,
+  "max-ttl-enabled": false,
   "owners-team-saml-role-id": null,
   "registry-monorepo-support-enabled": false,
   "send-passing-statuses-for-untriggered-speculative-plans": false,

@@ -69,6 +69,8 @@ describe("organizations", () => {
         "collaborator-auth-policy": "password",
         "cost-estimation-enabled": true,
         "default-execution-mode": "remote",
+        "default-team-token-ttl-ms": null,
+        "max-ttl-enabled": false,
         "enforce-hyok": false,
         "owners-team-saml-role-id": null,
         "registry-monorepo-support-enabled": false,
@@ -129,6 +131,8 @@ describe("organizations", () => {
     ["stacks-enabled", "yes"],
     ["owners-team-saml-role-id", "x".repeat(257)],
     ["user-tokens-enabled", false],
+    ["default-team-token-ttl-ms", 0],
+    ["max-ttl-enabled", "yes"],
   ])("422: %s %s", async (name, value) => {
     await api("POST", "organizations", {
       token: root,
