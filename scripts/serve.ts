@@ -65,7 +65,7 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
     socket,
     ...(command.direct !== undefined && { direct: command.direct }),
     installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
-    privateNetwork: command.privateNetwork,
+    privateHosts: command.privateHosts,
     metadataServices,
   });
   data.write("worker/config.capnp", config);

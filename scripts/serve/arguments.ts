@@ -1,4 +1,4 @@
-import type { BlockList } from "node:net";
+import { type BlockList, isIP } from "node:net";
 import { parseClientShare, parseListen } from "../../gateway/arguments.ts";
 import { parseTrustedProxies } from "../../gateway/client-address.ts";
 import { readFlags } from "../../gateway/flags.ts";
@@ -17,8 +17,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             and of the requests under way (default 25; 100: no bound of its own)
   --direct PORT             a second port on the same host that leads to the Worker past the gateway: faster, without
                             LIST, and closed to tokens that are bound to addresses (default none)
-  --allow-private-network   let the Worker call private addresses too, such as a cloud API
-                            inside your own network (default public addresses only)
+  --allow-private-host LIST private addresses or CIDR blocks, separated by commas, that the Worker may call
+                            beside public ones, whatever name leads to them (default none)
   --help                    this text
 
 Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every variable in wrangler.toml's [vars]
@@ -37,7 +37,8 @@ export type ServeCommand =
       readonly clientSharePercent: number;
       /** Where the Worker can be reached past the gateway. */
       readonly direct: ListenAddress | undefined;
-      readonly privateNetwork: boolean;
+      /** CIDR blocks. */
+      readonly privateHosts: readonly string[];
     };
 
 /** Reads the command line; the error is a text for the operator. */
@@ -48,7 +49,7 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     "trust-proxy": { type: "string" },
     "client-share": { type: "string" },
     direct: { type: "string" },
-    "allow-private-network": { type: "boolean", default: false },
+    "allow-private-host": { type: "string", default: "" },
     help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
@@ -63,6 +64,8 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
   if (!clientSharePercent.ok) return clientSharePercent;
   const direct = parseDirect(flags.value.direct, address.value);
   if (!direct.ok) return direct;
+  const privateHosts = parsePrivateHosts(flags.value["allow-private-host"]);
+  if (!privateHosts.ok) return privateHosts;
   return ok({
     kind: "run",
     listen: address.value,
@@ -70,7 +73,7 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     trustedProxies: trustedProxies.value,
     clientSharePercent: clientSharePercent.value,
     direct: direct.value,
-    privateNetwork: flags.value["allow-private-network"],
+    privateHosts: privateHosts.value,
   });
 }
 
@@ -80,4 +83,20 @@ function parseDirect(text: string | undefined, listen: ListenAddress): Result<Li
   if (port < 1 || port > 65_535) return err(`--direct takes a port from 1 to 65535, not "${text}"`);
   if (port === listen.port) return err("--direct takes another port than --listen");
   return ok({ host: listen.host, port });
+}
+
+/** Reads addresses and CIDR blocks. No names: what a name leads to is for others to change. */
+function parsePrivateHosts(text: string): Result<readonly string[], string> {
+  const blocks: string[] = [];
+  for (const item of text.split(",").map((part) => part.trim())) {
+    if (item === "" && text === "") continue;
+    const [address = "", bits, ...rest] = item.split("/");
+    const widest = isIP(address) === 6 ? 128 : 32;
+    const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
+    if (isIP(address) === 0 || rest.length > 0 || prefix < 0 || prefix > widest) {
+      return err(`--allow-private-host takes addresses and CIDR blocks; "${item}" is neither`);
+    }
+    blocks.push(`${address}/${prefix}`);
+  }
+  return ok(blocks);
 }

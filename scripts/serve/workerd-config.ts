@@ -19,8 +19,8 @@ export interface WorkerdSetup {
    * ids that do not match, so nobody without it can make one up. Losing it loses the data.
    */
   readonly installationId: string;
-  /** True to let the Worker call private addresses, not only public ones. */
-  readonly privateNetwork: boolean;
+  /** CIDR blocks of private addresses that the Worker may call beside public ones. */
+  readonly privateHosts: readonly string[];
   /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
   readonly metadataServices: boolean;
 }
@@ -36,9 +36,8 @@ const GATEWAY_HEADERS = [CLIENT_ADDRESS_HEADER, "X-Forwarded-For", "X-Forwarded-
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, modules, objects, socket, direct, installationId, privateNetwork, metadataServices } = setup;
-  // Local addresses are part of the private ones, and so are the metadata services.
-  const allow = ["public", ...(privateNetwork ? ["private"] : metadataServices ? METADATA_SERVICES : [])];
+  const { worker, modules, objects, socket, direct, installationId, privateHosts, metadataServices } = setup;
+  const allow = ["public", ...privateHosts, ...(metadataServices ? METADATA_SERVICES : [])];
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
     return `(className = ${quote(className)}, uniqueKey = ${key}, enableSql = ${sqlite})`;

@@ -24,7 +24,7 @@ describe("logins against a cloud", () => {
     session = cloud.world.addSession(worker, "job", Date.now() + 3_600_000);
     server = await startServe({
       env: { ALLOW_PRIVATE_ENDPOINTS: "true", AWS_EC2_METADATA_SERVICE_ENDPOINT: cloudServer.endpoint },
-      flags: ["--allow-private-network"],
+      flags: ["--allow-private-host=127.0.0.1"],
     });
     await configure("cloud", { kind: "vm", certificate: "cloud_public_cert", worker: roleArn(worker) });
     await configure("aws", { kind: "ec2", certificate: "aws_public_cert", worker: roleArn(worker) });

@@ -13,7 +13,7 @@ const ENV = {
   GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
   ALLOW_PRIVATE_ENDPOINTS: "true",
 };
-const FLAGS = ["--allow-private-network"];
+const FLAGS = ["--allow-private-host=127.0.0.1"];
 
 /** An engine that checks what it is told, as docs/leases.md says. */
 interface Engine {

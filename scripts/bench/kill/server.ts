@@ -29,7 +29,7 @@ export class ServeProcess {
       `127.0.0.1:${port}`,
       "--data",
       data,
-      "--allow-private-network",
+      "--allow-private-host=127.0.0.0/8",
     ];
     const child = spawn(process.execPath, words, {
       env: { ...process.env, ...env },

@@ -34,7 +34,7 @@ export class WorkerdServer {
     rmSync(socket, { force: true });
     const config = join(directory, "config.capnp");
     // The cloud that machines log in from is on this machine, too.
-    writeFileSync(config, workerdConfig({ ...setup, socket, privateNetwork: true, metadataServices: false }), {
+    writeFileSync(config, workerdConfig({ ...setup, socket, privateHosts: ["127.0.0.0/8"], metadataServices: false }), {
       mode: 0o600,
     });
     const workerd = must(findWorkerd());

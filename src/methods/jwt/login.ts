@@ -36,12 +36,14 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   if (!config) return err(invalid("could not load configuration"));
   if (roleName === "") return err(invalid("missing role"));
   if (!role) return err(invalid(`role "${roleName}" could not be found`));
+  request.notes.role = roleName;
   if (fields.jwt === "") return err(invalid("missing token"));
   const boundCidrs = bindAddress(role.token, request.clientAddress);
   if (!boundCidrs.ok) return boundCidrs;
 
   const claims = await verifiedClaims(config, fields.jwt, allowsPrivateHosts(env));
   if (!claims.ok) return claims;
+  if (typeof claims.value.sub === "string") request.notes.principal = claims.value.sub;
   const holder = holderOf(config, role, claims.value, currentTime());
   if (!holder.ok) return err(invalid(holder.error));
   const metadata = { ...holder.value.metadata, role: roleName };

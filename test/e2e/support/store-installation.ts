@@ -19,7 +19,7 @@ const env = {
   GROVE_DEV_ROOT_TOKEN: "root-of-the-stored-installation",
   ALLOW_PRIVATE_ENDPOINTS: "true",
 };
-const server = await startServe({ data, env, flags: ["--allow-private-network"] });
+const server = await startServe({ data, env, flags: ["--allow-private-host=127.0.0.1"] });
 const cloudEndpoint = cloudServer.endpoint;
 const facts = await fillInstallation(sender(server.address), {
   rootToken: server.rootToken,

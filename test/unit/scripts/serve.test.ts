@@ -111,7 +111,7 @@ describe("workerdConfig", () => {
     objects: "/data/objects",
     socket: "/data/worker.sock",
     installationId: "c0ffee",
-    privateNetwork: false,
+    privateHosts: [],
     metadataServices: false,
   };
 
@@ -121,7 +121,9 @@ describe("workerdConfig", () => {
 
   it("lets the Worker call public addresses only, unless told otherwise", () => {
     expect(workerdConfig(setup)).not.toContain('"private"');
-    expect(workerdConfig({ ...setup, privateNetwork: true })).toContain('"private"');
+    const listed = workerdConfig({ ...setup, privateHosts: ["10.1.2.3/32"] });
+    expect(listed).toContain('"10.1.2.3/32"');
+    expect(listed).not.toContain('"private"');
     expect(workerdConfig(setup)).not.toContain("169.254.169.254");
     const onMachine = workerdConfig({ ...setup, metadataServices: true });
     expect(onMachine).toContain('"169.254.169.254/32"');
@@ -145,10 +147,16 @@ describe("workerdConfig", () => {
 });
 
 describe("the command line of serve", () => {
+  it("reads private hosts as blocks", () => {
+    const flags = ["--allow-private-host", "10.0.0.5, 192.168.0.0/16,fd00::1"];
+    const privateHosts = ["10.0.0.5/32", "192.168.0.0/16", "fd00::1/128"];
+    expect(parseServeArguments(flags)).toMatchObject({ ok: true, value: { privateHosts } });
+  });
+
   it("has defaults", () => {
     expect(parseServeArguments([])).toMatchObject({
       ok: true,
-      value: { kind: "run", listen: { host: "127.0.0.1", port: 8200 }, data: ".grove/data", privateNetwork: false },
+      value: { kind: "run", listen: { host: "127.0.0.1", port: 8200 }, data: ".grove/data", privateHosts: [] },
     });
   });
 
@@ -157,6 +165,9 @@ describe("the command line of serve", () => {
     [["--data="], "--data"],
     [["--trust-proxy", "10.0.0.0/99"], "--trust-proxy"],
     [["--allow-private"], "--allow-private"],
+    [["--allow-private-network"], "--allow-private-network"],
+    [["--allow-private-host", "kubernetes.default.svc"], "--allow-private-host"],
+    [["--allow-private-host", "10.0.0.0/33"], "--allow-private-host"],
     [["--direct", "0"], "--direct"],
     [["--direct", "127.0.0.1:8300"], "--direct"],
     [["--direct", "8200"], "--direct"],
