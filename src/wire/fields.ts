@@ -31,7 +31,7 @@ function field<T>(expected: string, read: (value: unknown) => T | undefined): Fi
 export function text(): Field<string> {
   return field("a string", (value) => {
     if (value === undefined || value === null) return "";
-    return isScalar(value) ? String(value) : undefined;
+    return isScalar(value) ? textOf(value) : undefined;
   });
 }
 
@@ -40,7 +40,7 @@ export function optionalText(): Field<string | null> {
   return field("a string", (value) => {
     if (value === undefined) return null;
     if (value === null) return "";
-    return isScalar(value) ? String(value) : undefined;
+    return isScalar(value) ? textOf(value) : undefined;
   });
 }
 
@@ -87,7 +87,7 @@ export function textList(): Field<string[] | null> {
     if (value === undefined || value === null || value === "") return null;
     const list = Array.isArray(value) ? value : [value];
     if (list.length === 0) return null;
-    return list.every(isScalar) ? list.map((item) => String(item).trim()) : undefined;
+    return list.every(isScalar) ? list.map((item) => textOf(item).trim()) : undefined;
   });
 }
 
@@ -100,7 +100,7 @@ export function commaList(): Field<string[] | null> {
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
     if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
-    return list.map((item) => String(item).trim()).filter((item) => item !== "");
+    return list.map((item) => textOf(item).trim()).filter((item) => item !== "");
   });
 }
 
@@ -116,7 +116,7 @@ export function pairs(): Field<Record<string, string> | null> {
     if (typeof value === "object" && !Array.isArray(value)) {
       const entries = Object.entries(value);
       if (!entries.every(([, item]) => isScalar(item) || item === null)) return undefined;
-      return Object.fromEntries(entries.map(([name, item]) => [name, item === null ? "" : String(item)]));
+      return Object.fromEntries(entries.map(([name, item]) => [name, item === null ? "" : textOf(item)]));
     }
     const items = Array.isArray(value) ? value : [value];
     const split = items.map((item) => (typeof item === "string" ? /^([^=]+)=(.*)$/s.exec(item) : null));
@@ -205,6 +205,11 @@ export function readFields<T>(
   return ok({ values: parsed.data, unknown: names.filter((name) => !known.includes(name)), known });
 }
 
-function isScalar(value: unknown): boolean {
+function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+/** A bool is 1 or 0 as text, as the interface has always written it. */
+function textOf(value: string | number | boolean): string {
+  return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }

@@ -13,15 +13,20 @@ export function showEntity(entity: EntityRecord, installation: Installation): Re
     creation_time: rfc3339(entity.createdAt),
     last_update_time: rfc3339(entity.updatedAt),
     merged_entity_ids: null,
-    aliases: entity.aliases.map((alias) => showAlias(alias, installation)),
+    aliases: entity.aliases.map((alias) => aliasOf(alias, installation)),
     direct_group_ids: entity.directGroupIds,
     inherited_group_ids: entity.inheritedGroupIds,
     group_ids: [...entity.directGroupIds, ...entity.inheritedGroupIds],
   };
 }
 
-/** What reading shows of an alias, by itself and inside its entity. */
+/** What reading shows of an alias. */
 export function showAlias(alias: AliasRecord, installation: Installation): Record<string, unknown> {
+  return { ...aliasOf(alias, installation), custom_metadata: alias.customMetadata, namespace_id: "root" };
+}
+
+/** What reading an entity shows of each of its aliases. */
+function aliasOf(alias: AliasRecord, installation: Installation): Record<string, unknown> {
   return {
     ...mountOf(alias, installation),
     id: alias.id,
@@ -31,7 +36,6 @@ export function showAlias(alias: AliasRecord, installation: Installation): Recor
     custom_metadata: shown(alias.customMetadata),
     merged_from_canonical_ids: null,
     local: false,
-    namespace_id: "root",
     creation_time: rfc3339(alias.createdAt),
     last_update_time: rfc3339(alias.updatedAt),
   };

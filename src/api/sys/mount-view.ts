@@ -1,11 +1,12 @@
 import { toHex } from "../../crypto/bytes.ts";
-import { type Mount, mountTtl } from "../../system/mount.ts";
+import { type Mount, SYSTEM_TTL_SECONDS } from "../../system/mount.ts";
 
 /** What reading shows of an auth mount. */
 export function mountObject(mount: Mount): Record<string, unknown> {
   const { config } = mount;
   return {
     ...sharedFields(mount.type, mount.description, mount.accessor, mount.uuid),
+    options: optionsOf(mount.type),
     config: {
       default_lease_ttl: config.defaultLeaseTtl,
       max_lease_ttl: config.maxLeaseTtl,
@@ -16,13 +17,17 @@ export function mountObject(mount: Mount): Record<string, unknown> {
   };
 }
 
-/** What reading shows of the tuning of an auth mount: the lifetimes that really hold. */
+/** The options of an auth mount: of one that somebody enabled clients expect some, if only none. */
+export function optionsOf(type: string): Record<string, never> | null {
+  return type === "token" ? null : {};
+}
+
+/** What reading shows of the tuning of an auth mount: the system's lifetimes where it sets none. */
 export function tuneObject(mount: Mount): Record<string, unknown> {
-  const ttl = mountTtl(mount);
   return {
     description: mount.description,
-    default_lease_ttl: ttl.defaultSeconds,
-    max_lease_ttl: ttl.maxSeconds,
+    default_lease_ttl: mount.config.defaultLeaseTtl || SYSTEM_TTL_SECONDS,
+    max_lease_ttl: mount.config.maxLeaseTtl || SYSTEM_TTL_SECONDS,
     force_no_cache: false,
     token_type: mount.config.tokenType,
     ...optionalSettings(mount),
@@ -31,8 +36,7 @@ export function tuneObject(mount: Mount): Record<string, unknown> {
 
 /** What reading shows of the tuning of a mount of `fixedMounts`, which nobody can tune. */
 export function fixedTuneObject({ description, config }: FixedMount): Record<string, unknown> {
-  const ttl = mountTtl(undefined);
-  return { description, ...config, default_lease_ttl: ttl.defaultSeconds, max_lease_ttl: ttl.maxSeconds };
+  return { description, ...config, default_lease_ttl: SYSTEM_TTL_SECONDS, max_lease_ttl: SYSTEM_TTL_SECONDS };
 }
 
 interface FixedMount extends Record<string, unknown> {

@@ -24,7 +24,7 @@ const WITHOUT_EFFECT = {
 const SETTINGS = {
   default_lease_ttl: text(),
   max_lease_ttl: text(),
-  token_type: text(),
+  token_type: optionalText(),
   listing_visibility: optionalText(),
   passthrough_request_headers: commaList(),
   allowed_response_headers: commaList(),
@@ -163,7 +163,7 @@ function readChange(settings: z.infer<typeof CONFIG>, description: string | null
     description,
     defaultLeaseTtl,
     maxLeaseTtl,
-    tokenType: settings.token_type === "" ? null : settings.token_type,
+    tokenType: settings.token_type === "" ? DEFAULT_MOUNT_CONFIG.tokenType : settings.token_type,
     listingVisibility: settings.listing_visibility,
     passthroughRequestHeaders: settings.passthrough_request_headers,
     allowedResponseHeaders: settings.allowed_response_headers,

