@@ -6,9 +6,10 @@ import { err } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { sealKeyProblem } from "../system/open-ring.ts";
 import { unservedPath } from "../wire/audit.ts";
+import type { Dialect } from "../wire/dialect.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { readClientAddress, readPath } from "../wire/request.ts";
-import { type Dialect, dialectOf } from "./dialect.ts";
+import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
 import { welcomePage } from "./welcome.ts";
 

@@ -1,5 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
@@ -7,9 +8,8 @@ import { authorize } from "../identity/access.ts";
 import { standingOf } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { mayHold } from "../system/custom-id-filter.ts";
-import type { Installation } from "../system/installation.ts";
+import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
-import type { TeamWithToken } from "../team/record.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
@@ -17,7 +17,7 @@ import { addressAllowed } from "../token/rules/address.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
-import { authenticateTeam } from "./team-caller.ts";
+import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A token that a client showed, read but not judged: nothing says yet that it is alive. */
 export type Presented =
@@ -29,7 +29,7 @@ export type Presented =
 export type Caller =
   | { readonly kind: "service"; readonly token: TokenView }
   | { readonly kind: "batch"; readonly token: BatchToken }
-  | ({ readonly kind: "team"; readonly record: TokenRecord } & TeamWithToken);
+  | TeamCaller;
 
 /** What is fixed about the caller's token. */
 export function callerRecord(caller: Caller): TokenRecord {
@@ -61,12 +61,24 @@ export function callerAccessor(caller: Caller): string {
  */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<Presented | null> {
   if (!isGenerated(text)) return readCustomId(env, installation, text);
-  const known = installation.tokensRead.get(text);
+  const cache = tokensRead(installation);
+  const known = cache.get(text);
   if (known) return known;
   const read = await readGenerated(installation.keys, text);
   // Only what is genuine is kept: garbage must not push out the rest.
-  if (read) installation.tokensRead.set(text, read, text.length);
+  if (read) cache.set(text, read, text.length);
   return read;
+}
+
+/** Tokens that were read with the keys of an installation. What a token says never changes; whether it is alive is not here. */
+const TOKENS_READ = new WeakMap<Installation, GenerationalCache<string, Presented>>();
+
+function tokensRead(installation: Installation): GenerationalCache<string, Presented> {
+  const known = TOKENS_READ.get(installation);
+  if (known) return known;
+  const cache = new GenerationalCache<string, Presented>(MAX_CACHED_TOKEN_CHARACTERS);
+  TOKENS_READ.set(installation, cache);
+  return cache;
 }
 
 /** True for the shapes that generated tokens have. What is in such a token proves itself, and never changes. */

@@ -1,58 +1,17 @@
-import { type Failure, invalid } from "../base/errors.ts";
-import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { Installation } from "../system/installation.ts";
-import { issuerOf, type Mount, type MountTtl, mountTtl } from "../system/mount.ts";
-import type { TokenView } from "../token/record.ts";
-import type { RenewTerms } from "../token/rules/renew.ts";
+import type { Mount } from "../system/mount.ts";
+import type { LoginRenewer } from "./login-renewal.ts";
 import type { Route } from "./route.ts";
 
 /** All that Grove knows of an auth method that can be mounted. `src/methods/registry.ts` lists them. */
-export interface AuthMethod {
+export interface AuthMethod extends LoginRenewer {
   /** The type of its mounts. */
   readonly type: string;
   /** Its endpoints, by the path below a mount. Logins are among them. */
   readonly routes: readonly Route[];
-  /** Checks whether the holder of a token may still have it. Runs in the Worker. Returns today's terms, or why not. */
-  renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>>;
   /** Deletes all that the method stored for a mount, which is disabled and will not be used again. Safe to repeat. */
   erase(env: Env, mount: Pick<Mount, "uuid">): Promise<void>;
 }
 
 /** Auth methods by their type. */
 export type AuthMethods = ReadonlyMap<string, AuthMethod>;
-
-/** What an auth method is asked when a token that it issued shall be renewed. */
-export interface LoginRenewal {
-  readonly env: Env;
-  readonly installation: Installation;
-  readonly mount: Mount;
-  readonly token: TokenView;
-  /** What the method kept in the token at the login. */
-  readonly internal: Readonly<Record<string, string>>;
-}
-
-/** The terms of a renewal and the lifetimes of the mount that they stand under. */
-export interface LoginTerms {
-  readonly terms: RenewTerms;
-  readonly mount: MountTtl;
-}
-
-/** Asks the method that issued `token` for the terms of a renewal. */
-export async function loginTerms(
-  {
-    env,
-    installation,
-    methods,
-  }: { readonly env: Env; readonly installation: Installation; readonly methods: AuthMethods },
-  token: TokenView,
-): Promise<Result<LoginTerms, Failure>> {
-  const mount = installation.mountServing(token.path.slice("auth/".length));
-  if (!token.login || !mount || issuerOf(mount) !== token.login.mount) {
-    return err(invalid("the auth method that issued this token is disabled"));
-  }
-  const method = methods.get(mount.type);
-  if (!method) return err(invalid("lease is not renewable"));
-  const terms = await method.renew({ env, installation, mount, token, internal: token.login.internal });
-  return terms.ok ? ok({ terms: terms.value, mount: mountTtl(mount) }) : terms;
-}

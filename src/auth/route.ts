@@ -9,7 +9,7 @@ import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
 import type { Presented } from "./caller.ts";
-import type { AuthMethods } from "./method.ts";
+import type { LoginRenewers } from "./login-renewal.ts";
 
 /** The fields of a request, by name, as they were sent. */
 type SentData = Readonly<Record<string, unknown>>;
@@ -27,7 +27,8 @@ export interface RequestContext {
 /** A request to an installation that is initialised and not sealed. */
 export interface ReadyContext extends RequestContext {
   readonly installation: Installation;
-  readonly methods: AuthMethods;
+  /** The auth methods that there are, by type of mount. */
+  readonly methods: LoginRenewers;
 }
 
 /** A request whose token was read but not yet found good. */

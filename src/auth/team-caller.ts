@@ -10,10 +10,12 @@ import { readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
 import { manages } from "../team/rules/owners.ts";
 import type { TokenRecord } from "../token/record.ts";
-import type { Caller } from "./caller.ts";
 
 /** A team that makes a request with its token. */
-export type TeamCaller = Extract<Caller, { kind: "team" }>;
+export interface TeamCaller extends TeamWithToken {
+  readonly kind: "team";
+  readonly record: TokenRecord;
+}
 
 /** What a team token may always do: look at itself and at its team. */
 const OWN_READ: Verdict = {

@@ -1,18 +1,16 @@
-import type { Presented } from "../auth/caller.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
-import { Recent } from "../base/recent.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
-import type { EntityView } from "../identity/model.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
 import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
-import { usesClock, usesTemplates } from "../policy/template.ts";
+import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
@@ -22,14 +20,20 @@ import { type SystemSnapshot, systemOf } from "./system.ts";
 
 /** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
 const MAX_COMPILED_RULES = 2 ** 16;
-/** Characters of tokens that an isolate remembers: those of some ten thousand service tokens, a few MB with what is known. */
-const MAX_RECENT_CHARACTERS = 2 ** 20;
+/** Characters of tokens in one cache of an isolate: those of some ten thousand service tokens, a few MB with the values. */
+export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
 /** The share of a copy's time after which a request reads it anew while the others go on with it. */
 const RENEWAL_SHARE = 0.8;
 /** A request can end with its client before it has read the copy; after so long (ms) another one tries. */
 const RENEWAL_MS = 500;
 /** From one report of encryptions to the next. */
 const USE_REPORT_MS = 60_000;
+
+/** The entity of a caller, as far as templates in policies read it. */
+interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
+  /** Another one after every change. */
+  readonly revision: string;
+}
 
 /** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
 export class Installation {
@@ -41,13 +45,12 @@ export class Installation {
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
-  /** Tokens that were read, and their hashes for the audit log: both follow from the text and the keys alone. */
-  readonly tokensRead = new Recent<string, Presented>(MAX_RECENT_CHARACTERS);
-  readonly tokenHashes = new Recent<string, string>(MAX_RECENT_CHARACTERS);
+  /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
+  readonly tokenHashes = new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #tamperedPolicies: ReadonlySet<string>;
-  readonly #acls = new Recent<string, Acl>(MAX_COMPILED_RULES);
+  readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
 
   constructor(snapshot: SystemSnapshot, keys: Keys) {
     this.version = snapshot.version;
@@ -93,7 +96,7 @@ export class Installation {
    * @param entity null for a caller without one.
    * @param now ms.
    */
-  aclFor(names: readonly string[], entity: EntityView | null, now: number): Acl {
+  aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
     // Without the rules that were tampered with, what they denied would be granted by others.
     if (names.some((name) => this.#tamperedPolicies.has(name))) return compileAcl([], { now });
     const policies = names.flatMap((name) => this.#policies.get(name) ?? []);

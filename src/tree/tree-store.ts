@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { Recent } from "../base/recent.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
@@ -116,7 +116,7 @@ export class TreeStore {
   readonly #table: Schema;
   readonly #indexes: Schema;
   /** By row. Rows are never used again, so what is kept here stays true. */
-  readonly #fixed = new Recent<number, FixedPart>(MAX_FIXED_CHARACTERS);
+  readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
   readonly #rowKeys: () => RowKeys;
   /** True while a revoked row may exist. */
   #hasDead = false;

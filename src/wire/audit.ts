@@ -1,8 +1,8 @@
+import type { GenerationalCache } from "../base/generational-cache.ts";
 import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
-import type { Installation } from "../system/installation.ts";
 
 /**
  * A line of the audit log about one request: before it acts (`request`), or when it is answered (`response`). Holds no secret:
@@ -74,12 +74,22 @@ export async function auditHash(keys: Keys, secret: string): Promise<string> {
   return `hmac-sha256:${toHex(await keyedHash(keys.audit, new TextEncoder().encode(secret)))}`;
 }
 
+/** What hashes of tokens are made with, and those that were made. */
+export interface TokenHashes {
+  readonly keys: Keys;
+  readonly tokenHashes: GenerationalCache<string, string>;
+}
+
 /** The hash of a token that was sent with a request. `accepted`: garbage must not push out the hashes of real tokens. */
-export async function auditTokenHash(installation: Installation, token: string, accepted: boolean): Promise<string> {
-  const known = installation.tokenHashes.get(token);
+export async function auditTokenHash(
+  { keys, tokenHashes }: TokenHashes,
+  token: string,
+  accepted: boolean,
+): Promise<string> {
+  const known = tokenHashes.get(token);
   if (known !== undefined) return known;
-  const hash = await auditHash(installation.keys, token);
-  if (accepted) installation.tokenHashes.set(token, hash, token.length);
+  const hash = await auditHash(keys, token);
+  if (accepted) tokenHashes.set(token, hash, token.length);
   return hash;
 }
 

@@ -1,4 +1,4 @@
-import type { Dialect } from "../../app/dialect.ts";
+import type { Dialect } from "../../wire/dialect.ts";
 import { renderFailure, renderReply } from "./render.ts";
 import { readRequest } from "./request.ts";
 

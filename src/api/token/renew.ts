@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { loginTerms } from "../../auth/method.ts";
+import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import {

@@ -1,24 +1,14 @@
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { Keys } from "../../crypto/key-ring.ts";
-import type { Env } from "../../env.ts";
-import type { Mount } from "../../system/mount.ts";
 import type { AccessKey } from "./answers/iam.ts";
 import type { PrincipalArn } from "./arn.ts";
 import { createAccessKey, deleteAccessKey, findKeyOwner } from "./clients/access-keys.ts";
 import type { CloudClient } from "./clients/client.ts";
 import type { Credentials } from "./clients/credentials.ts";
-import { openClient } from "./clients/open-client.ts";
+import { type CloudAccess, openClient } from "./clients/open-client.ts";
 import { findPrincipal } from "./clients/principals.ts";
 import { DEFAULT_CLIENT } from "./config/client.ts";
 import { cloudAuthAt } from "./mount.ts";
-
-/** On whose behalf the cloud is asked: the configuration of the mount says with which credentials. */
-export interface CloudAccess {
-  readonly env: Env;
-  readonly keys: Keys;
-  readonly mount: Mount;
-}
 
 /** A user with a new access key beside the configured one. */
 export interface NewAccessKey {

@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { issueLogin } from "../../../src/auth/login.ts";
-import type { LoginRenewal } from "../../../src/auth/method.ts";
+import type { LoginRenewal } from "../../../src/auth/login-renewal.ts";
 import { ok } from "../../../src/base/result.ts";
 import { CLOUD_METHOD } from "../../../src/methods/cloud/method.ts";
 import { type Installation, loadInstallation } from "../../../src/system/installation.ts";

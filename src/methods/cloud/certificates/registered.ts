@@ -1,5 +1,5 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
-import { Recent } from "../../../base/recent.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fromUtf8, fromWrappedBase64 } from "../encoding.ts";
 import { type Certificate, readCertificate } from "./certificate.ts";
@@ -17,7 +17,7 @@ const BEGIN = "-----BEGIN";
 const MAX_TEXT_LENGTH = 16 * 1024;
 
 /** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature. */
-const certificates = new Recent<string, Certificate>(16 * MAX_TEXT_LENGTH);
+const certificates = new GenerationalCache<string, Certificate>(16 * MAX_TEXT_LENGTH);
 
 /** Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back. */
 export function parseCertificateType(text: string): Result<CertificateType, Failure> {

@@ -1,11 +1,20 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import type { Keys } from "../../../crypto/key-ring.ts";
+import type { Env } from "../../../env.ts";
 import { signMountToken } from "../../../issuer/service.ts";
-import type { CloudAccess } from "../cloud-api.ts";
+import type { Mount } from "../../../system/mount.ts";
 import { type ClientConfig, SECRET_KEY, type WebIdentity } from "../config/client.ts";
 import { openSecret } from "../secrets.ts";
 import { type CloudClient, nameOf } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
+
+/** On whose behalf the cloud is asked: the configuration of the mount says with which credentials. */
+export interface CloudAccess {
+  readonly env: Env;
+  readonly keys: Keys;
+  readonly mount: Mount;
+}
 
 /** The client of a mount with this configuration. */
 export async function openClient(access: CloudAccess, config: ClientConfig): Promise<CloudClient> {

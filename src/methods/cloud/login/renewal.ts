@@ -1,4 +1,4 @@
-import type { LoginRenewal } from "../../../auth/method.ts";
+import type { LoginRenewal } from "../../../auth/login-renewal.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";

@@ -1,7 +1,8 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { type CloudAccess, cloudApi } from "../cloud-api.ts";
+import type { CloudAccess } from "../clients/open-client.ts";
+import { cloudApi } from "../cloud-api.ts";
 
 /** Calls that the platform makes at once for one request. */
 const AT_ONCE = 6;

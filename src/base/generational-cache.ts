@@ -1,0 +1,53 @@
+/**
+ * A cache in memory, bounded by the size of its entries. It has two generations: when the newer one is full, the older one is
+ * dropped, and an entry that is read moves to the newer one. There is no expiry, so it is for values that never change, such
+ * as what a token says. Entries may be secret and are never logged.
+ */
+export class GenerationalCache<K, V> {
+  readonly #maxSize: number;
+  #newer = new Map<K, Entry<V>>();
+  #older = new Map<K, Entry<V>>();
+  #size = 0;
+
+  /** @param maxSize of all entries of one generation, in what their sizes are given in. */
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
+  }
+
+  /** The value of `key`, or undefined. */
+  get(key: K): V | undefined {
+    const newer = this.#newer.get(key);
+    if (newer) return newer.value;
+    const older = this.#older.get(key);
+    if (older) this.#keep(key, older);
+    return older?.value;
+  }
+
+  /** Stores the value of `key`, replacing another. `size` in the unit of the maximum. */
+  set(key: K, value: V, size: number): void {
+    this.forget(key);
+    this.#keep(key, { value, size });
+  }
+
+  /** Drops the entry of `key`. */
+  forget(key: K): void {
+    this.#size -= this.#newer.get(key)?.size ?? 0;
+    this.#newer.delete(key);
+    this.#older.delete(key);
+  }
+
+  #keep(key: K, entry: Entry<V>): void {
+    if (this.#size + entry.size > this.#maxSize) {
+      this.#older = this.#newer;
+      this.#newer = new Map();
+      this.#size = 0;
+    }
+    this.#newer.set(key, entry);
+    this.#size += entry.size;
+  }
+}
+
+interface Entry<V> {
+  readonly value: V;
+  readonly size: number;
+}

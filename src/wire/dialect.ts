@@ -1,0 +1,12 @@
+import type { Failure } from "../base/errors.ts";
+import type { Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import type { Reply } from "./reply.ts";
+import type { GroveRequest } from "./request.ts";
+
+/** How requests are read and answers written. Everything between is the same for every route. */
+export interface Dialect {
+  readonly readRequest: (request: Request, env: Env, id: string) => Promise<Result<GroveRequest, Failure>>;
+  readonly renderReply: (requestId: string, reply: Reply, warnings: readonly string[]) => Response;
+  readonly renderFailure: (failure: Failure) => Response;
+}
