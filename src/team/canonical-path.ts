@@ -1,4 +1,4 @@
-import { Recent } from "../base/recent.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { teamAt } from "./find.ts";
@@ -14,7 +14,7 @@ interface Place {
 }
 
 const MAX_PLACES = 10_000;
-const places = new Recent<string, Place>(MAX_PLACES);
+const places = new GenerationalCache<string, Place>(MAX_PLACES);
 
 /**
  * The path of a team, or of a token of one, below its organization: `organizations/:name/teams/:id` and what follows, with
