@@ -1,4 +1,5 @@
-import type { AuthMethod, LoginRenewal } from "../../auth/method.ts";
+import type { LoginRenewal } from "../../auth/login-renewal.ts";
+import type { AuthMethod } from "../../auth/method.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { RenewTerms } from "../../token/rules/renew.ts";
