@@ -1,4 +1,9 @@
-import type { TokenKind } from "./rules/lifetime.ts";
+/** The kinds of tokens that clients set a greatest lifetime for. There are only those of teams here. */
+export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as const;
+
+/** One of the kinds. */
+export type TokenKind = (typeof TOKEN_KINDS)[number];
+
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** Who made a token. */

@@ -2,12 +2,6 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { OrganizationRecord } from "../record.ts";
 import type { Expiry } from "./expiry.ts";
 
-/** The kinds of tokens that clients set a greatest lifetime for. There are only those of teams here. */
-export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as const;
-
-/** One of the kinds. */
-export type TokenKind = (typeof TOKEN_KINDS)[number];
-
 /** Two years in ms: the greatest lifetime where none is set. */
 export const DEFAULT_MAX_TTL_MS = 63_072_000_000;
 
