@@ -1,5 +1,5 @@
 import { RANDOM_REVISION } from "../storage/revision.ts";
-import { type GroupWrite, nameKey } from "./model.ts";
+import { type GroupType, type GroupWrite, nameKey } from "./model.ts";
 
 /** A row of the table of groups. Times in ms. */
 export interface GroupRow extends Record<string, SqlStorageValue> {
@@ -10,6 +10,7 @@ export interface GroupRow extends Record<string, SqlStorageValue> {
   policies: string;
   created_at: number;
   updated_at: number;
+  type: GroupType;
 }
 
 /** A group that an entity is in, and whether itself or through another group. */
@@ -106,10 +107,10 @@ export class GroupStore {
   }
 
   /** Creates the group, or changes what is given of it. */
-  write(id: string, name: string, write: Omit<GroupWrite, "name">, now: number): void {
+  write(id: string, name: string, type: GroupType, write: Omit<GroupWrite, "name" | "type">, now: number): void {
     this.#sql.exec(
-      `INSERT INTO groups (id, name, name_key, metadata, policies, created_at, updated_at)
-       VALUES (?1, ?2, ?3, COALESCE(?4, '{}'), COALESCE(?5, '[]'), ?6, ?6)
+      `INSERT INTO groups (id, name, name_key, metadata, policies, created_at, updated_at, type)
+       VALUES (?1, ?2, ?3, COALESCE(?4, '{}'), COALESCE(?5, '[]'), ?6, ?6, ?7)
        ON CONFLICT (id) DO UPDATE SET name = excluded.name, name_key = excluded.name_key,
          metadata = COALESCE(?4, metadata), policies = COALESCE(?5, policies), updated_at = excluded.updated_at`,
       id,
@@ -118,6 +119,7 @@ export class GroupStore {
       write.metadata && JSON.stringify(write.metadata),
       write.policies && JSON.stringify(write.policies),
       now,
+      type,
     );
     if (write.memberEntityIds) this.#replaceMembers("group_entities", "entity_id", id, write.memberEntityIds);
     if (write.memberGroupIds) this.#replaceMembers("group_groups", "member_id", id, write.memberGroupIds);
@@ -129,6 +131,20 @@ export class GroupStore {
     this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", id);
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?1 OR member_id = ?1", id);
     this.#changed();
+  }
+
+  /** Takes every entity out of a group. */
+  removeEntities(id: string): void {
+    this.#replaceMembers("group_entities", "entity_id", id, []);
+    this.#changed();
+  }
+
+  addEntity(id: string, entityId: string): void {
+    this.#sql.exec("INSERT OR IGNORE INTO group_entities (group_id, entity_id) VALUES (?, ?)", id, entityId);
+  }
+
+  removeEntity(id: string, entityId: string): void {
+    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ? AND entity_id = ?", id, entityId);
   }
 
   /** Takes an entity that is gone out of its groups. */

@@ -6,17 +6,24 @@ import { Schema } from "../storage/schema.ts";
 import { AliasStore, sameMetadata } from "./alias-store.ts";
 import { addAlias, changeAlias, newAlias, type WrittenAlias } from "./alias-writes.ts";
 import { type EntityRow, EntityStore } from "./entity-store.ts";
+import { GroupAliasStore } from "./group-alias-store.ts";
+import { writeGroupAlias } from "./group-alias-writes.ts";
 import { type GroupRow, GroupStore } from "./group-store.ts";
-import type {
-  AliasRecord,
-  AliasWrite,
-  EntityRecord,
-  EntityView,
-  EntityWrite,
-  GroupRecord,
-  GroupWrite,
-  Metadata,
-  NewEntityIds,
+import {
+  type AliasRecord,
+  type AliasWrite,
+  type EntityRecord,
+  type EntityView,
+  type EntityWrite,
+  EXTERNAL_GROUP,
+  type GroupAliasRecord,
+  type GroupAliasWrite,
+  type GroupRecord,
+  type GroupWrite,
+  INTERNAL_GROUP,
+  type Metadata,
+  type NewEntityIds,
+  type NewGroupIds,
 } from "./model.ts";
 import { entityRecord, groupRecord } from "./records.ts";
 import { IDENTITY_MIGRATIONS } from "./schema.ts";
@@ -50,6 +57,7 @@ export class Identity extends DurableObject<Env> {
   readonly #entities: EntityStore;
   readonly #aliases: AliasStore;
   readonly #groups: GroupStore;
+  readonly #groupAliases: GroupAliasStore;
   readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
@@ -58,6 +66,7 @@ export class Identity extends DurableObject<Env> {
     this.#entities = new EntityStore(this.#sql);
     this.#aliases = new AliasStore(this.#sql);
     this.#groups = new GroupStore(this.#sql);
+    this.#groupAliases = new GroupAliasStore(this.#sql);
     this.#schema = new Schema(this.#sql, IDENTITY_MIGRATIONS);
   }
 
@@ -73,12 +82,14 @@ export class Identity extends DurableObject<Env> {
    * The entity that has the alias, made with it when nobody has.
    *
    * @param metadata what the auth method says about the alias; null when it says nothing.
+   * @param groups names of the groups that it says the holder is in; null when it knows no groups.
    * @param now ms.
    */
   resolveAlias(
     mountAccessor: string,
     name: string,
     metadata: Metadata | null,
+    groups: readonly string[] | null,
     ids: NewEntityIds,
     now: number,
   ): EntityView {
@@ -92,7 +103,9 @@ export class Identity extends DurableObject<Env> {
       this.#entities.insert(ids.entityId, ids.entityName, { metadata: null, policies: null, disabled: null }, now);
       this.#aliases.write(newAlias(ids, { name, mountAccessor, customMetadata: {}, metadata: metadata ?? {} }, now));
     }
-    const row = this.#entities.byId(alias?.entityId ?? ids.entityId);
+    const entityId = alias?.entityId ?? ids.entityId;
+    if (groups) this.#setExternalGroups(entityId, mountAccessor, groups);
+    const row = this.#entities.byId(entityId);
     if (!row) throw new Error("an alias without its entity");
     return this.#view(row, `${row.revision}.${this.#groups.revision()}`);
   }
@@ -218,27 +231,84 @@ export class Identity extends DurableObject<Env> {
     if (write.memberGroupIds && this.#groups.isWithin(groupId, write.memberGroupIds)) {
       return err(invalid("cyclic relationship detected for a group in member_group_ids"));
     }
+    const type = existing?.type ?? write.type ?? INTERNAL_GROUP;
+    if (write.type && write.type !== type) return err(invalid("group type cannot be changed"));
+    if (type === EXTERNAL_GROUP) {
+      if (write.memberEntityIds) return err(invalid("member entities can't be set manually for external groups"));
+      if (write.memberGroupIds) return err(invalid("member groups can't be set for external groups"));
+    }
     const name = write.name ?? existing?.name ?? newName;
-    this.#groups.write(groupId, name, write, now);
+    this.#groups.write(groupId, name, type, write, now);
     return ok({ id: groupId, name, created: existing === null });
   }
 
   readGroup(key: IdOrName): GroupRecord | null {
     const row = this.#schema.exists ? this.#findGroup(key) : null;
-    return row && groupRecord(row, this.#groups);
+    return row && groupRecord(row, this.#groups, this.#groupAliases);
   }
 
   /** Deletes a group; its members stay. Safe to repeat. */
   deleteGroup(key: IdOrName): void {
     const row = this.#schema.exists ? this.#findGroup(key) : null;
-    if (row) this.#groups.delete(row.id);
+    if (!row) return;
+    this.#groupAliases.deleteOfGroup(row.id);
+    this.#groups.delete(row.id);
   }
 
   /** At most `limit` groups after `after`, an id or a name. */
   listGroups(order: "id" | "name", after: string, limit: number): GroupRecord[] {
     return this.#schema.exists
-      ? this.#groups.list(order, after, limit).map((row) => groupRecord(row, this.#groups))
+      ? this.#groups.list(order, after, limit).map((row) => groupRecord(row, this.#groups, this.#groupAliases))
       : [];
+  }
+
+  /**
+   * Creates or changes a group alias.
+   *
+   * @param ids for a new alias, and for a new external group when none is named.
+   * @param now ms.
+   * @returns null when nothing changes.
+   */
+  writeGroupAlias(
+    id: string | null,
+    write: GroupAliasWrite,
+    ids: NewGroupIds,
+    now: number,
+  ): Result<GroupAliasRecord | null, Failure> {
+    this.#schema.create();
+    return writeGroupAlias({ groups: this.#groups, groupAliases: this.#groupAliases }, id, write, ids, now);
+  }
+
+  /** A group alias by its id, or by its name on a mount; null when there is none. */
+  readGroupAlias(
+    key: { readonly id: string } | { readonly name: string; readonly mountAccessor: string },
+  ): GroupAliasRecord | null {
+    if (!this.#schema.exists) return null;
+    return "id" in key ? this.#groupAliases.byId(key.id) : this.#groupAliases.byName(key.mountAccessor, key.name);
+  }
+
+  /** Deletes a group alias; nobody is in its group any more. Safe to repeat. */
+  deleteGroupAlias(id: string): void {
+    const alias = this.#schema.exists ? this.#groupAliases.byId(id) : null;
+    if (!alias) return;
+    this.#groupAliases.delete(id);
+    this.#groups.removeEntities(alias.groupId);
+  }
+
+  /** At most `limit` group aliases after the id `after`. */
+  listGroupAliases(after: string, limit: number): GroupAliasRecord[] {
+    return this.#schema.exists ? this.#groupAliases.list(after, limit) : [];
+  }
+
+  /** Makes an entity a member of those groups of a mount that it is in by the mount's word, and of no other ones of it. */
+  #setExternalGroups(entityId: string, mountAccessor: string, names: readonly string[]): void {
+    const before = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
+    const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));
+    const left = [...before].filter((id) => !after.has(id));
+    const joined = [...after].filter((id) => !before.has(id));
+    for (const id of left) this.#groups.removeEntity(id, entityId);
+    for (const id of joined) this.#groups.addEntity(id, entityId);
+    if (left.length + joined.length > 0) this.#entities.touch(entityId);
   }
 
   #findEntity(key: EntityKey): EntityRow | null {

@@ -5,6 +5,7 @@ import type { Env } from "../env.ts";
 import { identityOf } from "./identity.ts";
 import type { EntityView, Metadata } from "./model.ts";
 import { newEntityIds } from "./rules.ts";
+import { forgetEntities } from "./standing.ts";
 
 /** Whom a login is for: the name that the auth mount knows the holder by. */
 export interface LoginAlias {
@@ -14,6 +15,8 @@ export interface LoginAlias {
   readonly aliasName: string;
   /** What the method says about the holder, for templates; null when it says nothing. */
   readonly metadata: Metadata | null;
+  /** Names of the groups that the method says the holder is in; absent when it knows no groups. */
+  readonly groups?: readonly string[];
 }
 
 /**
@@ -22,7 +25,16 @@ export interface LoginAlias {
  * @returns "permission_denied" when the entity is disabled.
  */
 export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
-  const { mountAccessor, aliasName, metadata } = alias;
-  const view = await identityOf(env).resolveAlias(mountAccessor, aliasName, metadata, newEntityIds(), currentTime());
+  const { mountAccessor, aliasName, metadata, groups = null } = alias;
+  const view = await identityOf(env).resolveAlias(
+    mountAccessor,
+    aliasName,
+    metadata,
+    groups,
+    newEntityIds(),
+    currentTime(),
+  );
+  // Its groups may have changed just now, and with them what its tokens may do.
+  if (groups) forgetEntities();
   return view.disabled ? err(DENIED) : ok(view);
 }

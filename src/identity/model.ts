@@ -36,9 +36,44 @@ export interface AliasRecord {
   readonly updatedAt: number;
 }
 
+/** A group whose members operators write. */
+export const INTERNAL_GROUP = "internal";
+/** A group whose members an auth mount names at their logins. */
+export const EXTERNAL_GROUP = "external";
+export type GroupType = typeof INTERNAL_GROUP | typeof EXTERNAL_GROUP;
+
+/** The name that an auth mount knows an external group by. Times in ms. */
+export interface GroupAliasRecord {
+  readonly id: string;
+  readonly groupId: string;
+  /** As sent; unique on its mount without regard to case. */
+  readonly name: string;
+  readonly mountAccessor: string;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** Fields of a write of a group alias. */
+export interface GroupAliasWrite {
+  readonly name: string;
+  readonly mountAccessor: string;
+  /** null keeps the group, or makes one for a new alias. */
+  readonly groupId: string | null;
+}
+
+/** What a new group alias and its group get, if they have to be made. */
+export interface NewGroupIds {
+  readonly aliasId: string;
+  readonly groupId: string;
+  readonly groupName: string;
+}
+
 /** Entities and groups that share policies. Times in ms. */
 export interface GroupRecord {
   readonly id: string;
+  readonly type: GroupType;
+  /** Of an external group, if it has one. */
+  readonly alias: GroupAliasRecord | null;
   /** As sent; unique without regard to case. */
   readonly name: string;
   readonly metadata: Metadata;
@@ -81,6 +116,7 @@ export interface AliasWrite {
 /** Fields of a write; null keeps what is there. */
 export interface GroupWrite {
   readonly name: string | null;
+  readonly type: GroupType | null;
   readonly metadata: Metadata | null;
   readonly policies: readonly string[] | null;
   readonly memberEntityIds: readonly string[] | null;

@@ -1,4 +1,5 @@
 import { type EntityRow, metadataOf, namesOf } from "./entity-store.ts";
+import type { GroupAliasStore } from "./group-alias-store.ts";
 import type { GroupRow, GroupStore, MembershipRow } from "./group-store.ts";
 import type { AliasRecord, EntityRecord, GroupRecord } from "./model.ts";
 
@@ -23,9 +24,11 @@ export function entityRecord(
 }
 
 /** A group as it is read, with its members and the groups that it is in. */
-export function groupRecord(row: GroupRow, groups: GroupStore): GroupRecord {
+export function groupRecord(row: GroupRow, groups: GroupStore, aliases: GroupAliasStore): GroupRecord {
   return {
     id: row.id,
+    type: row.type,
+    alias: aliases.ofGroup(row.id),
     name: row.name,
     metadata: metadataOf(row.metadata),
     policies: namesOf(row.policies),

@@ -55,4 +55,21 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
       INSERT INTO group_revision (id, revision) VALUES (1, 1);
     `,
   },
+  {
+    version: 2,
+    description: "external groups, with the names that auth mounts know them by",
+    sql: `
+      ALTER TABLE groups ADD COLUMN type TEXT NOT NULL DEFAULT 'internal';
+      CREATE TABLE group_aliases (
+        id TEXT PRIMARY KEY,
+        group_id TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        name_key TEXT NOT NULL,
+        mount_accessor TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        UNIQUE (mount_accessor, name_key)
+      ) WITHOUT ROWID;
+    `,
+  },
 ];

@@ -1,7 +1,7 @@
 import { type Migration, Schema } from "../storage/schema.ts";
 import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
 
-const MIGRATIONS: readonly Migration[] = [
+export const ISSUER_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the issuer, its named keys with their versions, and its roles",
@@ -29,7 +29,7 @@ export class IssuerStore {
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, MIGRATIONS);
+    this.#schema = new Schema(sql, ISSUER_MIGRATIONS);
   }
 
   get exists(): boolean {

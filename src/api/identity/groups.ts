@@ -4,6 +4,7 @@ import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import { EXTERNAL_GROUP, INTERNAL_GROUP } from "../../identity/model.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { commaList, pairs, text } from "../../wire/fields.ts";
@@ -23,6 +24,8 @@ const FIELDS = z.object({
   member_group_ids: commaList(),
 });
 type Fields = z.infer<typeof FIELDS>;
+
+const TYPES = [INTERNAL_GROUP, EXTERNAL_GROUP] as const;
 
 /** Groups of entities, by id and by name. */
 export const GROUP_ROUTES: readonly Route[] = [
@@ -69,9 +72,8 @@ function list(env: Call<Page>["env"], order: "id" | "name", page: Page) {
 }
 
 async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
-  // An external group gets its members from an auth method that knows groups; none here does.
-  if (fields.type !== "" && fields.type !== "internal")
-    return err(invalid('the type of a group can only be "internal"'));
+  const type = TYPES.find((known) => known === fields.type) ?? null;
+  if (fields.type !== "" && type === null) return err(invalid('the type of a group is "internal" or "external"'));
   const problem = nameProblem("group", name) ?? metadataProblem("metadata", fields.metadata);
   if (problem) return err(invalid(problem));
   const policies = identityPolicies(fields.policies);
@@ -80,6 +82,7 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
     id || null,
     {
       name: name || null,
+      type,
       metadata: fields.metadata,
       policies: policies.value,
       memberEntityIds: fields.member_entity_ids,
@@ -95,9 +98,9 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
   return ok(created ? dataReply(shown) : EMPTY);
 }
 
-async function read({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
+async function read({ env, installation }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
   const group = await identityOf(env).readGroup(key);
-  return group ? ok(dataReply(showGroup(group))) : err({ code: "not_found" });
+  return group ? ok(dataReply(showGroup(group, installation))) : err({ code: "not_found" });
 }
 
 async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {

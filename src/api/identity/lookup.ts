@@ -2,7 +2,8 @@ import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { type EntityKey, identityOf } from "../../identity/identity.ts";
+import type { Env } from "../../env.ts";
+import { type EntityKey, type IdOrName, identityOf } from "../../identity/identity.ts";
 import { text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { showEntity, showGroup } from "./render.ts";
@@ -24,15 +25,22 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
   }),
 
-  simpleRoute("update", "identity/lookup/group", FIELDS, async ({ env, fields }) => {
+  simpleRoute("update", "identity/lookup/group", FIELDS, async ({ env, installation, fields }) => {
     const key = readKey(fields);
     if (!key.ok) return key;
-    // No group has an alias.
-    const known = "id" in key.value || "name" in key.value ? key.value : null;
+    const known = await groupKey(env, key.value);
     const group = known && (await identityOf(env).readGroup(known));
-    return ok(group ? dataReply(showGroup(group)) : EMPTY);
+    return ok(group ? dataReply(showGroup(group, installation)) : EMPTY);
   }),
 ];
+
+/** How the group that is looked for is read; null when no group has the alias. */
+async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
+  if ("id" in key || "name" in key) return key;
+  const named = "aliasId" in key ? { id: key.aliasId } : { name: key.aliasName, mountAccessor: key.mountAccessor };
+  const alias = await identityOf(env).readGroupAlias(named);
+  return alias && { id: alias.groupId };
+}
 
 /** Exactly one way to name what is looked for. */
 function readKey(fields: z.infer<typeof FIELDS>): Result<EntityKey, Failure> {

@@ -1,4 +1,4 @@
-import type { AliasRecord, EntityRecord, GroupRecord, Metadata } from "../../identity/model.ts";
+import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata } from "../../identity/model.ts";
 import type { Installation } from "../../system/installation.ts";
 
 /** What reading shows of an entity. */
@@ -42,21 +42,43 @@ function aliasOf(alias: AliasRecord, installation: Installation): Record<string,
 }
 
 /** What reading shows of a group. */
-export function showGroup(group: GroupRecord): Record<string, unknown> {
+export function showGroup(group: GroupRecord, installation: Installation): Record<string, unknown> {
   return {
     id: group.id,
     name: group.name,
-    type: "internal",
+    type: group.type,
     metadata: shown(group.metadata),
     policies: group.policies,
     member_entity_ids: group.memberEntityIds,
     member_group_ids: group.memberGroupIds,
     parent_group_ids: group.parentGroupIds,
-    alias: {},
+    alias: group.alias ? showGroupAlias(group.alias, installation) : {},
     namespace_id: "root",
     creation_time: rfc3339(group.createdAt),
     last_update_time: rfc3339(group.updatedAt),
   };
+}
+
+/** What reading shows of a group alias, by itself and inside its group. */
+export function showGroupAlias(alias: GroupAliasRecord, installation: Installation): Record<string, unknown> {
+  return {
+    ...mountOf(alias, installation),
+    id: alias.id,
+    canonical_id: alias.groupId,
+    name: alias.name,
+    metadata: null,
+    custom_metadata: null,
+    merged_from_canonical_ids: null,
+    local: false,
+    namespace_id: "root",
+    creation_time: rfc3339(alias.createdAt),
+    last_update_time: rfc3339(alias.updatedAt),
+  };
+}
+
+/** What a list tells of a group alias beside its id. */
+export function summarizeGroupAlias(alias: GroupAliasRecord, installation: Installation): Record<string, unknown> {
+  return { ...mountOf(alias, installation), name: alias.name, canonical_id: alias.groupId };
 }
 
 /** What a list by id tells of an entity beside its id. */
@@ -84,7 +106,10 @@ export function summarizeGroup(group: GroupRecord): Record<string, unknown> {
 }
 
 /** The mount of an alias; nothing is known of one that is gone. */
-function mountOf({ mountAccessor }: AliasRecord, { mounts }: Installation): Record<string, string> {
+function mountOf(
+  { mountAccessor }: Pick<AliasRecord, "mountAccessor">,
+  { mounts }: Installation,
+): Record<string, string> {
   const mount = mounts.find(({ accessor }) => accessor === mountAccessor);
   return {
     mount_accessor: mountAccessor,

@@ -1,6 +1,7 @@
 import type { Route } from "../../auth/route.ts";
 import { ALIAS_ROUTES } from "./aliases.ts";
 import { ENTITY_ROUTES } from "./entities.ts";
+import { GROUP_ALIAS_ROUTES } from "./group-aliases.ts";
 import { GROUP_ROUTES } from "./groups.ts";
 import { LOOKUP_ROUTES } from "./lookup.ts";
 import { OIDC_ROUTES } from "./oidc.ts";
@@ -10,6 +11,7 @@ export const IDENTITY_ROUTES: readonly Route[] = [
   ...ENTITY_ROUTES,
   ...ALIAS_ROUTES,
   ...GROUP_ROUTES,
+  ...GROUP_ALIAS_ROUTES,
   ...LOOKUP_ROUTES,
   ...OIDC_ROUTES,
 ];

@@ -9,7 +9,7 @@ import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
 
 const MAX_ROLES = 10_000;
 
-const MIGRATIONS: readonly Migration[] = [
+export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "one mount of the jwt method; values are JSON",
@@ -37,7 +37,7 @@ export class JwtAuth extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
-    this.#schema = new Schema(this.#sql, MIGRATIONS);
+    this.#schema = new Schema(this.#sql, JWT_AUTH_MIGRATIONS);
   }
 
   /** The configuration; null while there is none. */

@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { entityForLogin } from "../../identity/login.ts";
 import { text } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
-import { audienceProblem, boundClaimsProblem, type Claims, claimAt, mappedMetadata } from "./claims.ts";
+import { audienceProblem, boundClaimsProblem, type Claims, claimAt, groupsOf, mappedMetadata } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { keysFor } from "./keys.ts";
@@ -47,7 +47,8 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   const holder = holderOf(config, role, claims.value, currentTime());
   if (!holder.ok) return err(invalid(holder.error));
   const metadata = { ...holder.value.metadata, role: roleName };
-  const alias = { mountAccessor: mount.accessor, aliasName: holder.value.alias, metadata };
+  const { alias: aliasName, groups } = holder.value;
+  const alias = { mountAccessor: mount.accessor, aliasName, metadata, ...(groups && { groups }) };
   const entity = await entityForLogin(env, alias);
   if (!entity.ok) return entity;
   const { token } = role;
@@ -87,6 +88,8 @@ interface Holder {
   /** The name that the mount knows the holder by. */
   readonly alias: string;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Names of the groups that the token says; null where the role reads none. */
+  readonly groups: readonly string[] | null;
 }
 
 /**
@@ -118,7 +121,10 @@ export function holderOf(
     return err(`claim "${named}" could not be converted to string`);
   }
   const metadata = mappedMetadata(claims, role.claimMappings);
-  return metadata.ok ? ok({ alias, metadata: metadata.value }) : metadata;
+  if (!metadata.ok) return metadata;
+  if (role.groupsClaim === "") return ok({ alias, metadata: metadata.value, groups: null });
+  const groups = groupsOf(claims, role.groupsClaim);
+  return groups.ok ? ok({ alias, metadata: metadata.value, groups: groups.value }) : groups;
 }
 
 /** Keys from discovery are those of one issuer, and so only its tokens count, whatever else these keys sign. */

@@ -151,7 +151,6 @@ function notHere(fields: RoleFields): string | null {
     return "allowed_redirect_uris and oidc_scopes belong to logins through a browser, which are not here";
   }
   if ((fields.max_age ?? 0) !== 0) return "max_age belongs to logins through a browser, which are not here";
-  if (fields.groups_claim) return "groups_claim can't be set: groups get their members from operators alone";
   if (fields.token_policies_template_claims) return "token_policies_template_claims is not supported";
   return null;
 }

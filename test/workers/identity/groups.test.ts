@@ -76,7 +76,6 @@ describe("a group", () => {
   });
 
   it.each([
-    ["group", { name: "x", type: "external" }, 'the type of a group can only be "internal"'],
     ["group", { id: "unknown" }, "group not found from id"],
     ["group/id/unknown", { name: "x" }, "group not found from id"],
     ["group", { name: "x", member_entity_ids: ["unknown"] }, "member_entity_ids holds an id that is no entity"],

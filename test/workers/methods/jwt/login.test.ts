@@ -257,6 +257,32 @@ describe("a token is refused", () => {
   });
 });
 
+describe("groups of a token", () => {
+  it("make its holder a member of the external groups that the mount knows by these names, until the next login", async () => {
+    const login = await mount("grouped", byKey(), { groups_claim: "groups" });
+    const { accessor } = (await call("GET", "sys/auth/grouped", { token: root })).body.data;
+    await post("sys/policies/acl/admins", { policy: 'path "sys/auth" { capabilities = ["read"] }' });
+    const group = (await post("identity/group", { name: "admins", type: "external", policies: "admins" })).body.data.id;
+    const named = { name: "Admins", mount_accessor: accessor, canonical_id: group };
+    expect((await post("identity/group-alias", named)).status).toBe(200);
+    const reach = async (token: unknown) =>
+      (await post("sys/capabilities-self", { path: "sys/auth" }, String(token))).body.capabilities;
+    const member = await login(await issuer.sign({ sub: "ada", groups: ["admins", "others"] }));
+    expect(member.auth).toMatchObject({ identity_policies: ["admins"] });
+    expect(await reach(member.auth?.client_token)).toContain("read");
+    const outsider = await login(await issuer.sign({ sub: "bob", groups: "others" }));
+    expect(outsider.auth).not.toHaveProperty("identity_policies");
+    // Whoever leaves the group at the issuer leaves it here with the next login, with all tokens.
+    expect((await login(await issuer.sign({ sub: "ada", groups: [] }))).status).toBe(200);
+    expect(await reach(member.auth?.client_token)).not.toContain("read");
+    expect((await login(await issuer.sign({ sub: "ada" }))).error).toBe('claim "groups" not found in token');
+    const operators = (await post("identity/group", { name: "others" })).body.data.id;
+    expect((await call("GET", `identity/group/id/${operators}`, { token: root })).body.data.member_entity_ids).toEqual(
+      [],
+    );
+  });
+});
+
 describe("keys of an issuer", () => {
   it("are fetched by discovery, whose document must be the issuer's own", async () => {
     pages.set(`${ISSUER}/.well-known/openid-configuration`, json({ issuer: ISSUER, jwks_uri: `${ISSUER}/keys` }));
@@ -439,7 +465,6 @@ describe("the configuration and roles", () => {
     [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "role" } }, /reserved/],
     [{ user_claim: "sub", bound_subject: "x", claim_mappings: { a: "x", b: "x" } }, /multiple claims/],
     [{ user_claim: "sub", bound_subject: "x", token_policies_template_claims: true }, /not supported/],
-    [{ user_claim: "sub", bound_subject: "x", groups_claim: "groups" }, /groups_claim can't be set/],
   ])("refuses the role %j", async (fields, message) => {
     const answer = await post("auth/jwt/role/bad", fields);
     expect([answer.status, String(answer.body.errors)]).toEqual([400, expect.stringMatching(message)]);

@@ -1,0 +1,61 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { identityOf } from "../../identity/identity.ts";
+import { generatedName, nameProblem } from "../../identity/rules.ts";
+import { forgetEntities } from "../../identity/standing.ts";
+import { text } from "../../wire/fields.ts";
+import { PAGE, readPage } from "../../wire/page.ts";
+import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { showGroupAlias, summarizeGroupAlias } from "./render.ts";
+
+const NO_FIELDS = z.object({});
+const FIELDS = z.object({ id: text(), name: text(), mount_accessor: text(), canonical_id: text() });
+type Fields = z.infer<typeof FIELDS>;
+
+/** The names that auth mounts know external groups by. */
+export const GROUP_ALIAS_ROUTES: readonly Route[] = [
+  simpleRoute("update", "identity/group-alias", FIELDS, (context) => write(context, context.fields.id)),
+  simpleRoute("list", "identity/group-alias/id", z.object(PAGE), async ({ env, installation, fields }) => {
+    const aliases = await readPage(
+      fields,
+      (after, limit) => identityOf(env).listGroupAliases(after, limit),
+      ({ id }) => id,
+    );
+    const info = aliases.map((alias) => [alias.id, summarizeGroupAlias(alias, installation)]);
+    return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+  }),
+  simpleRoute("update", "identity/group-alias/id/:id", FIELDS, (context) => write(context, context.params.id ?? "")),
+  simpleRoute("read", "identity/group-alias/id/:id", NO_FIELDS, async ({ env, installation, params }) => {
+    const alias = await identityOf(env).readGroupAlias({ id: params.id ?? "" });
+    return alias ? ok(dataReply(showGroupAlias(alias, installation))) : err({ code: "not_found" });
+  }),
+  simpleRoute("delete", "identity/group-alias/id/:id", NO_FIELDS, async ({ env, params }) => {
+    await identityOf(env).deleteGroupAlias(params.id ?? "");
+    forgetEntities();
+    return ok(EMPTY);
+  }),
+];
+
+async function write(
+  { env, installation, fields }: CallContext<Fields, null>,
+  id: string,
+): Promise<Result<Reply, Failure>> {
+  const { name, mount_accessor: mountAccessor, canonical_id: groupId } = fields;
+  const problem = nameProblem("alias", name);
+  if (problem) return err(invalid(problem));
+  if (name !== "" && mountAccessor !== "" && !installation.mounts.some((mount) => mount.accessor === mountAccessor)) {
+    return err(invalid("invalid mount accessor"));
+  }
+  const written = await identityOf(env).writeGroupAlias(
+    id || null,
+    { name, mountAccessor, groupId: groupId || null },
+    { aliasId: crypto.randomUUID(), groupId: crypto.randomUUID(), groupName: generatedName("group") },
+    currentTime(),
+  );
+  if (!written.ok) return written;
+  forgetEntities();
+  return ok(written.value ? dataReply({ id: written.value.id, canonical_id: written.value.groupId }) : EMPTY);
+}
