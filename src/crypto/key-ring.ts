@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { DataKey } from "./data-key.ts";
-import { RowKeys } from "./row-keys.ts";
+import { RowKeys, SEALED_KINDS } from "./row-keys.ts";
 
 /** One version of the keys that a rotation replaces: a term. All texts are base64 of 32 bytes. */
 export interface KeyTerm {
@@ -26,8 +26,10 @@ export interface KeyRing {
   readonly identity: string;
   readonly audit: string;
   readonly data: readonly KeyTerm[];
-  /** Rows made from this moment on (ms) have a seal, 0: all rows. Absent in rings of before rows had seals. */
+  /** Rows made from this moment on (ms) have a seal. Absent in rings of before rows had seals. */
   readonly sealsFrom?: number;
+  /** Kinds of rows of which every row has a seal. A kind that a later release seals is not among them until tidy has been everywhere. */
+  readonly sealedKinds?: readonly string[];
 }
 
 /** A term ready for use. */
@@ -67,7 +69,13 @@ const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
 
 /** A new key ring with random keys. `now` in ms. */
 export function newKeyRing(now: number): KeyRing {
-  return { identity: newKey(), audit: newKey(), data: [newTerm(1, now, now)], sealsFrom: 0 };
+  return {
+    identity: newKey(),
+    audit: newKey(),
+    data: [newTerm(1, now, now)],
+    sealsFrom: now,
+    sealedKinds: SEALED_KINDS,
+  };
 }
 
 /** `ring` with a new term, under which everything is sealed and hashed from `usedFrom` on. Times in ms. */
@@ -78,6 +86,11 @@ export function withNewTerm(ring: KeyRing, now: number, usedFrom: number): KeyRi
 /** `ring` of before rows had seals: rows that are made from `sealsFrom` on must have one. `now` is noted for its term. In ms. */
 export function withSeals(ring: KeyRing, now: number, sealsFrom: number): KeyRing {
   return { ...ring, data: ring.data.map((term) => ({ installedAt: now, ...term })), sealsFrom };
+}
+
+/** `ring` for an installation in which every row of SEALED_KINDS has a seal. */
+export function withSealedKinds(ring: KeyRing): KeyRing {
+  return { ...ring, sealedKinds: SEALED_KINDS };
 }
 
 /** The newest term of `ring`. */
@@ -168,7 +181,7 @@ export function rowKeysOf(ring: KeyRing): RowKeys {
     usedFrom: usedFrom ?? 0,
     root: bytesOf(key),
   }));
-  return new RowKeys(terms, ring.sealsFrom ?? null);
+  return new RowKeys(terms, ring.sealsFrom ?? Number.POSITIVE_INFINITY, ring.sealedKinds ?? []);
 }
 
 /** HMAC-SHA256 of `parts` under `key`: 32 bytes. */

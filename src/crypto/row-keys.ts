@@ -26,6 +26,9 @@ export interface RowTerm {
   readonly usedFrom: number;
 }
 
+/** The kinds of rows that have seals. */
+export const SEALED_KINDS = ["token", "policy", "mount"] as const;
+
 /** Bytes of a seal: the version of its term in two bytes, and the beginning of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;
 const VERSION_BYTES = 2;
@@ -38,15 +41,18 @@ const LABEL = "grove row seals";
 export class RowKeys {
   /** Newest first. */
   readonly #terms: readonly { readonly version: number; readonly key: Uint8Array; readonly usedFrom: number }[];
-  readonly #sealsFrom: number | null;
+  readonly #sealsFrom: number;
+  readonly #sealedKinds: ReadonlySet<string>;
 
   /**
    * @param terms newest first.
-   * @param sealsFrom rows made from this moment on (ms) have a seal, 0: all rows; null while that was not decided yet.
+   * @param sealsFrom rows made from this moment on (ms) have a seal.
+   * @param sealedKinds kinds of rows of which every row has one, whenever it was made.
    */
-  constructor(terms: readonly RowTerm[], sealsFrom: number | null) {
+  constructor(terms: readonly RowTerm[], sealsFrom: number, sealedKinds: readonly string[]) {
     this.#terms = terms.map(({ version, root, usedFrom }) => ({ version, key: hmac(root, LABEL), usedFrom }));
     this.#sealsFrom = sealsFrom;
+    this.#sealedKinds = new Set(sealedKinds);
   }
 
   /** The seal of a row with this content. `now` in ms. */
@@ -59,7 +65,7 @@ export class RowKeys {
    * Judges a row.
    *
    * @param seal null when the row has none.
-   * @param madeAt when the row was made (ms), if its key proves that; else null: then it may lack a seal until every row has one.
+   * @param madeAt when the row was made (ms), if its key proves that; else null: then it may lack a seal until its kind is sealed.
    * @param now ms.
    */
   check(
@@ -69,7 +75,7 @@ export class RowKeys {
     madeAt: number | null,
     now: number,
   ): SealVerdict {
-    if (!seal) return this.#mayLackSeal(madeAt) ? "renew" : "forged";
+    if (!seal) return this.#mayLackSeal(place.kind, madeAt) ? "renew" : "forged";
     if (seal.length !== SEAL_BYTES) return "forged";
     const version = new DataView(seal.buffer, seal.byteOffset).getUint16(0);
     const term = this.#terms.find((known) => known.version === version);
@@ -77,9 +83,9 @@ export class RowKeys {
     return version < this.#termInUse(now).version ? "renew" : "good";
   }
 
-  #mayLackSeal(madeAt: number | null): boolean {
-    if (this.#sealsFrom === null) return true;
-    return madeAt === null ? this.#sealsFrom > 0 : madeAt < this.#sealsFrom;
+  #mayLackSeal(kind: string, madeAt: number | null): boolean {
+    if (this.#sealedKinds.has(kind)) return false;
+    return madeAt === null || madeAt < this.#sealsFrom;
   }
 
   #termInUse(now: number) {

@@ -1,6 +1,15 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm, withSeals } from "../crypto/key-ring.ts";
+import {
+  type KeyRing,
+  type Keys,
+  newestTerm,
+  sealKeyRing,
+  withNewTerm,
+  withSealedKinds,
+  withSeals,
+} from "../crypto/key-ring.ts";
+import { SEALED_KINDS } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
@@ -16,9 +25,7 @@ const UPGRADE_MS = 3_600_000;
 /** Terms at once: a token that nobody made is hashed under the key of each before it is refused. */
 const MAX_TERMS = 16;
 
-const TOO_MANY_TERMS = invalid(
-  `there are ${MAX_TERMS} terms of keys already; tidy drops each when nothing is left of it`,
-);
+const TOO_MANY_TERMS = invalid(`there are ${MAX_TERMS} terms of keys already, as many as there may be`);
 const BUSY: Failure = { code: "unavailable", message: "the keys are being changed; try again", retryAfterSeconds: 1 };
 
 /**
@@ -60,6 +67,18 @@ export async function changeKeyRing(
  */
 export function beginSeals(env: Env, now: number): Promise<Result<null, Failure>> {
   return changeKeyRing(env, (ring) => (ring.sealsFrom === undefined ? withSeals(ring, now, now + UPGRADE_MS) : null));
+}
+
+/**
+ * Ends the time in which older rows may lack a seal: tidy has been everywhere.
+ *
+ * @param since when tidy began (ms): rows without a seal may have come until `sealsFrom`.
+ */
+export function requireSeals(env: Env, since: number): Promise<Result<null, Failure>> {
+  return changeKeyRing(env, (ring) => {
+    const missing = SEALED_KINDS.some((kind) => !ring.sealedKinds?.includes(kind));
+    return missing && ring.sealsFrom !== undefined && ring.sealsFrom <= since ? withSealedKinds(ring) : null;
+  });
 }
 
 /**

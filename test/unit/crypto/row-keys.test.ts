@@ -8,7 +8,7 @@ const CONTENT: SealedContent = [new Uint8Array([1, 2]), "text", 5, null];
 const NOW = 1_000;
 
 describe("the seal of a row", () => {
-  const keys = new RowKeys([term(1)], 0);
+  const keys = new RowKeys([term(1)], 0, []);
   const seal = keys.seal(PLACE, CONTENT, NOW);
 
   it("holds for the same content in the same place", () => {
@@ -36,31 +36,32 @@ describe("the seal of a row", () => {
       expect(keys.check(PLACE, CONTENT, changed, null, NOW)).toBe("forged");
       expect(keys.check(PLACE, CONTENT, seal.subarray(0, i), null, NOW)).toBe("forged");
     }
-    const others = new RowKeys([{ ...term(1), root: root(9) }], 0);
+    const others = new RowKeys([{ ...term(1), root: root(9) }], 0, []);
     expect(others.check(PLACE, CONTENT, seal, null, NOW)).toBe("forged");
   });
 
   it("of an older term holds and is renewed once the newer one is in use", () => {
-    const rotated = new RowKeys([term(2, NOW + 10), term(1)], 0);
+    const rotated = new RowKeys([term(2, NOW + 10), term(1)], 0, []);
     expect(rotated.check(PLACE, CONTENT, seal, null, NOW)).toBe("good");
     expect(rotated.seal(PLACE, CONTENT, NOW)).toEqual(seal);
     expect(rotated.check(PLACE, CONTENT, seal, null, NOW + 10)).toBe("renew");
     const renewed = rotated.seal(PLACE, CONTENT, NOW + 10);
     expect(rotated.check(PLACE, CONTENT, renewed, null, NOW + 10)).toBe("good");
-    expect(new RowKeys([term(2)], 0).check(PLACE, CONTENT, seal, null, NOW)).toBe("forged");
+    expect(new RowKeys([term(2)], 0, []).check(PLACE, CONTENT, seal, null, NOW)).toBe("forged");
   });
 });
 
 describe("a row without a seal", () => {
-  const check = (sealsFrom: number | null, madeAt: number | null) =>
-    new RowKeys([term(1)], sealsFrom).check(PLACE, CONTENT, null, madeAt, NOW);
+  const check = (madeAt: number | null, sealedKinds: readonly string[] = []) =>
+    new RowKeys([term(1)], 500, sealedKinds).check(PLACE, CONTENT, null, madeAt, NOW);
 
-  it("is refused where all rows have one", () => {
-    expect([check(0, null), check(0, 0), check(0, 500)]).toEqual(["forged", "forged", "forged"]);
+  it("is refused when it was made since rows have seals", () => {
+    expect([check(500), check(501)]).toEqual(["forged", "forged"]);
   });
 
-  it("is good if it provably was made before rows had seals, or if nobody can say as long as there are such rows", () => {
-    expect([check(500, 499), check(500, 500), check(500, null)]).toEqual(["renew", "forged", "renew"]);
-    expect([check(null, 499), check(null, null)]).toEqual(["renew", "renew"]);
+  it("is good if it was made before, or if nobody can say, until every row of its kind has one", () => {
+    expect([check(499), check(null)]).toEqual(["renew", "renew"]);
+    expect([check(499, ["token"]), check(null, ["token"])]).toEqual(["forged", "forged"]);
+    expect(check(null, ["policy"])).toBe("renew");
   });
 });

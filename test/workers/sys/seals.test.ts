@@ -80,7 +80,7 @@ it("a mount that was changed in the storage is out of service, and its place can
 it("an installation of before seals keeps its policies and mounts, and seals them when it opens", async () => {
   await policy("of-before", allow("sys/mounts"));
   const { client_token: token } = await createToken(root, { policies: ["of-before"] });
-  await changeKeyRing(bindings, ({ sealsFrom: _, ...ring }) => ring);
+  await changeKeyRing(bindings, ({ sealsFrom: _, sealedKinds: _2, ...ring }) => ring);
   await tamper("UPDATE policies SET seal = NULL; UPDATE mounts SET seal = NULL;");
   expect((await call("GET", "sys/mounts", { token })).status).toBe(200);
   const unsealed = await runInDurableObject(systemOf(bindings), (_, { storage: { sql } }) =>

@@ -4,14 +4,17 @@ import { forgetInstallation } from "../../../src/system/installation.ts";
 import { beginSeals, changeKeyRing } from "../../../src/system/key-rotation.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdTidy, tidyNow } from "../../support/tidy.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
+const POLICY_CACHE_MS = 5_000;
 
 let root: string;
 
 beforeAll(async () => {
   holdSweeps();
+  holdTidy();
   root = await initialized();
 });
 
@@ -23,6 +26,7 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   holdSweeps();
+  holdTidy();
 });
 
 const weak = () => createToken(root, { policies: ["default"], ttl: "24h" });
@@ -100,7 +104,7 @@ describe("a row that was changed in the storage", () => {
 describe("an installation of before rows had seals", () => {
   /** As it was: no row sealed, nothing in the key ring about seals. */
   async function withoutSeals(): Promise<void> {
-    await changeKeyRing(bindings, ({ sealsFrom: _, ...ring }) => ring);
+    await changeKeyRing(bindings, ({ sealsFrom: _, sealedKinds: _2, ...ring }) => ring);
     forgetInstallation();
   }
 
@@ -134,6 +138,24 @@ describe("an installation of before rows had seals", () => {
     expect(await storedSeal(token)).toBe(18);
     expect(await tidied(stub)).toMatchObject({ sealed: 0 });
     expect(await self(token)).toBe(200);
+  });
+
+  it("accepts none without a seal any more once a run of tidy has been everywhere", async () => {
+    const token = (await orphan()).client_token;
+    await withoutSeals();
+    await beginSeals(bindings, Date.now());
+    await tamper(token, WITHOUT_SEAL);
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    await tidyNow();
+    await tamper(token, WITHOUT_SEAL);
+    expect(await self(token)).toBe(200);
+
+    vi.setSystemTime(Date.now() + HOUR_MS);
+    await tidyNow();
+    vi.setSystemTime(Date.now() + POLICY_CACHE_MS);
+    await tamper(token, WITHOUT_SEAL);
+    expect(await self(token)).toBe(403);
+    expect(await self(root)).toBe(200);
   });
 });
 
