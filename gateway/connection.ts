@@ -3,7 +3,6 @@ import { prepareAnswer, sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { type ClientAddress, clientAddress, directClient, isTrustedPeer, shareKey } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
-import type { IdleConnections } from "./idle-connections.ts";
 import { bodyDueMs, type Timeouts } from "./limits.ts";
 import { openBody } from "./message-body.ts";
 import { valuesOf } from "./message-head.ts";
@@ -25,7 +24,6 @@ export interface ConnectionSettings {
   readonly bodyRoom: Shares;
   /** Requests with the service and waiting for it. */
   readonly requests: Shares;
-  readonly idle: IdleConnections<ClientConnection>;
   readonly timeouts: Timeouts;
   /** Why requests can't be passed on at the moment; undefined when they can. */
   readonly unavailable: () => string | undefined;
@@ -52,7 +50,7 @@ export class ClientConnection {
   /** Who makes all requests here; undefined when each has to be asked for. */
   readonly #direct: ClientAddress | undefined;
   readonly #peer: string;
-  #idle = false;
+  #idleSince: number | undefined;
   #stopping = false;
   #closing = false;
 
@@ -67,6 +65,11 @@ export class ClientConnection {
     // A lost client is no error here; "close" follows. What it has asked for whole goes on at the service.
     socket.on("error", () => {});
     socket.on("close", () => this.#deadline.disarm());
+  }
+
+  /** Since when no request is under way, ms; undefined while one is. */
+  get idleSince(): number | undefined {
+    return this.#idleSince;
   }
 
   /** Serves requests until the connection ends. */
@@ -87,7 +90,7 @@ export class ClientConnection {
   /** Lets the request under way finish, then closes. */
   stop(): void {
     this.#stopping = true;
-    if (this.#idle) this.#close();
+    if (this.#idleSince !== undefined) this.#close();
   }
 
   /** Ends the connection now. */
@@ -103,7 +106,7 @@ export class ClientConnection {
 
   /** Waits for the first byte of a request; false when there will be none. */
   async #awaitRequest(): Promise<boolean> {
-    const { idle, timeouts } = this.#settings;
+    const { timeouts } = this.#settings;
     if (this.#socket.writableNeedDrain) {
       // A client that sends requests and never reads answers must not fill the memory.
       this.#deadline.arm(timeouts.stallMs, () => this.destroy());
@@ -111,12 +114,10 @@ export class ClientConnection {
     }
     if (this.#stopping) return false;
     if (this.#reader.unread > 0) return true;
-    this.#idle = true;
-    idle.add(this.shareKey, this);
+    this.#idleSince = performance.now();
     this.#deadline.arm(timeouts.idleMs, () => this.#close());
     const received = await this.#reader.more();
-    this.#idle = false;
-    idle.delete(this.shareKey, this);
+    this.#idleSince = undefined;
     return received;
   }
 

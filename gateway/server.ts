@@ -2,7 +2,6 @@ import { type BlockList, createServer } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ConnectionSettings } from "./connection.ts";
 import { ConnectionSet } from "./connection-set.ts";
-import { IdleConnections } from "./idle-connections.ts";
 import {
   BODY_ROOM_BYTES,
   CLIENT_SHARE_PERCENT,
@@ -71,7 +70,6 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     maxBodyBytes,
     bodyRoom: shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), maxBodyBytes),
     requests: shares(options.maxRequests ?? MAX_REQUESTS),
-    idle: new IdleConnections(),
     timeouts,
     unavailable: options.unavailable ?? (() => undefined),
     onRefusal: (refusal, head, address) => {
