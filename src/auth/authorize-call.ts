@@ -6,7 +6,7 @@ import type { Installation } from "../system/installation.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import { MAX_ROW_DRAWS } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
-import { authorizeBatch, type Caller, type Presented } from "./caller.ts";
+import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
 
 /** A caller whose token is good and whose policies allow the request. */
@@ -21,7 +21,7 @@ export interface AuthorizedCall {
 
 /** A token and what is asked for with it. */
 export interface CallRequest {
-  readonly presented: Presented;
+  readonly presented: ParsedToken;
   readonly access: AccessRequest;
   /** null when unknown; then a token bound to networks is refused. */
   readonly clientAddress: string | null;

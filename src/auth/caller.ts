@@ -5,9 +5,9 @@ import { err, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { authorize } from "../identity/access.ts";
-import { standingOf } from "../identity/standing.ts";
+import { loadActiveEntity } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
-import { mayHold } from "../system/custom-id-filter.ts";
+import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
@@ -20,7 +20,7 @@ import { treeOf } from "../tree/find-tree.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A token that a client showed, read but not judged: nothing says yet that it is alive. */
-export type Presented =
+export type ParsedToken =
   | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
   | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
   | { readonly kind: "team"; readonly text: string; readonly credential: TeamCredential };
@@ -59,7 +59,7 @@ export function callerAccessor(caller: Caller): string {
  * Reads a token text. Whatever this installation did not make is refused here, from what the isolate knows, before any
  * object is asked.
  */
-export async function readToken(env: Env, installation: Installation, text: string): Promise<Presented | null> {
+export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
   if (!isGenerated(text)) return readCustomId(env, installation, text);
   const cache = tokensRead(installation);
   const known = cache.get(text);
@@ -71,12 +71,12 @@ export async function readToken(env: Env, installation: Installation, text: stri
 }
 
 /** Tokens that were read with the keys of an installation. What a token says never changes; whether it is alive is not here. */
-const TOKENS_READ = new WeakMap<Installation, GenerationalCache<string, Presented>>();
+const TOKENS_READ = new WeakMap<Installation, GenerationalCache<string, ParsedToken>>();
 
-function tokensRead(installation: Installation): GenerationalCache<string, Presented> {
+function tokensRead(installation: Installation): GenerationalCache<string, ParsedToken> {
   const known = TOKENS_READ.get(installation);
   if (known) return known;
-  const cache = new GenerationalCache<string, Presented>(MAX_CACHED_TOKEN_CHARACTERS);
+  const cache = new GenerationalCache<string, ParsedToken>(MAX_CACHED_TOKEN_CHARACTERS);
   TOKENS_READ.set(installation, cache);
   return cache;
 }
@@ -86,7 +86,7 @@ function isGenerated(text: string): boolean {
   return text.startsWith(BATCH_PREFIX) || text.startsWith(SERVICE_PREFIX) || looksLikeTeamToken(text);
 }
 
-async function readGenerated(keys: Keys, text: string): Promise<Presented | null> {
+async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | null> {
   if (text.startsWith(BATCH_PREFIX)) {
     const token = await openBatchToken(keys, text);
     return token && { kind: "batch", text, token };
@@ -99,10 +99,10 @@ async function readGenerated(keys: Keys, text: string): Promise<Presented | null
   return credential && { kind: "team", text, credential };
 }
 
-async function readCustomId(env: Env, installation: Installation, text: string): Promise<Presented | null> {
+async function readCustomId(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
   if (!couldBeCustomId(text)) return null;
   for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
-    if (!mayHold(installation.customIdFilter, filterKey)) continue;
+    if (!mayContain(installation.customIdFilter, filterKey)) continue;
     const address = await customIdsOf(env, directoryKey).find(directoryKey);
     if (address) return { kind: "service", text, credential: { ...address, verifier } };
   }
@@ -134,7 +134,7 @@ export async function identify(
 }
 
 /** Who holds a token that was read, if it is good now. Counts no use. */
-export async function callerOf(env: Env, presented: Presented): Promise<Caller | null> {
+export async function callerOf(env: Env, presented: ParsedToken): Promise<Caller | null> {
   if (presented.kind === "batch") {
     const alive = await isBatchAlive(env, presented.token, currentTime());
     return alive ? { kind: "batch", token: presented.token } : null;
@@ -156,6 +156,6 @@ export async function authorizeBatch(
   const now = currentTime();
   if (!(await isBatchAlive(env, token, now))) return err(UNAUTHENTICATED);
   if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
-  const entity = await standingOf(env, token.record.entityId);
+  const entity = await loadActiveEntity(env, token.record.entityId);
   return entity.ok ? authorize(installation, token.record, entity.value, access, now) : entity;
 }

@@ -40,8 +40,8 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   const spec = rootToken(now, customId?.directoryKey ?? null);
   // The tree can't make the seal: the keys are stored later.
   const seal = sealToken(keys.rows, treeId.toString(), { ...ids, recordJson: JSON.stringify(spec.record) });
-  const planted = await tree.plant(spec, { ...ids, seal });
-  if (!planted.ok) return planted;
+  const created = await tree.create(spec, { ...ids, seal });
+  if (!created.ok) return created;
   if (customId) {
     const { directoryKey, filterKey } = customId;
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId: treeId.toString(), row: ids.row }, null);

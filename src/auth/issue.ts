@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { mayHold } from "../system/custom-id-filter.ts";
+import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
@@ -51,7 +51,7 @@ export async function issue(
     return text.ok ? ok(authOfBatch(spec.record, above === null, text.value)) : text;
   }
   if (customId !== "") return issueWithCustomId(env, installation, spec, above, customId);
-  return above ? addChild(env, installation, spec, above) : plant(env, installation, spec);
+  return above ? addChild(env, installation, spec, above) : startTree(env, installation, spec);
 }
 
 /** A child in its parent's tree. Draws again when the tree has the drawn row already. */
@@ -82,11 +82,11 @@ async function insert(
 }
 
 /** Starts a new tree. Its id is drawn, not derived from a name, so no object wakes but the new one. */
-async function plant(env: Env, installation: Installation, spec: TokenSpec): Promise<Result<AuthReply, Failure>> {
+async function startTree(env: Env, installation: Installation, spec: TokenSpec): Promise<Result<AuthReply, Failure>> {
   const id = env.TOKEN_TREE.newUniqueId();
   const ids = await newTokenIds(installation.keys, id.toString(), currentTime());
-  const planted = await env.TOKEN_TREE.get(id).plant(spec, ids);
-  return planted.ok ? ok(authOfToken(planted.value, ids.token)) : planted;
+  const created = await env.TOKEN_TREE.get(id).create(spec, ids);
+  return created.ok ? ok(authOfToken(created.value, ids.token)) : created;
 }
 
 /**
@@ -104,7 +104,7 @@ async function issueWithCustomId(
   const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
   // A token with this id may still be known by the hash of an older term.
   for (const hash of older) {
-    if (mayHold(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {
+    if (mayContain(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {
       return err(DUPLICATE_ID);
     }
   }
@@ -119,8 +119,8 @@ async function issueWithCustomId(
     const refreshed = await refreshInstallation(env);
     if (!refreshed.ok) return refreshed;
     if (newTree) {
-      const planted = await env.TOKEN_TREE.get(newTree).plant(keyed, ids);
-      return planted.ok ? ok(authOfToken(planted.value, customId)) : planted;
+      const created = await env.TOKEN_TREE.get(newTree).create(keyed, ids);
+      return created.ok ? ok(authOfToken(created.value, customId)) : created;
     }
     const added = parent ? await insert(env, keyed, ids, parent) : err(PARENT_GONE);
     if (added !== "row_taken" && added.ok) return added;
@@ -133,7 +133,7 @@ async function issueWithCustomId(
 /** True when the directory has the key and its token is alive. */
 async function leadsToLiveToken(env: Env, key: string): Promise<boolean> {
   const held = await customIdsOf(env, key).find(key);
-  return held !== null && (await treeOf(env, held.treeId)?.fateOf(held.row)) === "alive";
+  return held !== null && (await treeOf(env, held.treeId)?.rowStatus(held.row)) === "alive";
 }
 
 /**
@@ -144,7 +144,7 @@ async function reserve(env: Env, key: string, address: TokenAddress): Promise<bo
   const directory = customIdsOf(env, key);
   const held = await directory.reserve(key, address, null);
   if (!held) return true;
-  const fate = (await treeOf(env, held.treeId)?.fateOf(held.row)) ?? "absent";
+  const fate = (await treeOf(env, held.treeId)?.rowStatus(held.row)) ?? "absent";
   const young = currentTime() - rowDrawnAt(held.row) < RESERVATION_MS;
   if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;

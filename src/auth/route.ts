@@ -8,7 +8,7 @@ import { type FieldSchema, readFields, type SentNames } from "../wire/fields.ts"
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
-import type { Presented } from "./caller.ts";
+import type { ParsedToken } from "./caller.ts";
 import type { LoginRenewers } from "./login-renewal.ts";
 
 /** The fields of a request, by name, as they were sent. */
@@ -33,7 +33,7 @@ export interface ReadyContext extends RequestContext {
 
 /** A request whose token was read but not yet found good. */
 export interface TokenContext extends ReadyContext {
-  readonly presented: Presented;
+  readonly presented: ParsedToken;
 }
 
 /** The same, with its fields. */

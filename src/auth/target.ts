@@ -5,7 +5,7 @@ import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import type { AuditNotes } from "../wire/audit.ts";
-import { callerOf, type Presented, readToken } from "./caller.ts";
+import { callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
 
 /** A token that a request is about, and what to do with it, in the tree where it lives. */
@@ -16,7 +16,7 @@ export interface TargetedAction {
 
 /** A token that no tree stores: it can be neither revoked nor renewed, and nothing is left of it when it has ended. */
 export interface UnstoredToken {
-  readonly unstored: Exclude<Presented, { readonly kind: "service" }>;
+  readonly unstored: Exclude<ParsedToken, { readonly kind: "service" }>;
 }
 
 /** What there is to do about the token that a request names; null: nothing, there is no such token. */
@@ -40,13 +40,13 @@ export async function refuseWhileAlive<T>(
 export async function readTargetToken(
   context: PresentedContext<unknown>,
   value: unknown,
-): Promise<Result<Presented | null, Failure>> {
+): Promise<Result<ParsedToken | null, Failure>> {
   if (typeof value !== "string") return err({ code: "forbidden", message: "invalid token" });
   return ok(await readToken(context.env, context.installation, value.trim()));
 }
 
 /** The target of a service token. */
-export function tokenTarget(presented: Extract<Presented, { kind: "service" }>): { treeId: string; target: Target } {
+export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>): { treeId: string; target: Target } {
   const { treeId, row, verifier } = presented.credential;
   return { treeId, target: { by: "token", row, verifier } };
 }

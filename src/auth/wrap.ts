@@ -30,8 +30,8 @@ export async function wrapAnswer(
   const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
   if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
   const spec = wrappingToken(creationPath, ttl, now);
-  const planted = await env.TOKEN_TREE.get(treeId).plant(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
-  if (!planted.ok) return planted;
+  const created = await env.TOKEN_TREE.get(treeId).create(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
+  if (!created.ok) return created;
   return ok({
     token: ids.token,
     accessor: ids.accessor,

@@ -7,7 +7,7 @@ import { authorize as judge } from "../policy/authorize.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import type { Installation } from "../system/installation.ts";
 import type { EntityView } from "./model.ts";
-import { standingOf } from "./standing.ts";
+import { loadActiveEntity } from "./standing.ts";
 
 /** The policies of a token and, while it has one, of its entity. */
 interface Holder {
@@ -18,7 +18,7 @@ interface Holder {
 /**
  * Lets the policies of a caller decide about a request.
  *
- * @param entity what the caller's entity adds, as `standingOf` gives it.
+ * @param entity what the caller's entity adds, as `loadActiveEntity` gives it.
  * @param now ms.
  * @returns what is granted on the path, or "permission_denied".
  */
@@ -35,7 +35,7 @@ export function authorize(
 
 /** The rules that hold now for a token. A refusal when its entity is disabled or gone. */
 export async function aclOfHolder(env: Env, installation: Installation, holder: Holder): Promise<Result<Acl, Failure>> {
-  const entity = await standingOf(env, holder.entityId);
+  const entity = await loadActiveEntity(env, holder.entityId);
   return entity.ok ? ok(aclOf(installation, holder.policies, entity.value, currentTime())) : entity;
 }
 

@@ -46,7 +46,7 @@ export function forgetEntities(): void {
  *
  * @returns "unauthenticated" when the entity is disabled or gone.
  */
-export async function standingOf(env: Env, entityId: string): Promise<Result<EntityView | null, Failure>> {
+export async function loadActiveEntity(env: Env, entityId: string): Promise<Result<EntityView | null, Failure>> {
   if (entityId === "") return ok(null);
   const view = await loadEntity(env, entityId);
   return view && !view.disabled ? ok(view) : err(UNAUTHENTICATED);

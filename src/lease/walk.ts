@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import type { Mount } from "../system/mount.ts";
 import { type System, systemOf } from "../system/system.ts";
-import { type AccessorCredential, routeOf } from "../token/ids.ts";
+import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
 import type { IndexedLease, IndexPage, PagePosition } from "../tree/index/index-store.ts";
@@ -261,7 +261,7 @@ export class LeaseScanJob extends DurableObject<Env> {
   async #tellTrees(leases: readonly IndexedLease[], mode: WalkMode): Promise<TreeReport[]> {
     const byTree = new Map<string, RoutedLease[]>();
     for (const lease of leases) {
-      const route = routeOf(lease.id);
+      const route = decodeStoredId(lease.id);
       if (!route) throw new Error("the index holds what leads nowhere");
       byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
     }

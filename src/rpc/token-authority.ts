@@ -13,7 +13,7 @@ import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { policiesOfEntity, standingOf } from "../identity/standing.ts";
+import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { Installation } from "../system/installation.ts";
 import { type Answered, audited } from "./audited.ts";
 import { holderOf } from "./holder.ts";
@@ -76,7 +76,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     const caller = presented && (await callerOf(this.env, presented));
     if (!caller) return { result: err(UNAUTHENTICATED), caller: null };
-    const standing = await standingOf(this.env, callerRecord(caller).entityId);
+    const standing = await loadActiveEntity(this.env, callerRecord(caller).entityId);
     if (!standing.ok) return { result: standing, caller: null };
     return { result: ok(holderOf(caller, standing.value?.policies ?? [])), caller };
   }

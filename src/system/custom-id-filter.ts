@@ -20,7 +20,7 @@ export function withCustomId(filter: Uint8Array, filterKey: Uint8Array): Uint8Ar
 }
 
 /** False when no custom id with this keyed hash exists; true when one may. */
-export function mayHold(filter: Uint8Array, filterKey: Uint8Array): boolean {
+export function mayContain(filter: Uint8Array, filterKey: Uint8Array): boolean {
   return probes(filterKey).every((bit) => ((filter[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0);
 }
 

@@ -34,7 +34,7 @@ import { TeamStore } from "./team-store.ts";
 /** The organization hears of a change this long after an attempt to tell it failed: its list is wrong no longer. */
 const RESEND_MS = 500;
 /** Failures in a row after which it is not busy but broken, and asked less often. */
-const PATIENCE = 600;
+const MAX_FAST_RETRIES = 600;
 const RESEND_SLOWLY_MS = 30_000;
 
 /** The last use is written at most this often; in between it is only remembered. */
@@ -102,7 +102,7 @@ export class Team extends DurableObject<Env> {
       return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
     this.#schema.create();
     this.#store.create(team);
-    const told = await this.#passOn();
+    const told = await this.#syncToOrganization();
     if (told === "told") return ok(team);
     if (told === "no_organization") return err(NO_ORGANIZATION);
     if (told === "ended") return err(NAME_TAKEN);
@@ -126,7 +126,7 @@ export class Team extends DurableObject<Env> {
     if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
     const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
     this.#store.update({ ...settings, organizationAccess });
-    const told = await this.#passOn();
+    const told = await this.#syncToOrganization();
     const team = this.show();
     if (!team) return NOT_FOUND;
     if (told === "failed" && settings.name !== undefined) return err(NO_ANSWER);
@@ -139,7 +139,7 @@ export class Team extends DurableObject<Env> {
     if (!team) return NOT_FOUND;
     if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
-    await this.#passOn();
+    await this.#syncToOrganization();
     return ok(null);
   }
 
@@ -166,7 +166,7 @@ export class Team extends DurableObject<Env> {
     if (!replaced && this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
     if (replaced) this.#removeTokens([replaced.token.tokenId]);
     this.#store.addToken(token);
-    await this.#passOn();
+    await this.#syncToOrganization();
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
     return this.show() ? ok({ team, token: shown }) : NOT_FOUND;
@@ -202,7 +202,7 @@ export class Team extends DurableObject<Env> {
     const retired = { ...old, ...expiryAt(end), rotatedAt: now, rotatedTo: token.tokenId };
     this.#store.retireToken(retired, rotation.replay, Math.max(end, now + REPLAY_MS));
     this.#store.addToken({ ...token, verifier });
-    await this.#passOn();
+    await this.#syncToOrganization();
     return this.show() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
@@ -218,7 +218,7 @@ export class Team extends DurableObject<Env> {
     const found = this.token(tokenId);
     if (!found) return false;
     this.#removeTokens([found.token.tokenId]);
-    await this.#passOn();
+    await this.#syncToOrganization();
     return true;
   }
 
@@ -234,7 +234,7 @@ export class Team extends DurableObject<Env> {
     const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
     if (there.length === 0) return;
     this.#removeTokens(there);
-    await this.#passOn();
+    await this.#syncToOrganization();
   }
 
   /** The team whose token this is the verifier of, if the token is good now. */
@@ -258,14 +258,14 @@ export class Team extends DurableObject<Env> {
   async tellAll(organizationId: string, knownRevision: number): Promise<void> {
     if (this.revision(organizationId) === null) return;
     this.#store.forgotten(knownRevision);
-    await this.#passOn();
+    await this.#syncToOrganization();
   }
 
   /** Tells the organization what it has not heard yet, and does what is due. */
   override async alarm(): Promise<void> {
     if (!this.#schema.exists) return;
     this.#doDue();
-    await this.#passOn();
+    await this.#syncToOrganization();
   }
 
   /** Deletes tokens that others have taken over from: they have ended, and the rotation can't be repeated any more. */
@@ -321,7 +321,7 @@ export class Team extends DurableObject<Env> {
     this.#lastUses.set(token.tokenId, now);
     if (token.lastUsedAt !== null && now - token.lastUsedAt < LAST_USE_MS) return;
     this.#store.updateToken({ ...token, lastUsedAt: now });
-    this.ctx.waitUntil(this.#passOn());
+    this.ctx.waitUntil(this.#syncToOrganization());
   }
 
   #withLastUse(token: TeamToken): TeamToken {
@@ -334,9 +334,9 @@ export class Team extends DurableObject<Env> {
   }
 
   /** Tells the organization; when that fails, the alarm will. */
-  async #passOn(): Promise<Told | "failed"> {
+  async #syncToOrganization(): Promise<Told | "failed"> {
     if (!this.#schema.exists) return "ended";
-    this.#arm(this.#failures < PATIENCE ? RESEND_MS : RESEND_SLOWLY_MS);
+    this.#arm(this.#failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS);
     try {
       const told = await this.#tell();
       this.#failures = 0;

@@ -1,5 +1,5 @@
 import type { Env } from "../env.ts";
-import { routeOf, rowDrawnAt } from "../token/ids.ts";
+import { decodeStoredId, rowDrawnAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
 import type { TidyReport } from "../tree/tidy/report.ts";
@@ -72,7 +72,7 @@ async function accessorPage(env: Env, position: ListPosition, now: number): Prom
   const broken: string[] = [];
   const claims = new Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>();
   for (const accessor of accessors) {
-    const route = routeOf(accessor);
+    const route = decodeStoredId(accessor);
     if (!route) broken.push(accessor);
     else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(accessor);
   }

@@ -135,7 +135,7 @@ export async function readRoutedId(keys: Keys, label: Uint8Array, text: string):
 }
 
 /** Where an id from our own storage leads; it needs no check. Null for what is no such id. */
-export function routeOf(text: string): AccessorCredential | null {
+export function decodeStoredId(text: string): AccessorCredential | null {
   const parts = split(text);
   return parts && credentialOf(parts);
 }

@@ -1,7 +1,7 @@
 import { CUSTOM_ID_KEY, LIVE, REVOKED, REVOKED_ALONE } from "./tree-store.ts";
 
 /** A dead token without anything below it: its traces elsewhere go first, then its row. */
-export interface Victim {
+export interface SweepCandidate {
   readonly row: number;
   readonly accessorTail: ArrayBuffer;
   readonly customIdKey: string | null;
@@ -28,8 +28,8 @@ const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS 
  *
  * @returns what to delete, possibly nothing yet when rows were only cut loose; null when nothing dead is left.
  */
-export function nextVictims(sql: SqlStorage, now: number, limit: number): Victim[] | null {
-  const victims = new Map<number, Victim>();
+export function nextVictims(sql: SqlStorage, now: number, limit: number): SweepCandidate[] | null {
+  const victims = new Map<number, SweepCandidate>();
   let progress = 0;
   for (const dead of deadRows(sql, now, limit)) {
     const left = limit - victims.size - progress;
@@ -42,7 +42,7 @@ export function nextVictims(sql: SqlStorage, now: number, limit: number): Victim
 }
 
 /** Deletes `victims`. */
-export function deleteVictims(sql: SqlStorage, victims: readonly Victim[]): void {
+export function deleteVictims(sql: SqlStorage, victims: readonly SweepCandidate[]): void {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
   sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?))", rows);
 }
@@ -70,7 +70,7 @@ function freeChildren(sql: SqlStorage, parent: number, limit: number): number {
 }
 
 /** Works on the topmost `limit` tokens below `dead`, without going below one that was revoked alone. */
-function takeSubtree(sql: SqlStorage, dead: number, limit: number, victims: Map<number, Victim>): number {
+function takeSubtree(sql: SqlStorage, dead: number, limit: number, victims: Map<number, SweepCandidate>): number {
   const inner: number[] = [];
   for (const token of topmostBelow(sql, dead, limit)) {
     if (token.has_children === 0) victims.set(token.row, victimOf(token));
@@ -108,6 +108,6 @@ function topmostBelow(sql: SqlStorage, dead: number, limit: number): DeadRow[] {
   return found;
 }
 
-function victimOf(dead: DeadRow): Victim {
+function victimOf(dead: DeadRow): SweepCandidate {
   return { row: dead.row, accessorTail: dead.accessor, customIdKey: dead.custom_id_key };
 }

@@ -7,7 +7,7 @@ import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { authorize } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
-import { standingOf } from "../identity/standing.ts";
+import { loadActiveEntity } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
 import { loadInstallation, loadRowKeys } from "../system/installation.ts";
 import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
@@ -22,7 +22,7 @@ import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, Wa
 import { TreeLeases } from "./leases/tree-leases.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
-import { TreeBirths } from "./tree-births.ts";
+import { TokenWriter } from "./token-writer.ts";
 import { type TokenRow, TreeStore } from "./tree-store.ts";
 import { TreeSweep } from "./tree-sweep.ts";
 import { TreeTargets } from "./tree-targets.ts";
@@ -49,7 +49,7 @@ const NOT_FOUND = err({ code: "not_found" } as const);
 export class TokenTree extends DurableObject<Env> {
   readonly #store: TreeStore;
   readonly #cubbyhole: CubbyholeStore;
-  readonly #births: TreeBirths;
+  readonly #births: TokenWriter;
   readonly #targets: TreeTargets;
   readonly #leases: TreeLeases;
   readonly #sweep: TreeSweep;
@@ -72,12 +72,12 @@ export class TokenTree extends DurableObject<Env> {
     this.#store = tokens;
     this.#cubbyhole = cubbyhole;
     this.#leases = leases;
-    this.#births = new TreeBirths({ env, treeId, tokens, cubbyhole, arm });
+    this.#births = new TokenWriter({ env, treeId, tokens, cubbyhole, arm });
     this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
     this.#sweep = new TreeSweep({ env, sql, treeId, cubbyhole, endLeasesOf: (rows) => leases.endOfTokens(rows) });
     const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
     this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
-    if (this.#store.isPlanted) {
+    if (this.#store.isCreated) {
       ctx.blockConcurrencyWhile(async () => {
         this.#store.refresh();
         this.#leases.refresh();
@@ -91,17 +91,17 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /** Starts the tree with its first token, and what it keeps from the beginning. Answers when the token and its entry in the list of accessors are durable. */
-  async plant(
+  async create(
     spec: TokenSpec,
     ids: NewTokenIds,
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
     if (!ids.seal) await this.#open();
-    if (this.#store.isPlanted) throw new Error("a tree is planted once");
+    if (this.#store.isCreated) throw new Error("a tree is created once");
     return this.#births.write(spec, ids, null, cubbyhole);
   }
 
-  /** Deletes a tree that was just planted and whose first token nobody will ever have. */
+  /** Deletes a tree that was just created and whose first token nobody will ever have. */
   async abandon(accessor: string): Promise<void> {
     await accessorShard(this.env, accessorShardNumber(accessor)).remove([accessor]);
     await this.#free();
@@ -125,7 +125,7 @@ export class TokenTree extends DurableObject<Env> {
     if (!known) return REFUSED;
     let entity: EntityView | null = null;
     if (known.caller.entityId !== "") {
-      const standing = await standingOf(this.env, known.caller.entityId);
+      const standing = await loadActiveEntity(this.env, known.caller.entityId);
       if (!standing.ok) return standing;
       entity = standing.value;
       // Others were served while this waited, so what was read before is not true any more.
@@ -164,33 +164,33 @@ export class TokenTree extends DurableObject<Env> {
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
     await this.#open();
     const now = currentTime();
-    if (!this.#store.isPlanted || !this.#store.live(parent, now)) return NOT_FOUND;
+    if (!this.#store.isCreated || !this.#store.live(parent, now)) return NOT_FOUND;
     return this.#insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive: what the life of a batch token hangs on. */
   async isAlive(row: number): Promise<boolean> {
     await this.#open();
-    return this.#store.isPlanted && this.#store.live(row, currentTime()) !== null;
+    return this.#store.isCreated && this.#store.live(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
-  async fateOf(row: number): Promise<"alive" | "dead" | "absent"> {
+  async rowStatus(row: number): Promise<"alive" | "dead" | "absent"> {
     await this.#open();
-    if (!this.#store.isPlanted || !this.#store.exists(row)) return "absent";
+    if (!this.#store.isCreated || !this.#store.exists(row)) return "absent";
     return this.#store.live(row, currentTime()) ? "alive" : "dead";
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
     await this.#open();
-    return this.#store.isPlanted ? this.#leases.perform(action) : NOT_FOUND;
+    return this.#store.isCreated ? this.#leases.perform(action) : NOT_FOUND;
   }
 
   /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
   async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
     await this.#open();
-    if (this.#store.isPlanted) return this.#leases.walk(found, mode);
+    if (this.#store.isCreated) return this.#leases.walk(found, mode);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
   }
@@ -201,7 +201,7 @@ export class TokenTree extends DurableObject<Env> {
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
     await this.#open();
-    if (!this.#store.isPlanted) return nothingHere(step);
+    if (!this.#store.isCreated) return nothingHere(step);
     this.#tidying++;
     try {
       const result = await this.#tidy.perform(step);
@@ -220,7 +220,7 @@ export class TokenTree extends DurableObject<Env> {
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
-    if (!this.#store.isPlanted) return;
+    if (!this.#store.isCreated) return;
     try {
       await this.#open();
       await this.#sweep.run();
@@ -259,7 +259,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
-    const found = this.#store.isPlanted ? this.#store.live(row, now) : null;
+    const found = this.#store.isCreated ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#store.view(found, now);
     return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;

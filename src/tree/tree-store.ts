@@ -132,8 +132,8 @@ export class TreeStore {
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
   }
 
-  /** False for a tree that was never planted, or that is freed. */
-  get isPlanted(): boolean {
+  /** False for a tree that was never created, or that is freed. */
+  get isCreated(): boolean {
     return this.#table.exists;
   }
 

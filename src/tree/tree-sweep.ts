@@ -4,7 +4,7 @@ import { routedIdText } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
-import { deleteVictims, nextVictims, type Victim } from "./sweep.ts";
+import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
 
 /**
  * Rows that one step works on. The step's calls to the 16 shards, not its rows, are what a busy server spends its time with, so
@@ -31,7 +31,7 @@ interface SweepStep {
 }
 
 /** What the sweep needs of the tree around it. */
-interface SweepSurroundings {
+interface SweepDeps {
   readonly env: Env;
   readonly sql: SqlStorage;
   readonly treeId: string;
@@ -42,9 +42,9 @@ interface SweepSurroundings {
 
 /** Takes what is dead out of a tree, with its traces elsewhere. */
 export class TreeSweep {
-  readonly #tree: SweepSurroundings;
+  readonly #tree: SweepDeps;
 
-  constructor(tree: SweepSurroundings) {
+  constructor(tree: SweepDeps) {
     this.#tree = tree;
   }
 
@@ -72,7 +72,7 @@ export class TreeSweep {
     return { swept: victims.length, done: false };
   }
 
-  async #forgetElsewhere(victims: readonly Victim[]): Promise<void> {
+  async #forgetElsewhere(victims: readonly SweepCandidate[]): Promise<void> {
     const { env, treeId } = this.#tree;
     const accessors = victims.map(({ row, accessorTail }) => routedIdText(treeId, row, new Uint8Array(accessorTail)));
     const customIds = victims.flatMap(({ row, customIdKey }) =>

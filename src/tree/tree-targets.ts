@@ -12,7 +12,7 @@ import { REVOKED, REVOKED_ALONE, type TokenRow, type TreeStore } from "./tree-st
 const NOT_FOUND = err({ code: "not_found" } as const);
 
 /** What the actions need of the tree around them. */
-interface TargetSurroundings {
+interface TargetDeps {
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
   /** Sets the alarm for the earliest end in the tree. */
@@ -21,9 +21,9 @@ interface TargetSurroundings {
 
 /** What can be done to a token of the tree that a caller names. */
 export class TreeTargets {
-  readonly #tree: TargetSurroundings;
+  readonly #tree: TargetDeps;
 
-  constructor(tree: TargetSurroundings) {
+  constructor(tree: TargetDeps) {
     this.#tree = tree;
   }
 
@@ -36,7 +36,7 @@ export class TreeTargets {
    */
   perform(action: TargetAction, callerRow: TokenRow | null, now: number): Result<Outcome, Failure> {
     const { tokens } = this.#tree;
-    const row = tokens.isPlanted ? this.#find(action.target, callerRow, now) : null;
+    const row = tokens.isCreated ? this.#find(action.target, callerRow, now) : null;
     if (!row) return NOT_FOUND;
     switch (action.kind) {
       case "lookup":

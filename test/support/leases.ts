@@ -3,7 +3,7 @@ import { vi } from "vitest";
 import "./targets.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { type Answer, bindings, call } from "./service.ts";
-import { isPlanted, locate } from "./trees.ts";
+import { isCreated, locate } from "./trees.ts";
 
 /** Registers a lease for `holder` and returns the whole answer. */
 export function register(root: string, holder: string, fields: Record<string, unknown> = {}): Promise<Answer> {
@@ -22,7 +22,7 @@ export async function leaseFor(root: string, holder: string, fields: Record<stri
 export async function leaseRows(token: string) {
   const { stub } = await locate(token);
   return runInDurableObject(stub, (_, state) =>
-    isPlanted(state.storage.sql)
+    isCreated(state.storage.sql)
       ? state.storage.sql
           .exec<{ state: number; attempts: number; attempt_at: number; error: string | null; expires_at: number }>(
             "SELECT state, attempts, attempt_at, error, expires_at FROM leases ORDER BY row",

@@ -77,12 +77,12 @@ export async function rewriteRecordAt(
 /** Rows in the table of tokens; 0 for a tree that has been freed. */
 export async function countRows(stub: DurableObjectStub<TokenTree>): Promise<number> {
   return runInDurableObject(stub, (_, { storage: { sql } }) =>
-    isPlanted(sql) ? sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n : 0,
+    isCreated(sql) ? sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens").one().n : 0,
   );
 }
 
 /** False for a tree that has been freed. */
-export function isPlanted(sql: SqlStorage): boolean {
+export function isCreated(sql: SqlStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").toArray().length > 0;
 }
 
@@ -103,7 +103,7 @@ export async function sweep(stub: DurableObjectStub<TokenTree>): Promise<void> {
   for (let round = 0; round < 100; round++) {
     await runAlarm(stub);
     const dead = await runInDurableObject(stub, (_, { storage: { sql } }) =>
-      isPlanted(sql)
+      isCreated(sql)
         ? sql.exec("SELECT 1 FROM tokens WHERE state <> 0 OR expires_at <= ? LIMIT 1", Date.now()).toArray().length
         : 0,
     );

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { newRow, routedIdText, routeOf } from "../../../src/token/ids.ts";
+import { decodeStoredId, newRow, routedIdText } from "../../../src/token/ids.ts";
 import { seedAccessors } from "../seed/accessors.ts";
 import { newObjectId } from "../seed/installation.ts";
 import type { GroveBuild } from "../servers/grove.ts";
@@ -18,7 +18,7 @@ const SOME = 20;
  * @returns the accessors, to be seen gone at the end.
  */
 export function danglingAccessors(build: GroveBuild, data: string, listed: string, count: number): string[] {
-  const tree = routeOf(listed)?.treeId ?? "";
+  const tree = decodeStoredId(listed)?.treeId ?? "";
   const longAgo = Date.now() - DAY_MS;
   const accessors = Array.from({ length: count }, (_, number) => {
     const treeId = number % SOME === 0 ? newObjectId(build, data, "TokenTree") : tree;

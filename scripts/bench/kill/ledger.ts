@@ -86,6 +86,6 @@ export function expectedOf(entry: Entry): Expected {
 }
 
 /** True when a value that was found may be there. */
-export function mayHold({ sent, answered }: LedgerNumber, found: number): boolean {
+export function mayContain({ sent, answered }: LedgerNumber, found: number): boolean {
   return found >= answered && found <= sent;
 }

@@ -13,7 +13,7 @@ import { findWrongLists, waitForPromises } from "./finish.ts";
 import { Hand, type Kept } from "./hand.ts";
 import { installationOn } from "./installation.ts";
 import { type Entry, Ledger } from "./ledger.ts";
-import { ServeProcess, type Victim } from "./server.ts";
+import { ServeProcess, type SweepCandidate } from "./server.ts";
 import { buildWorld } from "./world.ts";
 import { write } from "./writer.ts";
 
@@ -44,7 +44,7 @@ export interface KillResult {
 
 const WRITERS = 8;
 const FIRST_TOKENS = 200;
-const VICTIMS: readonly Victim[] = ["workerd", "serve", "both"];
+const VICTIMS: readonly SweepCandidate[] = ["workerd", "serve", "both"];
 /** A kill comes at a random moment in this many ms of writing. */
 const MAX_WRITING_MS = 3_000;
 /** Older entries that are asked for again in each round; all of them once more at the end. */

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { importKeys, type Keys, parseSealKey, unsealKeyRing } from "../../../src/crypto/key-ring.ts";
-import { routeOf } from "../../../src/token/ids.ts";
+import { decodeStoredId } from "../../../src/token/ids.ts";
 import { must } from "../must.ts";
 import { type GroveBuild, objectsOf } from "../servers/grove.ts";
 
@@ -44,7 +44,7 @@ export function databasePath(build: GroveBuild, directory: string, className: st
 
 /** The id of the tree that an accessor leads to, in hex. */
 export function treeIdOf(accessor: string): string {
-  const route = routeOf(accessor);
+  const route = decodeStoredId(accessor);
   if (!route) throw new Error("an accessor that the API gave leads nowhere");
   return route.treeId;
 }

@@ -9,7 +9,7 @@ import { forgetEntities } from "../../identity/standing.ts";
 import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
-import { judgedName } from "./judged-name.ts";
+import { canonicalName } from "./canonical-name.ts";
 import { showEntity, summarizeEntity } from "./render.ts";
 
 const NO_FIELDS = z.object({});
@@ -54,15 +54,15 @@ export const ENTITY_ROUTES: readonly Route[] = [
     ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
   simpleRoute("update", "identity/entity/name/:name{.+}", FIELDS, async (context) => {
-    const named = await judgedName(context, "entity");
+    const named = await canonicalName(context, "entity");
     return named.ok ? write(context, "", context.params.name ?? "") : named;
   }),
   simpleRoute("read", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
-    const named = await judgedName(context, "entity");
+    const named = await canonicalName(context, "entity");
     return named.ok ? read(context, named.value) : named;
   }),
   simpleRoute("delete", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
-    const named = await judgedName(context, "entity");
+    const named = await canonicalName(context, "entity");
     return named.ok ? remove(context, named.value) : named;
   }),
 ];

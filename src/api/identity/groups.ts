@@ -10,7 +10,7 @@ import { forgetEntities } from "../../identity/standing.ts";
 import { commaList, pairs, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
-import { judgedName } from "./judged-name.ts";
+import { canonicalName } from "./canonical-name.ts";
 import { showGroup, summarizeGroup } from "./render.ts";
 
 const NO_FIELDS = z.object({});
@@ -48,15 +48,15 @@ export const GROUP_ROUTES: readonly Route[] = [
     ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
   simpleRoute("update", "identity/group/name/:name{.+}", FIELDS, async (context) => {
-    const named = await judgedName(context, "group");
+    const named = await canonicalName(context, "group");
     return named.ok ? write(context, "", context.params.name ?? "") : named;
   }),
   simpleRoute("read", "identity/group/name/:name{.+}", NO_FIELDS, async (context) => {
-    const named = await judgedName(context, "group");
+    const named = await canonicalName(context, "group");
     return named.ok ? read(context, named.value) : named;
   }),
   simpleRoute("delete", "identity/group/name/:name{.+}", NO_FIELDS, async (context) => {
-    const named = await judgedName(context, "group");
+    const named = await canonicalName(context, "group");
     return named.ok ? remove(context, named.value) : named;
   }),
 ];

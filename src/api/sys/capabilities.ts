@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { callerOf, callerRecord, type Presented } from "../../auth/caller.ts";
+import { callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import {
   accessorTarget,
@@ -27,7 +27,7 @@ const INVALID_TOKEN = invalid("invalid token");
 const INVALID_ACCESSOR = invalid("invalid accessor");
 
 /** A token whose capabilities are asked for: one in a tree, or one of another kind. */
-type Subject = TargetedAction | { readonly presented: Exclude<Presented, { kind: "service" }> };
+type Subject = TargetedAction | { readonly presented: Exclude<ParsedToken, { kind: "service" }> };
 
 /** What the caller, or another token, may do on some paths. */
 export const CAPABILITY_ROUTES: readonly Route[] = [

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Caller, callerOf, callerRecord, type Presented } from "../../auth/caller.ts";
+import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
@@ -22,7 +22,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
   ),
 
   tokenRoute(["read", "update"], "lookup", z.object({ token: z.unknown().optional() }), {
-    async prepare(context): Promise<Result<Presented | "caller" | null, Failure>> {
+    async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
       const { token } = context.fields;
       return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
     },

@@ -4,11 +4,11 @@ import {
   type AccessorCredential,
   ADDRESS_BYTES,
   addressBytes,
+  decodeStoredId,
   newRoutedId,
   newRow,
   readAddress,
   readRoutedId,
-  routeOf,
   type TokenAddress,
 } from "../../token/ids.ts";
 import { type IndexedLease, orderOfIndexed } from "../index/index-store.ts";
@@ -44,7 +44,7 @@ export async function newLeaseIds(keys: Keys, treeId: string, now: number): Prom
 
 /** The tail of the lease of the token with this accessor, which comes from our own storage. */
 export async function tokenLeaseTail(keys: Keys, accessor: string): Promise<string> {
-  const address = routeOf(accessor);
+  const address = decodeStoredId(accessor);
   if (!address) throw new Error("an accessor leads to a tree");
   const place = addressBytes(address.treeId, address.row);
   return TOKEN_MARK + toHex(concat(place, await hashOfPlace(keys, place)));

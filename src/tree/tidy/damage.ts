@@ -31,7 +31,7 @@ const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_ext
   json_extract(record, '$.login.mount') AS mount, ${CUSTOM_ID_KEY} AS custom_id_key`;
 
 /** Of what is listed as tokens of the tree, that of which there is no row. A row that is dead counts: the sweep has it. */
-export function claimsOfNobody(
+export function findDanglingEntries(
   sql: SqlStorage,
   treeId: string,
   step: Pick<TidyStep, "accessors" | "customIds">,
@@ -97,7 +97,7 @@ const OWNED = {
  *
  * @param act deals with at most TIDY_ROWS things of these owners and returns how many; so many mean that there may be more.
  */
-export function dealWithOwnersGone(
+export function forMissingOwners(
   sql: SqlStorage,
   table: keyof typeof OWNED,
   after: number,

@@ -1,11 +1,11 @@
 import { currentTime } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
-import { routeOf, rowDrawnAt } from "../../token/ids.ts";
+import { decodeStoredId, rowDrawnAt } from "../../token/ids.ts";
 import { REVOKED, type TreeStore } from "../tree-store.ts";
 import {
-  claimsOfNobody,
-  dealWithOwnersGone,
   dropEntries,
+  findDanglingEntries,
+  forMissingOwners,
   orphanChildrenOfNobody,
   TIDY_ROWS,
   type TidyRow,
@@ -22,7 +22,7 @@ interface TableStep {
 }
 
 /** What tidying needs of the tree around it. */
-export interface TidySurroundings {
+export interface TidyDeps {
   readonly env: Env;
   readonly sql: SqlStorage;
   readonly treeId: string;
@@ -33,17 +33,22 @@ export interface TidySurroundings {
 
 /** The part of a tidy run that works on the rows of one tree. */
 export class TreeTidy {
-  readonly #tree: TidySurroundings;
+  readonly #tree: TidyDeps;
   /** The run that has been through all rows. Forgotten with the memory of the object: then the rows are looked at again. */
   #doneIn: number | null = null;
 
-  constructor(tree: TidySurroundings) {
+  constructor(tree: TidyDeps) {
     this.#tree = tree;
   }
 
   /** Performs one step: a batch of one table, the tables one after the other. */
   async perform(step: TidyStep): Promise<TidyStepResult> {
-    const gone = claimsOfNobody(this.#tree.sql, this.#tree.treeId, step, (accessor) => routeOf(accessor)?.row ?? null);
+    const gone = findDanglingEntries(
+      this.#tree.sql,
+      this.#tree.treeId,
+      step,
+      (accessor) => decodeStoredId(accessor)?.row ?? null,
+    );
     const found = { goneAccessors: gone.accessors, goneCustomIds: gone.customIds };
     if (step.from === null && this.#doneIn === step.run) return { ...found, repairs: NO_REPAIRS, next: null };
     const done = await this.#batch(step);
@@ -95,7 +100,7 @@ export class TreeTidy {
 
   #cubbyhole(after: number): TableStep {
     const { sql } = this.#tree;
-    const { done, next } = dealWithOwnersGone(sql, "cubbyhole", after, (owners) => dropEntries(sql, owners));
+    const { done, next } = forMissingOwners(sql, "cubbyhole", after, (owners) => dropEntries(sql, owners));
     return {
       repairs: { cubbyholeEntries: done },
       next: next === null ? { table: "leases", after: 0 } : { table: "cubbyhole", after: next },
@@ -104,12 +109,12 @@ export class TreeTidy {
 
   #leases(after: number): TableStep {
     const { sql, endLeasesOf } = this.#tree;
-    const { done, next } = dealWithOwnersGone(sql, "leases", after, (owners) => endLeasesOf(owners, TIDY_ROWS));
+    const { done, next } = forMissingOwners(sql, "leases", after, (owners) => endLeasesOf(owners, TIDY_ROWS));
     return { repairs: { leasesEnded: done }, next: next === null ? null : { table: "leases", after: next } };
   }
 }
 
-/** The answer of a tree that was never planted, or whose storage is lost: nothing that is listed exists. */
+/** The answer of a tree that was never created, or whose storage is lost: nothing that is listed exists. */
 export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
   return { goneAccessors: accessors, goneCustomIds: customIds, repairs: NO_REPAIRS, next: null };
 }

@@ -85,11 +85,11 @@ describe("a new installation", () => {
       "type",
     ]);
     expect(self.body.data).toMatchObject({ display_name: "root", path: "auth/token/root", policies: ["root"], ttl: 0 });
-    const planted = vi.spyOn(TokenTree.prototype, "plant");
+    const created = vi.spyOn(TokenTree.prototype, "create");
     expect((await call("PUT", "sys/init")).status).toBe(400);
     // Strangers may send this all day: it must not make a tree each time.
-    expect(planted).not.toHaveBeenCalled();
-    planted.mockRestore();
+    expect(created).not.toHaveBeenCalled();
+    created.mockRestore();
     expect((await call("GET", "auth/token/lookup-self", { token: root })).status).toBe(200);
   });
 

@@ -14,7 +14,7 @@ let root: string;
 let token: string;
 
 const METHODS = [
-  [TokenTree, ["run", "act", "plant", "insert", "isAlive"]],
+  [TokenTree, ["run", "act", "create", "insert", "isAlive"]],
   [AccessorShard, ["add", "remove", "list"]],
   [TokenRoles, ["read", "write"]],
   [CustomIds, ["find", "reserve", "release"]],
@@ -83,7 +83,7 @@ describe("calls to objects", () => {
       "POST",
       "auth/token/create-orphan",
       {},
-      ["AccessorShard.add", "TokenTree.plant", "TokenTree.run"],
+      ["AccessorShard.add", "TokenTree.create", "TokenTree.run"],
     ],
     ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, ["TokenTree.run"]],
     ["an unknown path", "GET", "auth/token/nothing", undefined, ["TokenTree.run"]],

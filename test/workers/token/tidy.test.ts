@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import worker from "../../../src/index.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
 import { TIDY_INTERVAL_MS, TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
-import { routedIdText, routeOf } from "../../../src/token/ids.ts";
+import { decodeStoredId, routedIdText } from "../../../src/token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.ts";
 import { treeOf } from "../../../src/tree/find-tree.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
@@ -15,7 +15,7 @@ import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
-import { growTree, holdSweeps, isPlanted, locate, rewriteRecord, runAlarm } from "../../support/trees.ts";
+import { growTree, holdSweeps, isCreated, locate, rewriteRecord, runAlarm } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -136,7 +136,7 @@ describe("what tidy repairs", () => {
 
     // Tokens without a row: a leaf, a parent, one that is being created, one with a custom id.
     for (const token of [lost, parent, young]) await dropRow(token.client_token);
-    const { treeId, row } = routeOf(custom.accessor) ?? { treeId: "", row: 0 };
+    const { treeId, row } = decodeStoredId(custom.accessor) ?? { treeId: "", row: 0 };
     await sqlOfTree(treeId, "DELETE FROM tokens WHERE row = ?", row);
     // Entries of nobody: of a row that never was, and one that is no accessor.
     await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (77, 'x', x'00')");
@@ -512,11 +512,11 @@ describe("runs", () => {
     spy.mockRestore();
     expect(step.repairs.relisted).toBe(1);
     expect(await listedAccessors()).not.toContain(ending.accessor);
-    const isFreed = () => runInDurableObject(stub, (_, { storage }) => !isPlanted(storage.sql));
+    const isFreed = () => runInDurableObject(stub, (_, { storage }) => !isCreated(storage.sql));
     expect(await isFreed()).toBe(false);
     await runAlarm(stub);
     expect(await isFreed()).toBe(true);
-    expect(await treeOf(bindings, treeId)?.fateOf(1)).toBe("absent");
+    expect(await treeOf(bindings, treeId)?.rowStatus(1)).toBe("absent");
   });
 
   it("lists the token without a lease again where no prefix reaches it", async () => {

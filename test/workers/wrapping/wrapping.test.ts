@@ -116,17 +116,17 @@ describe("H10: the envelope of a wrapped answer", () => {
   });
 
   it("what anybody may ask without a token is not put away: strangers can't fill the storage", async () => {
-    const planted = vi.spyOn(TokenTree.prototype, "plant");
+    const created = vi.spyOn(TokenTree.prototype, "create");
     const mounts = await call("GET", "sys/internal/ui/mounts", { headers: wrapHeader("60") });
     expect([mounts.body.wrap_info, mounts.body.data]).toEqual([null, { auth: {}, secret: {} }]);
     const { token } = await wrapped();
-    planted.mockClear();
+    created.mockClear();
     const lookup = await call("POST", "sys/wrapping/lookup", { body: { token }, headers: wrapHeader("60") });
     expect([lookup.body.wrap_info, lookup.body.data.creation_path]).toEqual([null, "sys/wrapping/wrap"]);
     const health = await call("GET", "sys/health", { headers: wrapHeader("60") });
     expect(health.body).toMatchObject({ initialized: true });
-    expect(planted).not.toHaveBeenCalled();
-    planted.mockRestore();
+    expect(created).not.toHaveBeenCalled();
+    created.mockRestore();
   });
 
   it("may wait longer than the platform sets alarms for", async () => {
@@ -347,7 +347,7 @@ describe("H11: wrap, lookup, rewrap", () => {
   });
 
   it.each([
-    ["before the new token is written", "plant"],
+    ["before the new token is written", "create"],
     ["between the new token and the end of the old one", "act"],
   ] as const)("rewrap that fails %s leaves the answer with the old token, for one use", async (_, method) => {
     const info = await wrapped();
@@ -355,7 +355,7 @@ describe("H11: wrap, lookup, rewrap", () => {
     const spy = vi.spyOn(TokenTree.prototype, method);
     spy.mockImplementation(function (this: TokenTree, ...given: unknown[]) {
       const [action] = given as [{ readonly take?: boolean } | undefined];
-      if (method === "plant" || action?.take) throw new Error("the process ends here");
+      if (method === "create" || action?.take) throw new Error("the process ends here");
       return original.apply(this, given);
     } as never);
     const moved = await call("POST", "sys/wrapping/rewrap", { token: root, body: { token: info.token } });

@@ -13,7 +13,7 @@ type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation
  * What the path of a request names. A name is found in any case, but a rule is written for one spelling: so a path in
  * another spelling than the stored one is judged in that as well. Else a rule for `admin` would not hold for `Admin`.
  */
-export async function judgedName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
+export async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
   const { env, installation, caller, params, request } = context;
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? identityOf(env).readEntity(key) : identityOf(env).readGroup(key));

@@ -17,7 +17,7 @@ const NOT_STORED: Failure = {
 };
 
 /** What new tokens need of the tree around them. */
-interface BirthSurroundings {
+interface TokenWriterDeps {
   readonly env: Env;
   readonly treeId: string;
   readonly tokens: TreeStore;
@@ -27,10 +27,10 @@ interface BirthSurroundings {
 }
 
 /** Writes new tokens of a tree, each with its entry in the list of accessors. */
-export class TreeBirths {
-  readonly #tree: BirthSurroundings;
+export class TokenWriter {
+  readonly #tree: TokenWriterDeps;
 
-  constructor(tree: BirthSurroundings) {
+  constructor(tree: TokenWriterDeps) {
     this.#tree = tree;
   }
 
