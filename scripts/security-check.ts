@@ -1,0 +1,24 @@
+import { CHECKS } from "./security-check/checks.ts";
+import { Subject } from "./security-check/subject.ts";
+
+/**
+ * Attacks a server that it starts with `npm run serve`, in the ways that a review once found to work, and prints what came of
+ * each. Ends with 1 when one works again.
+ */
+const subject = await Subject.start();
+let broken = 0;
+try {
+  for (const { name, attack } of CHECKS) {
+    let outcome: string;
+    try {
+      outcome = await attack(subject);
+    } catch (error) {
+      outcome = `NOT REFUSED: ${error instanceof Error ? error.message : String(error)}`;
+      broken++;
+    }
+    console.log(`${name.padEnd(52)} ${outcome}`);
+  }
+} finally {
+  await subject.remove();
+}
+process.exitCode = broken > 0 ? 1 : 0;
