@@ -83,7 +83,8 @@ export class TidyStore {
 
   /** Ends `run` at `now` (ms). */
   finish(run: TidyRun, now: number): void {
-    this.#sql.exec("UPDATE runs SET finished_at = ? WHERE number = ?", now, run.number);
+    const report = JSON.stringify(run.report);
+    this.#sql.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, report, run.number);
   }
 
   /** At most `limit` trees with more to do. */
