@@ -27,7 +27,7 @@ export interface RowTerm {
 }
 
 /** The kinds of rows that have seals. */
-export const SEALED_KINDS = ["token", "policy", "mount", "token_role"] as const;
+export const SEALED_KINDS = ["token", "policy", "mount"] as const;
 
 /** Bytes of a seal: the version of its term in two bytes, and the beginning of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;

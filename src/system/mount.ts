@@ -13,6 +13,8 @@ export interface Mount {
   readonly accessor: string;
   readonly uuid: string;
   readonly config: MountConfig;
+  /** True when it was enabled so. It has no effect where nothing is replicated; clients compare it. */
+  readonly local?: boolean;
   /** True while everything that it issued is being revoked: it serves nothing any more, but its place is not free yet. */
   readonly disabled: boolean;
   /** What tells apart the tokens that it issued at one place from those of another; see `issuerOf`. */
@@ -90,7 +92,7 @@ export function narrowTtl(ttl: MountTtl, maxTtl: number): MountTtl {
 }
 
 /** A new mount with its own accessor. */
-export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "config">): Mount {
+export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "config" | "local">): Mount {
   return {
     ...fields,
     accessor: `auth_${fields.type}_${toHex(randomBytes(4))}`,

@@ -83,8 +83,7 @@ export class TidyStore {
 
   /** Ends `run` at `now` (ms). */
   finish(run: TidyRun, now: number): void {
-    const report = JSON.stringify(run.report);
-    this.#sql.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, report, run.number);
+    this.#sql.exec("UPDATE runs SET finished_at = ? WHERE number = ?", now, run.number);
   }
 
   /** At most `limit` trees with more to do. */

@@ -3,7 +3,6 @@ import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
 import { requireSeals } from "../system/key-rotation.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
-import { tokenRoles } from "../token/roles/token-roles.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { askTrees, type TreeAnswer } from "./ask-trees.ts";
@@ -103,12 +102,10 @@ export class Tidy extends DurableObject<Env> {
     if (run.position) return this.#readOn(run, run.position);
     // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
     await reconcileTeams(this.env);
-    const tampered = await tokenRoles(this.env).sealRows();
     // Every tree has been through its rows, but for tokens that were too young to be judged.
     if (run.report.failures === 0) await requireSeals(this.env, run.startedAt - SAFETY_AGE_MS);
-    const report = addToReport(run.report, { tampered });
-    this.#store.finish({ ...run, report }, currentTime());
-    console.log(JSON.stringify({ type: "tidy", run: run.number, ...report }));
+    this.#store.finish(run, currentTime());
+    console.log(JSON.stringify({ type: "tidy", run: run.number, ...run.report }));
   }
 
   /** Lets the trees of a page say which of its entries have no token, and begin with their own rows. */

@@ -43,14 +43,16 @@ function aliasOf(alias: AliasRecord, installation: Installation): Record<string,
 
 /** What reading shows of a group. */
 export function showGroup(group: GroupRecord, installation: Installation): Record<string, unknown> {
+  // Nobody sets the members of an external group: while it has none, clients expect null rather than an empty list.
+  const members = (ids: readonly string[]) => (group.type === "external" && ids.length === 0 ? null : ids);
   return {
     id: group.id,
     name: group.name,
     type: group.type,
     metadata: shown(group.metadata),
     policies: group.policies,
-    member_entity_ids: group.memberEntityIds,
-    member_group_ids: group.memberGroupIds,
+    member_entity_ids: members(group.memberEntityIds),
+    member_group_ids: members(group.memberGroupIds),
     parent_group_ids: group.parentGroupIds,
     alias: group.alias ? showGroupAlias(group.alias, installation) : {},
     namespace_id: "root",

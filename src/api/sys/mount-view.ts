@@ -6,6 +6,7 @@ export function mountObject(mount: Mount): Record<string, unknown> {
   const { config } = mount;
   return {
     ...sharedFields(mount.type, mount.description, mount.accessor, mount.uuid),
+    local: mount.local === true,
     options: optionsOf(mount.type),
     config: {
       default_lease_ttl: config.defaultLeaseTtl,

@@ -9,7 +9,7 @@ import { refreshInstallation } from "../../system/installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../system/mount-rules.ts";
 import { systemOf } from "../../system/system.ts";
-import { commaList, optionalText, text } from "../../wire/fields.ts";
+import { commaList, flag, optionalText, text } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { fixedMounts, fixedTuneObject, mountObject, tuneObject } from "./mount-view.ts";
 
@@ -38,7 +38,7 @@ const ENABLE = z.object({
   type: text(),
   description: text(),
   config: CONFIG.nullish(),
-  local: z.unknown().optional(),
+  local: flag(false),
   seal_wrap: z.unknown().optional(),
   external_entropy_access: z.unknown().optional(),
   ...WITHOUT_EFFECT,
@@ -131,7 +131,13 @@ async function enable({
   const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
   if (!config.ok) return err(invalid(config.error));
   const path = normalizeMountPath(params.path ?? "");
-  const mount = newMount({ path, type: fields.type, description: fields.description, config: config.value });
+  const mount = newMount({
+    path,
+    type: fields.type,
+    description: fields.description,
+    config: config.value,
+    ...(fields.local && { local: true }),
+  });
   const enabled = await systemOf(env).enableMount(mount);
   return enabled.ok ? done(env) : enabled;
 }

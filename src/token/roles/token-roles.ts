@@ -1,11 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { RowKeys } from "../../crypto/row-keys.ts";
 import type { Env } from "../../env.ts";
-import { RowSeals } from "../../storage/row-seals.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
-import { loadRowKeys } from "../../system/installation.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
@@ -20,21 +17,7 @@ export const TOKEN_ROLE_MIGRATIONS: readonly Migration[] = [
     description: "token roles",
     sql: "CREATE TABLE roles (name TEXT PRIMARY KEY, role TEXT NOT NULL) WITHOUT ROWID",
   },
-  {
-    version: 2,
-    description: "seals of roles; those that are there are sealed when they are read",
-    sql: "ALTER TABLE roles ADD COLUMN seal BLOB",
-  },
 ];
-
-/** The kind of these rows in seals. */
-const KIND = "token_role";
-
-interface RoleRow extends Record<string, SqlStorageValue> {
-  name: string;
-  role: string;
-  seal: ArrayBuffer | null;
-}
 
 /** What the caller's policies grant on the path of a role. */
 export interface WriteGrants {
@@ -42,34 +25,22 @@ export interface WriteGrants {
   readonly update: boolean;
 }
 
-/** The roles of one token mount. Names keep their case. A role that was tampered with counts as absent. */
+/** The roles of one token mount. Names keep their case. */
 export class TokenRoles extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
-  readonly #seals: RowSeals;
-  /** Checks and makes seals of rows; null until the first call. */
-  #rowKeys: RowKeys | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#schema = new Schema(this.#sql, TOKEN_ROLE_MIGRATIONS);
-    this.#seals = new RowSeals(ctx.id.toString(), () => this.#rowKeys);
   }
 
   /** The role `name` as it is now, or null. */
-  async read(name: string): Promise<TokenRole | null> {
+  read(name: string): TokenRole | null {
     if (!this.#schema.exists) return null;
-    this.#rowKeys = await loadRowKeys(this.env);
-    return this.#find(name);
-  }
-
-  /** Seals the roles that lack a seal. Returns how many were tampered with. */
-  async sealRows(): Promise<number> {
-    if (!this.#schema.exists) return 0;
-    this.#rowKeys = await loadRowKeys(this.env);
-    const rows = this.#sql.exec<RoleRow>("SELECT * FROM roles").toArray();
-    return rows.filter((row) => !this.#admit(row)).length;
+    const row = this.#sql.exec<{ role: string }>("SELECT role FROM roles WHERE name = ?", name).toArray()[0];
+    return row ? (JSON.parse(row.role) as TokenRole) : null;
   }
 
   /**
@@ -78,22 +49,14 @@ export class TokenRoles extends DurableObject<Env> {
    *
    * @returns warnings for the writer; "permission_denied", or a 400 when the role would not be a good one.
    */
-  async write(
-    name: string,
-    sent: RoleFields,
-    grants: WriteGrants,
-    mount: MountTtl,
-  ): Promise<Result<readonly string[], Failure>> {
-    this.#rowKeys = await loadRowKeys(this.env);
-    const before = this.#find(name);
+  write(name: string, sent: RoleFields, grants: WriteGrants, mount: MountTtl): Result<readonly string[], Failure> {
+    const before = this.read(name);
     if (before ? !grants.update : !grants.create) return err(DENIED);
     const changed = changeRole(before ?? newRole(name), sent, mount);
     if (!changed.ok) return changed;
     if (!before && this.#count() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} token roles already`));
     this.#schema.create();
-    const json = JSON.stringify(changed.value.role);
-    const seal = this.#seals.make(KIND, name, [json]);
-    this.#sql.exec("INSERT OR REPLACE INTO roles (name, role, seal) VALUES (?, ?, ?)", name, json, seal);
+    this.#sql.exec("INSERT OR REPLACE INTO roles (name, role) VALUES (?, ?)", name, JSON.stringify(changed.value.role));
     return ok(changed.value.warnings);
   }
 
@@ -113,18 +76,6 @@ export class TokenRoles extends DurableObject<Env> {
       )
       .toArray()
       .map((row) => row.name);
-  }
-
-  #find(name: string): TokenRole | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql.exec<RoleRow>("SELECT * FROM roles WHERE name = ?", name).toArray()[0];
-    return row && this.#admit(row) ? (JSON.parse(row.role) as TokenRole) : null;
-  }
-
-  #admit({ name, role, seal }: RoleRow): boolean {
-    return this.#seals.admit(KIND, name, [role], seal, (renewed) => {
-      this.#sql.exec("UPDATE roles SET seal = ? WHERE name = ?", renewed, name);
-    });
   }
 
   #count(): number {

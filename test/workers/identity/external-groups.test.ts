@@ -47,7 +47,11 @@ describe("an external group", () => {
 
   it("is made with its alias when none is named", async () => {
     const { canonical_id: group } = (await post("group-alias", { name: "fresh", mount_accessor: accessor })).body.data;
-    expect((await get(`group/id/${group}`)).body.data).toMatchObject({ type: "external" });
+    expect((await get(`group/id/${group}`)).body.data).toMatchObject({
+      type: "external",
+      member_entity_ids: null,
+      member_group_ids: null,
+    });
   });
 
   it.each([
@@ -89,7 +93,7 @@ describe("an external group", () => {
     await post("group-alias", { name: "a", mount_accessor: accessor, canonical_id: groups.a });
     await post("group-alias", { name: "b", mount_accessor: accessor, canonical_id: groups.b });
     await post("group-alias", { name: "a", mount_accessor: other, canonical_id: groups.c });
-    expect(await login("ada", ["A", "b", "unknown"])).toEqual(["group-a", "group-b"]);
+    expect((await login("ada", ["A", "b", "unknown"])).toSorted()).toEqual(["group-a", "group-b"]);
     expect(await login("bob", ["a"])).toEqual(["group-a"]);
     expect(await login("ada", ["b"])).toEqual(["group-b"]);
     expect((await get(`group/id/${groups.a}`)).body.data.member_entity_ids).toHaveLength(1);
@@ -104,6 +108,6 @@ describe("an external group", () => {
     const { id } = (await post("group-alias", { name: "m", mount_accessor: accessor, canonical_id: group })).body.data;
     expect((await login("deep", ["m"])).toSorted()).toEqual(["member", "outer"]);
     await call("DELETE", `identity/group-alias/id/${id}`, { token: root });
-    expect((await get(`group/id/${group}`)).body.data.member_entity_ids).toEqual([]);
+    expect((await get(`group/id/${group}`)).body.data.member_entity_ids).toBeNull();
   });
 });

@@ -32,7 +32,6 @@ const RELEASED: Readonly<Record<string, string>> = {
   "TOKEN_INDEX_MIGRATIONS 1": "ad47c8ce50139a25bac6a54943216aca",
   "TOKEN_MIGRATIONS 1": "f4cad816afcea2ba9e25884b50591fc8",
   "TOKEN_ROLE_MIGRATIONS 1": "10776adecf013424a8459e14972fc510",
-  "TOKEN_ROLE_MIGRATIONS 2": "7ccbaa3e85d53591bb1293052ba05eb7",
 };
 
 const modules = import.meta.glob("../../../src/**/*.ts", { eager: true });

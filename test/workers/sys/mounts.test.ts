@@ -57,10 +57,19 @@ describe("sys/auth", () => {
     expect((await remove("sys/auth/teams/a/cloud")).status).toBe(204);
   });
 
+  it("shows that a method was enabled as a local one: clients compare it with what they sent", async () => {
+    expect((await post("sys/auth/near", { type: "aws", local: true })).status).toBe(204);
+    expect((await get("sys/auth/near")).body.data).toMatchObject({ local: true });
+    await post("sys/auth/near/tune", { description: "tuned" });
+    expect((await get("sys/mounts/auth/near")).body.data).toMatchObject({ local: true, description: "tuned" });
+    expect((await post("sys/auth/far", { type: "aws", local: "perhaps" })).status).toBe(400);
+    await remove("sys/auth/near");
+  });
+
   it.each([
     ["sys/auth/x", {}, "backend type must be specified as a string"],
     ["sys/auth/x", { type: "token" }, "token credential backend cannot be instantiated"],
-    ["sys/auth/x", { type: "nope" }, "unknown auth method; the type must be one of aws, cloud"],
+    ["sys/auth/x", { type: "nope" }, "unknown auth method; the type must be one of aws, cloud, jwt"],
     ["sys/auth/token", { type: "cloud" }, "path is already in use at token/"],
     ["sys/auth/token/below", { type: "cloud" }, "path is already in use at token/"],
     ["sys/auth/x", { type: "cloud", config: { default_lease_ttl: "soon" } }, "unable to parse default TTL"],
