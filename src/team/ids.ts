@@ -106,6 +106,11 @@ export async function userIdOf(keys: Keys, identity: string): Promise<string> {
   return `user-${base62Digest(await hashOf(keys.identity, `user\0${identity}`), ID_RANDOM)}`;
 }
 
+/** An id for a new webhook. */
+export function newWebhookId(): string {
+  return `nc-${randomBase58(ID_RANDOM)}`;
+}
+
 /** An id for a new organization. It tells an organization from an earlier one of the same name. */
 export function newOrganizationId(): string {
   return `org-${randomBase62(ID_RANDOM)}`;

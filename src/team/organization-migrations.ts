@@ -60,4 +60,20 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
       ALTER TABLE teams DROP COLUMN last_used_at_key;
     `,
   },
+  {
+    version: 3,
+    description: "webhooks, and what is known of deliveries there",
+    sql: `
+      CREATE TABLE webhooks (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL, secret BLOB);
+      CREATE TABLE deliveries (
+        row INTEGER PRIMARY KEY AUTOINCREMENT,
+        webhook_id TEXT NOT NULL,
+        token_id TEXT NOT NULL,
+        trigger TEXT NOT NULL,
+        record TEXT NOT NULL,
+        UNIQUE (webhook_id, token_id, trigger)
+      );
+      CREATE INDEX deliveries_in_order ON deliveries (webhook_id, row);
+    `,
+  },
 ];

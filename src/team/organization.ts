@@ -10,6 +10,8 @@ import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { inGroups } from "./groups.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
+import type { Delivery, SealedWebhook } from "./notices/record.ts";
+import { MAX_WEBHOOKS, WebhookStore } from "./notices/webhook-store.ts";
 import { ORGANIZATION_MIGRATIONS } from "./organization-migrations.ts";
 import { type KnownTeam, OrganizationStore } from "./organization-store.ts";
 import type {
@@ -55,6 +57,7 @@ interface StateRow extends Record<string, SqlStorageValue> {
 export class Organization extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #store: OrganizationStore;
+  readonly #webhooks: WebhookStore;
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
   readonly #schema: Schema;
@@ -63,6 +66,7 @@ export class Organization extends DurableObject<Env> {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#store = new OrganizationStore(this.#sql);
+    this.#webhooks = new WebhookStore(this.#sql);
     this.#schema = new Schema(this.#sql, ORGANIZATION_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
@@ -134,6 +138,39 @@ export class Organization extends DurableObject<Env> {
   lifetimes(organizationId: string): LifetimeRules | null {
     const record = this.#record;
     return record?.organizationId === organizationId ? lifetimeRules(record) : null;
+  }
+
+  /** The webhooks of the organization; null when there is no such organization. */
+  webhooks(name: string): SealedWebhook[] | null {
+    return this.show(name) && this.#webhooks.all();
+  }
+
+  /** Stores a webhook, new or changed. False when there is no such organization, or it has as many as it can have. */
+  putWebhook(name: string, webhook: SealedWebhook): boolean {
+    if (!this.show(name)) return false;
+    if (!this.#webhooks.find(webhook.id) && this.#webhooks.all().length >= MAX_WEBHOOKS) return false;
+    this.#webhooks.put(webhook);
+    return true;
+  }
+
+  /** Deletes a webhook. False when there is none. */
+  removeWebhook(name: string, id: string): boolean {
+    return this.show(name) !== null && this.#webhooks.remove(id);
+  }
+
+  /** A page of the deliveries to a webhook, the newest first; null when there is none. */
+  deliveries(name: string, webhookId: string, page: PageRequest): Page<Delivery> | null {
+    return this.show(name) && this.#webhooks.find(webhookId) && this.#webhooks.deliveries(webhookId, page);
+  }
+
+  /** The webhooks that the organization with this id has switched on. */
+  enabledWebhooks(organizationId: string): SealedWebhook[] {
+    return this.has(organizationId) ? this.#webhooks.all().filter(({ enabled }) => enabled) : [];
+  }
+
+  /** Notes how deliveries of a team stand. */
+  noteDeliveries(organizationId: string, deliveries: readonly Delivery[]): void {
+    if (this.has(organizationId)) for (const delivery of deliveries) this.#webhooks.note(delivery);
   }
 
   /** Takes in the state of a team. Older than what is known, it changes nothing. */

@@ -51,4 +51,24 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX tokens_due ON tokens (due_at) WHERE due_at IS NOT NULL;
     `,
   },
+  {
+    version: 4,
+    description: "notices of tokens that end",
+    // Tokens of before are due 30 days before their end, or now.
+    sql: `
+      CREATE TABLE notices (
+        token_id TEXT NOT NULL,
+        webhook_id TEXT NOT NULL,
+        trigger TEXT NOT NULL,
+        attempts INTEGER NOT NULL,
+        next_at INTEGER NOT NULL,
+        done INTEGER NOT NULL,
+        delivery TEXT NOT NULL,
+        document TEXT NOT NULL,
+        PRIMARY KEY (token_id, webhook_id, trigger)
+      ) WITHOUT ROWID;
+      UPDATE tokens SET due_at = json_extract(record, '$.expiresAt') - 2592000000
+        WHERE due_at IS NULL AND json_extract(record, '$.expiresAt') IS NOT NULL;
+    `,
+  },
 ];

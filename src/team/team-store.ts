@@ -1,3 +1,4 @@
+import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
 interface TeamRow extends Record<string, SqlStorageValue> {
@@ -77,11 +78,12 @@ export class TeamStore {
   /** Stores a new token. No other token may have its description. */
   addToken({ verifier, ...token }: NewTeamTokenRecord): void {
     this.#sql.exec(
-      "INSERT INTO tokens (token_id, verifier, slot, record) VALUES (?, ?, ?, ?)",
+      "INSERT INTO tokens (token_id, verifier, slot, record, due_at) VALUES (?, ?, ?, ?, ?)",
       token.tokenId,
       verifier,
       slotOf(token.description ?? null),
       JSON.stringify(token),
+      nextDueAt(token, token.createdAt),
     );
     this.#changed([token.tokenId]);
   }
@@ -92,15 +94,16 @@ export class TeamStore {
     this.#changed([token.tokenId]);
   }
 
-  /** Changes a token that another takes over from: its description is free for that. It is due at `dueAt` (ms). */
-  retireToken(token: TeamToken, replay: Uint8Array | null, dueAt: number): void {
-    this.#sql.exec(
-      "UPDATE tokens SET slot = NULL, replay = ?, due_at = ? WHERE token_id = ?",
-      replay,
-      dueAt,
-      token.tokenId,
-    );
+  /** Changes a token that another takes over from at `now` (ms): its description is free for that. */
+  retireToken(token: TeamToken, replay: Uint8Array | null, now: number): void {
+    this.#sql.exec("UPDATE tokens SET slot = NULL, replay = ? WHERE token_id = ?", replay, token.tokenId);
+    this.setDue(token.tokenId, nextDueAt(token, now));
     this.updateToken(token);
+  }
+
+  /** Notes when there is next something to do about a token (ms); null: never. */
+  setDue(tokenId: string, dueAt: number | null): void {
+    this.#sql.exec("UPDATE tokens SET due_at = ? WHERE token_id = ?", dueAt, tokenId);
   }
 
   /** When there is something to do about a token (ms); null: never. */
@@ -109,17 +112,24 @@ export class TeamStore {
     return this.#sql.exec<{ due_at: number }>(due).toArray()[0]?.due_at ?? null;
   }
 
-  /** The ids of at most `limit` tokens that something is to be done about at `now` (ms). */
-  dueTokens(now: number, limit: number): string[] {
+  /** At most `limit` tokens that something is to be done about at `now` (ms), and since when. */
+  dueTokens(now: number, limit: number): { readonly token: TeamToken; readonly dueAt: number }[] {
     return this.#sql
-      .exec<{ token_id: string }>("SELECT token_id FROM tokens WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, limit)
+      .exec<{ record: string; due_at: number }>(
+        "SELECT record, due_at FROM tokens WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+        now,
+        limit,
+      )
       .toArray()
-      .map(({ token_id }) => token_id);
+      .map(({ record, due_at }) => ({ token: JSON.parse(record) as TeamToken, dueAt: due_at }));
   }
 
   /** Deletes tokens. */
   removeTokens(tokenIds: readonly string[]): void {
-    for (const tokenId of tokenIds) this.#sql.exec("DELETE FROM tokens WHERE token_id = ?", tokenId);
+    for (const tokenId of tokenIds) {
+      this.#sql.exec("DELETE FROM tokens WHERE token_id = ?", tokenId);
+      this.#sql.exec("DELETE FROM notices WHERE token_id = ?", tokenId);
+    }
     this.#changed(tokenIds);
   }
 
@@ -127,6 +137,7 @@ export class TeamStore {
   end(): void {
     this.#sql.exec("DELETE FROM tokens");
     this.#sql.exec("DELETE FROM unsent");
+    this.#sql.exec("DELETE FROM notices");
     this.#sql.exec("UPDATE team SET ended = 1, revision = revision + 1");
   }
 

@@ -18,6 +18,8 @@ import {
   TOO_MANY_TOKENS,
 } from "./failures.ts";
 import { organizationNamed } from "./find.ts";
+import { NoticeOutbox } from "./notices/outbox.ts";
+import { REPLAY_MS } from "./notices/rules.ts";
 import type {
   NewTeamTokenRecord,
   Rotated,
@@ -40,10 +42,7 @@ const RESEND_SLOWLY_MS = 30_000;
 /** The last use is written at most this often; in between it is only remembered. */
 const LAST_USE_MS = 60_000;
 
-/** A rotation can be repeated for this long: then a client has its answer, or will never have it. */
-const REPLAY_MS = 86_400_000;
-/** Tokens that one alarm deletes. */
-const DUE_AT_ONCE = 100;
+const NEVER = Number.POSITIVE_INFINITY;
 const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
 /** The id of no token. */
 const NO_TOKEN = "none";
@@ -67,6 +66,7 @@ type Told = "told" | "ended" | "no_organization";
  */
 export class Team extends DurableObject<Env> {
   readonly #store: TeamStore;
+  readonly #notices: NoticeOutbox;
   readonly #schema: Schema;
   /** By token id in ms: the last uses that may not be written yet. */
   readonly #lastUses = new Map<string, number>();
@@ -80,11 +80,13 @@ export class Team extends DurableObject<Env> {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#store = new TeamStore(sql);
+    this.#notices = new NoticeOutbox(env, sql, this.#store);
     this.#schema = new Schema(sql, TEAM_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
         // An alarm can be lost to a restore; the rows say whether one is due.
-        if ((await ctx.storage.getAlarm()) !== null) return;
+        const armed = await ctx.storage.getAlarm();
+        if (armed !== null) return;
         if (this.#store.hasUnsent) this.#arm(RESEND_MS);
         else await this.#armForDue();
       });
@@ -200,7 +202,7 @@ export class Team extends DurableObject<Env> {
     const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description ?? null };
     const end = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now + rotation.overlapMs);
     const retired = { ...old, ...expiryAt(end), rotatedAt: now, rotatedTo: token.tokenId };
-    this.#store.retireToken(retired, rotation.replay, Math.max(end, now + REPLAY_MS));
+    this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
     await this.#syncToOrganization();
     return this.show() ? ok({ team, token, replay: null }) : NOT_FOUND;
@@ -264,21 +266,25 @@ export class Team extends DurableObject<Env> {
   /** Tells the organization what it has not heard yet, and does what is due. */
   override async alarm(): Promise<void> {
     if (!this.#schema.exists) return;
-    this.#doDue();
+    const team = this.show();
+    let noticed = true;
+    if (team) {
+      try {
+        await this.#notices.run(team);
+      } catch (error) {
+        noticed = false;
+        console.error(JSON.stringify({ type: "team_notices", error: String(error) }));
+      }
+    }
     await this.#syncToOrganization();
-  }
-
-  /** Deletes tokens that others have taken over from: they have ended, and the rotation can't be repeated any more. */
-  #doDue(): void {
-    const due = this.#store.dueTokens(currentTime(), DUE_AT_ONCE);
-    if (due.length > 0) this.#removeTokens(due);
+    if (!noticed && this.#schema.exists) this.#arm(RESEND_SLOWLY_MS);
   }
 
   /** Sets the alarm for what is due next. */
   async #armForDue(): Promise<void> {
-    const due = this.#store.nextDue();
-    if (due === null) await this.ctx.storage.deleteAlarm();
-    else await this.ctx.storage.setAlarm(due);
+    const due = Math.min(this.#store.nextDue() ?? NEVER, this.#notices.nextAt() ?? NEVER);
+    if (due === NEVER) await this.ctx.storage.deleteAlarm();
+    else await this.ctx.storage.setAlarm(Math.max(due, currentTime()));
   }
 
   #goodToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {

@@ -13,6 +13,7 @@ import { TEAMS_ROUTES } from "./teams.ts";
 import { TOKEN_LIST_ROUTES } from "./token-list.ts";
 import { TOKEN_TTL_ROUTES } from "./token-ttl-policies.ts";
 import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
+import { WEBHOOK_ROUTES } from "./webhooks.ts";
 
 /** The interface of teams, by full path. */
 export const TEAM_ROUTES: readonly Route[] = [
@@ -26,6 +27,7 @@ export const TEAM_ROUTES: readonly Route[] = [
   ),
   ...TOKEN_LIST_ROUTES,
   ...TOKEN_TTL_ROUTES,
+  ...WEBHOOK_ROUTES,
 ];
 
 /** Who the caller is: for the token of a team the user that stands for the team. */

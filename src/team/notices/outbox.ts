@@ -1,0 +1,179 @@
+import { currentTime } from "../../base/clock.ts";
+import type { Env } from "../../env.ts";
+import { loadInstallation } from "../../system/installation.ts";
+import { organizationNamed } from "../find.ts";
+import { inGroups } from "../groups.ts";
+import type { TeamRecord, TeamToken } from "../record.ts";
+import type { TeamStore } from "../team-store.ts";
+import type { Delivery, SealedWebhook } from "./record.ts";
+import { MAX_ATTEMPTS, nextDueAt, noticesBetween, removableAt, retryDelayMs } from "./rules.ts";
+import { sendToWebhook } from "./send.ts";
+
+/** Tokens and notices that one alarm looks at. */
+const AT_ONCE = 60;
+
+/** A notice that waits to be sent, with the document that is sent. */
+interface NoticeRow extends Record<string, SqlStorageValue> {
+  token_id: string;
+  webhook_id: string;
+  trigger: string;
+  attempts: number;
+  done: number;
+  delivery: string;
+  document: string;
+}
+
+/**
+ * The notices of a team's tokens. A notice is stored for each webhook in one transaction with the step of the token past
+ * it, so there is one of each; it is sent at least once, each attempt counted before it is made, and gone when the
+ * organization knows what came of it.
+ */
+export class NoticeOutbox {
+  readonly #env: Env;
+  readonly #sql: SqlStorage;
+  readonly #store: TeamStore;
+
+  constructor(env: Env, sql: SqlStorage, store: TeamStore) {
+    this.#env = env;
+    this.#sql = sql;
+    this.#store = store;
+  }
+
+  /** When there is something to send (ms); null: never. */
+  nextAt(): number | null {
+    const next = "SELECT next_at FROM notices ORDER BY next_at LIMIT 1";
+    return this.#sql.exec<{ next_at: number }>(next).toArray()[0]?.next_at ?? null;
+  }
+
+  /** Does what is due about tokens and sends what waits. Throws when the organization does not answer. */
+  async run(team: TeamRecord): Promise<void> {
+    const now = currentTime();
+    const hasDue = this.#store.dueTokens(now, 1).length > 0;
+    if (!hasDue && (this.nextAt() ?? Number.POSITIVE_INFINITY) > now) return;
+    const organization = organizationNamed(this.#env, team.organization);
+    const webhooks = await organization.enabledWebhooks(team.organizationId);
+    if (hasDue) this.#takeSteps(team, webhooks, now);
+    const sent = await this.#send(webhooks, currentTime());
+    if (sent.length > 0) await organization.noteDeliveries(team.organizationId, sent);
+    this.#sql.exec("DELETE FROM notices WHERE done = 1");
+  }
+
+  /** Stores the notices of all tokens that are due, and moves each token on to what is due next. */
+  #takeSteps(team: TeamRecord, webhooks: readonly SealedWebhook[], now: number): void {
+    for (const { token, dueAt } of this.#store.dueTokens(now, AT_ONCE)) {
+      for (const { trigger, at } of noticesBetween(token, dueAt, now)) {
+        for (const webhook of webhooks) {
+          if (!webhook.triggers.includes(trigger) || at < webhook.since) continue;
+          const delivery: Delivery = {
+            webhookId: webhook.id,
+            teamId: team.teamId,
+            tokenId: token.tokenId,
+            trigger,
+            state: "waiting",
+            attempts: 0,
+            sentAt: now,
+            status: null,
+            error: null,
+          };
+          this.#sql.exec(
+            `INSERT OR IGNORE INTO notices (token_id, webhook_id, trigger, attempts, next_at, done, delivery, document)
+             VALUES (?, ?, ?, 0, ?, 0, ?, ?)`,
+            token.tokenId,
+            webhook.id,
+            trigger,
+            now,
+            JSON.stringify(delivery),
+            JSON.stringify(documentOf(team, token, trigger, webhook.id)),
+          );
+        }
+      }
+      const removable = removableAt(token);
+      if (removable !== null && removable <= now) this.#store.removeTokens([token.tokenId]);
+      else this.#store.setDue(token.tokenId, nextDueAt(token, now));
+    }
+  }
+
+  /** Sends what is due. Returns how each delivery stands after it. */
+  async #send(webhooks: readonly SealedWebhook[], now: number): Promise<Delivery[]> {
+    const due = this.#sql
+      .exec<NoticeRow>("SELECT * FROM notices WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, AT_ONCE)
+      .toArray();
+    if (due.length === 0) return [];
+    const installation = await loadInstallation(this.#env);
+    if (!installation.ok) throw new Error("notices can't be signed while the service is sealed");
+    const { keys } = installation.value;
+    for (const notice of due) this.#claim(notice, now);
+    const deliveries: Delivery[] = [];
+    await inGroups(due, async (notice) => {
+      const webhook = webhooks.find(({ id }) => id === notice.webhook_id);
+      const before = JSON.parse(notice.delivery) as Delivery;
+      if (notice.done || !webhook) {
+        // The organization was not told what came of it, or has switched the webhook off and wants no more of it.
+        if (!notice.done) this.#finish(notice, before);
+        else deliveries.push(before);
+        return;
+      }
+      const id = `${notice.webhook_id}.${notice.token_id}.${notice.trigger}`;
+      const attempt = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
+      const attempts = notice.attempts + 1;
+      const done = attempt.delivered || attempts >= MAX_ATTEMPTS;
+      const state = attempt.delivered ? "delivered" : done ? "failed" : "waiting";
+      const delivery: Delivery = {
+        ...before,
+        state,
+        attempts,
+        sentAt: now,
+        status: attempt.status,
+        error: attempt.error,
+      };
+      if (done) this.#finish(notice, delivery);
+      deliveries.push(delivery);
+    });
+    return deliveries;
+  }
+
+  /** Counts an attempt before it is made; the next is due after a pause. */
+  #claim({ token_id, webhook_id, trigger, attempts }: NoticeRow, now: number): void {
+    this.#sql.exec(
+      "UPDATE notices SET attempts = ?, next_at = ? WHERE token_id = ? AND webhook_id = ? AND trigger = ?",
+      attempts + 1,
+      now + retryDelayMs(attempts + 1, Math.random()),
+      token_id,
+      webhook_id,
+      trigger,
+    );
+  }
+
+  /** Nothing more is sent; the organization has to hear what came of it. */
+  #finish({ token_id, webhook_id, trigger }: NoticeRow, delivery: Delivery): void {
+    this.#sql.exec(
+      "UPDATE notices SET done = 1, delivery = ? WHERE token_id = ? AND webhook_id = ? AND trigger = ?",
+      JSON.stringify(delivery),
+      token_id,
+      webhook_id,
+      trigger,
+    );
+  }
+}
+
+/** What a webhook is told. Nothing in it is secret. */
+function documentOf(team: TeamRecord, token: TeamToken, trigger: string, webhookId: string): Record<string, unknown> {
+  return {
+    payload_version: 1,
+    notification_configuration_id: webhookId,
+    organization_name: team.organization,
+    team_id: team.teamId,
+    team_name: team.name,
+    token_id: token.tokenId,
+    token_description: token.description ?? null,
+    token_expired_at: token.expiredAt,
+    token_rotated_to: token.rotatedTo ?? null,
+    notifications: [{ message: MESSAGES[trigger] ?? trigger, trigger }],
+  };
+}
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  "team_token:expires_in_30_days": "A team token ends in 30 days",
+  "team_token:expires_in_7_days": "A team token ends in 7 days",
+  "team_token:expired": "A team token has ended",
+};

@@ -1,0 +1,55 @@
+import type { TeamToken } from "../record.ts";
+
+const DAY_MS = 86_400_000;
+
+/** What notices are about, and how long before the end of a token (ms) each is sent. */
+const STAGES = [
+  { trigger: "team_token:expires_in_30_days", beforeMs: 30 * DAY_MS },
+  { trigger: "team_token:expires_in_7_days", beforeMs: 7 * DAY_MS },
+  { trigger: "team_token:expired", beforeMs: 0 },
+] as const;
+
+/** One of the moments that notices are sent at. */
+export type Trigger = (typeof STAGES)[number]["trigger"];
+
+/** All of them. */
+export const TRIGGERS: readonly Trigger[] = STAGES.map(({ trigger }) => trigger);
+
+/** Attempts of a delivery before it is given up: the last is made some fourteen hours after the first. */
+export const MAX_ATTEMPTS = 12;
+const RETRY_BASE_MS = 15_000;
+/** A rotation can be repeated for this long: then a client has its answer, or will never have it. */
+export const REPLAY_MS = DAY_MS;
+
+/** A notice that has come due. */
+export interface DueNotice {
+  readonly trigger: Trigger;
+  /** ms. */
+  readonly at: number;
+}
+
+/** The notices of a token from `from` to `until` (ms, both included). None is about a time before the token was made. */
+export function noticesBetween(token: TeamToken, from: number, until: number): DueNotice[] {
+  const { expiresAt, createdAt } = token;
+  if (expiresAt === null) return [];
+  return STAGES.map(({ trigger, beforeMs }) => ({ trigger, at: expiresAt - beforeMs })).filter(
+    ({ at }) => at > createdAt && at >= from && at <= until,
+  );
+}
+
+/** When a token that another has taken over from can be deleted (ms); null for others. */
+export function removableAt({ rotatedAt, expiresAt }: TeamToken): number | null {
+  return rotatedAt === undefined ? null : Math.max(expiresAt ?? 0, rotatedAt + REPLAY_MS);
+}
+
+/** When there is next something to do about a token after `now` (ms); null: never. */
+export function nextDueAt(token: TeamToken, now: number): number | null {
+  const notices = noticesBetween(token, now + 1, Number.POSITIVE_INFINITY).map(({ at }) => at);
+  const next = Math.min(...notices, removableAt(token) ?? Number.POSITIVE_INFINITY);
+  return next === Number.POSITIVE_INFINITY ? null : next;
+}
+
+/** The pause after attempt number `attempts` (from 1): doubling, half as much more or less. `random` is from 0 to 1. */
+export function retryDelayMs(attempts: number, random: number): number {
+  return Math.round(RETRY_BASE_MS * 2 ** (attempts - 1) * (0.5 + random));
+}

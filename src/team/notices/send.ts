@@ -1,0 +1,88 @@
+import { toHex } from "../../crypto/bytes.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
+import { openData, sealData } from "../../crypto/sealed-data.ts";
+import type { Env } from "../../env.ts";
+import { readTarget, targetSettings } from "../../tree/leases/target.ts";
+import type { SealedWebhook } from "./record.ts";
+
+/** How long a webhook may take. */
+const TIMEOUT_MS = 5_000;
+
+/** Carries the hex of HMAC-SHA512 over the body, keyed with the webhook's token: as notifications of HCP Terraform do. */
+const SIGNATURE_HEADER = "X-TFE-Notification-Signature";
+
+const UTF8 = new TextEncoder();
+
+/** What came of one attempt. */
+export interface Attempt {
+  readonly delivered: boolean;
+  readonly status: number | null;
+  readonly error: string | null;
+}
+
+/** The URL of a webhook in one spelling, or what is wrong with it: the rules are those of the targets of leases. */
+export function readWebhookUrl(env: Env, url: string): ReturnType<typeof readTarget> {
+  return readTarget(url, { ...targetSettings(env), services: [] });
+}
+
+/** Seals the key of a webhook's signatures. It can't be moved to another webhook. */
+export function sealSecret(keys: Keys, webhookId: string, secret: string): Promise<Uint8Array<ArrayBuffer>> {
+  return sealData(keys, contextOf(webhookId), UTF8.encode(secret));
+}
+
+/**
+ * Posts a document to a webhook, signed when it has a key, once. Any 2xx answer is a success. Redirects are not followed and
+ * the answer's body is not read: neither may lead to what was not checked.
+ *
+ * @param id of what is sent: the same again in every attempt.
+ */
+export async function sendToWebhook(
+  env: Env,
+  keys: Keys,
+  webhook: SealedWebhook,
+  id: string,
+  document: unknown,
+): Promise<Attempt> {
+  // The settings may have become stricter since the webhook was made.
+  const url = readWebhookUrl(env, webhook.url);
+  if (!url.ok) return failed("the URL is not allowed any more");
+  const body = JSON.stringify(document);
+  const headers: Record<string, string> = { "Content-Type": "application/json", "Idempotency-Key": id };
+  if (webhook.secret) {
+    const secret = await openData(keys, contextOf(webhook.id), webhook.secret);
+    if (!secret) return failed("the token of the webhook does not open");
+    headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
+  }
+  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+  try {
+    const response = await fetch(url.value, {
+      method: "POST",
+      headers,
+      body,
+      redirect: "manual",
+      signal: timeout.signal,
+    });
+    await response.body?.cancel();
+    return { delivered: response.ok, status: response.status, error: null };
+  } catch {
+    return failed(timeout.signal.aborted ? "no answer in time" : "can't be reached");
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** HMAC-SHA512 of `body` in hex. */
+export async function signatureOf(secret: Uint8Array<ArrayBuffer>, body: string): Promise<string> {
+  const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
+  return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, UTF8.encode(body))));
+}
+
+function contextOf(webhookId: string): string {
+  return `webhook token ${webhookId}`;
+}
+
+function failed(error: string): Attempt {
+  return { delivered: false, status: null, error };
+}

@@ -1,0 +1,286 @@
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { createHmac } from "node:crypto";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { organizationNamed, teamAt } from "../../../src/team/find.ts";
+import { teamRoute } from "../../../src/team/ids.ts";
+import { MAX_ATTEMPTS } from "../../../src/team/notices/rules.ts";
+import { bindings, initialized } from "../../support/service.ts";
+import {
+  type ApiResource,
+  api,
+  createOrganization,
+  createTeam,
+  describeToken,
+  errorOf,
+  resource,
+} from "../../support/teams.ts";
+
+const NOW = Date.UTC(2095, 0, 1);
+const DAY = 86_400_000;
+const SECRET = "the key of the webhook";
+const URL_OF_HOOK = "https://hooks.example.com/grove";
+
+interface Arrived {
+  readonly url: string;
+  readonly headers: Headers;
+  readonly text: string;
+  readonly body: Record<string, unknown> & { notifications: { trigger: string }[] };
+}
+
+let root: string;
+let name: string;
+let teamId: string;
+let arrived: Arrived[];
+let answer: () => number | Error;
+let count = 0;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+  vi.spyOn(console, "error").mockImplementation(() => {});
+  arrived = [];
+  answer = () => 200;
+  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+    const text = String(init?.body);
+    expect(init?.redirect).toBe("manual");
+    arrived.push({
+      url: String(input),
+      headers: new Headers(init?.headers as HeadersInit),
+      text,
+      body: JSON.parse(text),
+    });
+    const status = answer();
+    if (status instanceof Error) throw status;
+    return new Response("what nobody reads", { status });
+  });
+  name = await createOrganization(root, `noticed-${count++}`);
+  teamId = await createTeam(root, name, "team");
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const path = (rest = "") => `organizations/${name}/notification-configurations${rest}`;
+const hook = (attributes: Record<string, unknown> = {}) =>
+  api("POST", path(), {
+    token: root,
+    body: resource("notification-configurations", {
+      name: "pager",
+      url: URL_OF_HOOK,
+      token: SECRET,
+      enabled: true,
+      "destination-type": "generic",
+      ...attributes,
+    }),
+  });
+const team = () => teamAt(bindings, teamRoute(teamId));
+const triggers = () => arrived.map(({ body }) => body.notifications[0]?.trigger);
+const iso = (ms: number) => new Date(ms).toISOString();
+const deliveries = async (id: string) =>
+  (await api<ApiResource[]>("GET", path(`/${id}/deliveries`), { token: root })).body.data.map(
+    ({ attributes }) => attributes,
+  );
+const at = async (ms: number) => {
+  vi.setSystemTime(ms);
+  await runDurableObjectAlarm(team());
+};
+
+describe("a webhook of an organization", () => {
+  it("201: made when it takes a signed verification; shown without its token; changed and deleted", async () => {
+    const made = await hook();
+    expect(made.status).toBe(201);
+    expect(made.body.data).toEqual({
+      id: expect.stringMatching(/^nc-/),
+      type: "notification-configurations",
+      attributes: {
+        name: "pager",
+        url: URL_OF_HOOK,
+        enabled: true,
+        token: null,
+        triggers: ["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"],
+        "destination-type": "generic",
+        "created-at": iso(NOW),
+      },
+    });
+    const [verification] = arrived;
+    expect([verification?.url, triggers()]).toEqual([URL_OF_HOOK, ["verification"]]);
+    const signature = createHmac("sha512", SECRET)
+      .update(verification?.text ?? "")
+      .digest("hex");
+    expect(verification?.headers.get("X-TFE-Notification-Signature")).toBe(signature);
+    const { id } = made.body.data;
+    const listed = await api<ApiResource[]>("GET", path(), { token: root });
+    expect(listed.body.data).toEqual([made.body.data]);
+    expect(JSON.stringify(listed.body)).not.toContain(SECRET);
+    const stored = await runInDurableObject(organizationNamed(bindings, name), (_, state) =>
+      state.storage.sql.exec<{ record: string; secret: ArrayBuffer }>("SELECT record, secret FROM webhooks").one(),
+    );
+    expect(stored.record + new TextDecoder().decode(stored.secret)).not.toContain(SECRET);
+    const off = await api("PATCH", path(`/${id}`), {
+      token: root,
+      body: resource("notification-configurations", { enabled: false, triggers: ["team_token:expired"] }),
+    });
+    expect(off.body.data.attributes).toMatchObject({ enabled: false, triggers: ["team_token:expired"], name: "pager" });
+    expect((await api("POST", path(`/${id}/actions/verify`), { token: root })).status).toBe(200);
+    expect(arrived).toHaveLength(2);
+    expect((await api("DELETE", path(`/${id}`), { token: root })).status).toBe(204);
+    for (const rest of [`/${id}`, `/${id}/deliveries`]) {
+      expect((await api("GET", path(rest), { token: root })).status).toBe(404);
+    }
+  });
+
+  it("422: that does not take the verification is not made, and no change to one is", async () => {
+    for (const refusal of [500, 302, new TypeError("refused")]) {
+      answer = () => refusal;
+      const refused = await hook();
+      expect(refused.status).toBe(422);
+      expect(errorOf(refused).source).toEqual({ pointer: "/data/attributes/url" });
+    }
+    expect((await api<ApiResource[]>("GET", path(), { token: root })).body.data).toEqual([]);
+    const off = await hook({ enabled: false });
+    expect(off.status).toBe(201);
+    const on = await api("PATCH", path(`/${off.body.data.id}`), {
+      token: root,
+      body: resource("notification-configurations", { enabled: true }),
+    });
+    expect(on.status).toBe(422);
+    expect((await api("GET", path(`/${off.body.data.id}`), { token: root })).body.data.attributes.enabled).toBe(false);
+  });
+
+  it.each([
+    ["url", "http://hooks.example.com/"],
+    ["url", "https://127.0.0.1/"],
+    ["url", "https://metadata.internal/"],
+    ["url", "https://user:password@hooks.example.com/"],
+    ["url", "service://SERVICE/x"],
+    ["url", "x"],
+    ["triggers", ["run:created"]],
+    ["destination-type", "slack"],
+    ["name", ""],
+    ["token", ""],
+  ])("422: with %s %j", async (attribute, value) => {
+    const answered = await hook({ [attribute]: value });
+    expect(answered.status).toBe(422);
+    expect(errorOf(answered).source).toEqual({ pointer: `/data/attributes/${attribute}` });
+    expect(arrived).toEqual([]);
+  });
+
+  it("422: more than 20; 404: of an organization that does not exist", async () => {
+    for (let i = 0; i < 20; i++) expect((await hook({ enabled: false })).status).toBe(201);
+    expect((await hook({ enabled: false })).status).toBe(422);
+    expect((await api("GET", "organizations/nowhere/notification-configurations", { token: root })).status).toBe(404);
+  });
+});
+
+describe("notices of a token that ends", () => {
+  it("come at 30 and 7 days and at the end, once each, signed, and with nothing secret in them", async () => {
+    const { id } = (await hook()).body.data;
+    const token = await describeToken(root, teamId, "CI", iso(NOW + 90 * DAY));
+    arrived = [];
+    expect(await runInDurableObject(team(), (_, state) => state.storage.getAlarm())).toBe(NOW + 60 * DAY);
+    for (const day of [59, 60, 61, 83, 84, 90, 91]) await at(NOW + day * DAY);
+    expect(triggers()).toEqual(["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"]);
+    const [first] = arrived;
+    expect(first?.body).toMatchObject({
+      notification_configuration_id: id,
+      organization_name: name,
+      team_id: teamId,
+      team_name: "team",
+      token_id: token.id,
+      token_description: "CI",
+      token_expired_at: iso(NOW + 90 * DAY),
+    });
+    expect(first?.headers.get("X-TFE-Notification-Signature")).toBe(
+      createHmac("sha512", SECRET)
+        .update(first?.text ?? "")
+        .digest("hex"),
+    );
+    for (const { text, headers } of arrived) {
+      expect(text + JSON.stringify([...headers])).not.toContain("atlasv1");
+      expect(text).not.toContain(SECRET);
+    }
+    expect(await deliveries(id)).toMatchObject([
+      { trigger: "team_token:expired", state: "delivered", attempts: 1, code: 200 },
+      { trigger: "team_token:expires_in_7_days" },
+      { trigger: "team_token:expires_in_30_days", "sent-at": iso(NOW + 60 * DAY) },
+    ]);
+    expect(await runInDurableObject(team(), (_, state) => state.storage.getAlarm())).toBeNull();
+  });
+
+  it("are not about what is past when the token or the webhook is made, nor about what nobody asked for", async () => {
+    await describeToken(root, teamId, "short", iso(NOW + 10 * DAY));
+    await describeToken(root, teamId, "never");
+    await at(NOW + 3 * DAY);
+    vi.setSystemTime(NOW + 4 * DAY);
+    await hook({ triggers: ["team_token:expired"] });
+    await hook({ enabled: false });
+    arrived = [];
+    await at(NOW + 10 * DAY);
+    await at(NOW + 11 * DAY);
+    expect(triggers()).toEqual(["team_token:expired"]);
+  });
+
+  it("stop with the token and with its team", async () => {
+    await hook();
+    const token = await describeToken(root, teamId, "CI", iso(NOW + 90 * DAY));
+    arrived = [];
+    answer = () => 500;
+    await at(NOW + 60 * DAY);
+    expect(arrived).toHaveLength(1);
+    await api("DELETE", `authentication-tokens/${token.id}`, { token: root });
+    await at(NOW + 61 * DAY);
+    await at(NOW + 90 * DAY);
+    expect(arrived).toHaveLength(1);
+  });
+
+  it("are sent again after a pause that grows, and given up in the end; readable all the way", async () => {
+    const { id } = (await hook()).body.data;
+    await describeToken(root, teamId, "CI", iso(NOW + 20 * DAY));
+    arrived = [];
+    answer = () => 503;
+    await at(NOW + 13 * DAY);
+    expect(await deliveries(id)).toMatchObject([{ state: "waiting", attempts: 1, code: 503 }]);
+    answer = () => new TypeError("refused");
+    const pauses: number[] = [];
+    for (let attempt = 2; attempt <= MAX_ATTEMPTS; attempt++) {
+      const due = await runInDurableObject(team(), (_, state) => state.storage.getAlarm());
+      pauses.push((due ?? 0) - Date.now());
+      await at(due ?? 0);
+      expect(arrived).toHaveLength(attempt);
+    }
+    expect(pauses[0]).toBeGreaterThanOrEqual(7_500);
+    expect(pauses.at(-1)).toBeGreaterThan(3_600_000);
+    expect(new Set(arrived.map(({ headers }) => headers.get("Idempotency-Key"))).size).toBe(1);
+    expect(await deliveries(id)).toMatchObject([
+      { state: "failed", attempts: MAX_ATTEMPTS, code: null, error: "can't be reached" },
+    ]);
+    answer = () => 200;
+    await at(NOW + 20 * DAY);
+    expect(await deliveries(id)).toMatchObject([
+      { trigger: "team_token:expired", state: "delivered" },
+      { state: "failed" },
+    ]);
+  });
+
+  it("are sent once though the organization can't be told of it at first", async () => {
+    const { id } = (await hook()).body.data;
+    await describeToken(root, teamId, "CI", iso(NOW + 20 * DAY));
+    arrived = [];
+    const organization = organizationNamed(bindings, name);
+    await runInDurableObject(organization, (instance) => {
+      Object.defineProperty(instance, "noteDeliveries", { configurable: true, value: null });
+    });
+    await at(NOW + 13 * DAY);
+    await runInDurableObject(organization, (instance) => {
+      Reflect.deleteProperty(instance, "noteDeliveries");
+    });
+    await at(NOW + 13 * DAY + 3_600_000);
+    expect(arrived).toHaveLength(1);
+    expect(await deliveries(id)).toMatchObject([{ state: "delivered", attempts: 1 }]);
+  });
+});
