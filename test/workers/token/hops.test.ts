@@ -1,4 +1,4 @@
-import { runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { System } from "../../../src/system/system.ts";
@@ -38,10 +38,18 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
   const headers = { "X-Vault-Token": options.token };
   const send = async (body: unknown) => {
     const init = { method, headers, body: body === undefined ? null : JSON.stringify(body) };
-    const response = await app.fetch(new Request(`http://grove.test/v1/${path}`, init), bindings);
+    const response = await app.fetch(
+      new Request(`http://grove.test/v1/${path}`, init),
+      bindings,
+      createExecutionContext(),
+    );
     return response.text();
   };
-  await app.fetch(new Request("http://grove.test/v1/auth/token/lookup-self", { headers }), bindings);
+  await app.fetch(
+    new Request("http://grove.test/v1/auth/token/lookup-self", { headers }),
+    bindings,
+    createExecutionContext(),
+  );
   const hops: string[] = [];
   const spies = [
     vi.spyOn(System.prototype, "snapshot").mockImplementation(async () => {
