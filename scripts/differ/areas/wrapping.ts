@@ -9,7 +9,7 @@ export async function wrapping(round: Round): Promise<void> {
     const what = choices.pick([
       { method: "POST", path: "sys/wrapping/wrap", body: { a: "b", n: 1 } },
       { method: "POST", path: "auth/token/create", body: { policies: ["dfa"], ttl: "10m" } },
-      { method: "GET", path: "sys/policies/acl/dfa" },
+      { method: "GET", path: "sys/mounts/cubbyhole/tune" },
       { method: "GET", path: "auth/token/roles/none" },
       { method: "DELETE", path: "cubbyhole/none" },
     ] as const);
