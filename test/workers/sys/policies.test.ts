@@ -1,3 +1,4 @@
+import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
@@ -101,10 +102,11 @@ describe("policies over HTTP", () => {
     const token = (await createToken(root, { policies: ["elsewhere"], no_default_policy: true })).client_token;
     await write("elsewhere", { policy: 'path "sys/policies/acl/*" { capabilities = ["read"] }' });
     const send = (seconds: string) =>
-      app.fetch(new Request("http://grove.test/v1/sys/policies/acl/default", { headers: { "X-Vault-Token": token } }), {
-        ...bindings,
-        POLICY_CACHE_SECONDS: seconds,
-      });
+      app.fetch(
+        new Request("http://grove.test/v1/sys/policies/acl/default", { headers: { "X-Vault-Token": token } }),
+        { ...bindings, POLICY_CACHE_SECONDS: seconds },
+        createExecutionContext(),
+      );
     const status = async (seconds: string) => {
       const response = await send(seconds);
       await response.text();
