@@ -138,6 +138,7 @@ export class Identity extends DurableObject<Env> {
     return ok({ id: newId, name, created: true });
   }
 
+  /** The entity with this id, name or alias, with its groups. null when there is none. */
   readEntity(key: EntityKey): EntityRecord | null {
     const row = this.#schema.exists ? this.#findEntity(key) : null;
     if (!row) return null;
@@ -184,6 +185,7 @@ export class Identity extends DurableObject<Env> {
     return alias ? changeAlias(tables, alias, write, now) : addAlias(tables, write, ids, now);
   }
 
+  /** The alias with this id, or null. */
   readAlias(id: string): AliasRecord | null {
     return this.#schema.exists ? this.#aliases.byId(id) : null;
   }
@@ -242,6 +244,7 @@ export class Identity extends DurableObject<Env> {
     return ok({ id: groupId, name, created: existing === null });
   }
 
+  /** The group with this id or name, with its members and parents. null when there is none. */
   readGroup(key: IdOrName): GroupRecord | null {
     const row = this.#schema.exists ? this.#findGroup(key) : null;
     return row && groupRecord(row, this.#groups, this.#groupAliases);

@@ -77,6 +77,7 @@ export class CloudAuth extends DurableObject<Env> {
     }
   }
 
+  /** The configuration of calls to the cloud, with its secret sealed. null when none was written. */
   readClient(): ClientConfig | null {
     return this.#store.client.read();
   }
@@ -98,18 +99,22 @@ export class CloudAuth extends DurableObject<Env> {
     return true;
   }
 
+  /** Deletes the configuration of calls to the cloud. Safe to repeat. */
   deleteClient(): void {
     this.#store.client.delete();
   }
 
+  /** What names the aliases and metadata of logins; the defaults when nothing was written. */
   readIdentity(): IdentityConfig {
     return this.#store.identity.read() ?? DEFAULT_IDENTITY;
   }
 
+  /** Changes what names the aliases and metadata of logins. Fields that are absent keep their values. */
   writeIdentity(change: IdentityChange): void {
     this.#store.identity.write({ ...this.readIdentity(), ...change });
   }
 
+  /** The settings of the clean-up of one list. null when none were written, and the defaults apply. */
   readTidy(list: TidyList): TidySettings | null {
     return this.#store.tidy[list].read();
   }
@@ -123,15 +128,18 @@ export class CloudAuth extends DurableObject<Env> {
     return ok(null);
   }
 
+  /** Deletes the settings of the clean-up of one list. Safe to repeat. */
   deleteTidy(list: TidyList): void {
     this.#store.tidy[list].delete();
     this.#arm();
   }
 
+  /** The registered certificate with this name, or null. */
   readCertificate(name: string): RegisteredCertificate | null {
     return this.#store.certificates.read(name);
   }
 
+  /** At most `limit` names of registered certificates after `after`, in order. */
   listCertificates(after: string, limit: number): string[] {
     return this.#store.certificates.names(after, limit);
   }
@@ -166,14 +174,17 @@ export class CloudAuth extends DurableObject<Env> {
     return ok(null);
   }
 
+  /** Deletes a registered certificate. Safe to repeat. */
   deleteCertificate(name: string): void {
     this.#store.certificates.delete(name);
   }
 
+  /** The ARN of the role to assume for calls to this account, or null. */
   readStsRole(accountId: string): string | null {
     return this.#store.stsRoles.read(accountId);
   }
 
+  /** At most `limit` ids of accounts with a role to assume after `after`, in order. */
   listStsRoles(after: string, limit: number): string[] {
     return this.#store.stsRoles.names(after, limit);
   }
@@ -191,6 +202,7 @@ export class CloudAuth extends DurableObject<Env> {
     return ok(null);
   }
 
+  /** Deletes the role to assume for an account. Safe to repeat. */
   deleteStsRole(accountId: string): void {
     this.#store.stsRoles.delete(accountId);
   }
@@ -210,6 +222,7 @@ export class CloudAuth extends DurableObject<Env> {
     };
   }
 
+  /** At most `limit` names of roles after `after`, in order. */
   listRoles(after: string, limit: number): string[] {
     return this.#store.roles.names(after, limit);
   }
@@ -229,14 +242,17 @@ export class CloudAuth extends DurableObject<Env> {
     return change;
   }
 
+  /** Deletes a role. Its tokens live on and can not be renewed. Safe to repeat. */
   deleteRole(name: string): void {
     this.#store.roles.delete(name);
   }
 
+  /** The entry of a role tag (its canonical value) on the deny list, or null. Times in ms. */
   readDenied(tag: string): DenyEntry | null {
     return this.#store.denyList.read(tag);
   }
 
+  /** At most `limit` role tags on the deny list after `after`, in order. */
   listDenied(after: string, limit: number): string[] {
     return this.#store.denyList.names(after, limit);
   }
@@ -250,18 +266,22 @@ export class CloudAuth extends DurableObject<Env> {
     this.#arm();
   }
 
+  /** Takes a role tag (its canonical value) off the deny list. Safe to repeat. */
   deleteDenied(tag: string): void {
     this.#store.denyList.delete(tag);
   }
 
+  /** The entry of an instance on the access list, or null. Times in ms. */
   readAccess(instanceId: string): AccessEntry | null {
     return this.#store.accessList.read(instanceId);
   }
 
+  /** At most `limit` ids of instances on the access list after `after`, in order. */
   listAccess(after: string, limit: number): string[] {
     return this.#store.accessList.names(after, limit);
   }
 
+  /** Takes an instance off the access list: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
   deleteAccess(instanceId: string): void {
     this.#store.accessList.delete(instanceId);
   }
