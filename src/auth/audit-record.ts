@@ -150,7 +150,7 @@ function methodAt(installation: Installation, path: string): Mount | undefined {
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
-/** The error text for the log. Texts hold nothing that the client sent but, in this one, the path. */
+/** The error message for the log. No message repeats what the client sent, except that of "no_route", which has the path. */
 function firstError(result: Result<unknown, Failure>): string | undefined {
   if (result.ok) return undefined;
   return result.error.code === "no_route" ? "no handler for route" : toWire(result.error).errors[0];

@@ -19,7 +19,7 @@ import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
-/** A token that a client showed, read but not judged: nothing says yet that it is alive. */
+/** A token that a client sent, parsed: it is genuine, but nothing says yet that it is alive. */
 export type ParsedToken =
   | { readonly kind: "service"; readonly text: string; readonly credential: TokenCredential }
   | { readonly kind: "batch"; readonly text: string; readonly token: BatchToken }
@@ -145,7 +145,7 @@ export async function callerOf(env: Env, presented: ParsedToken): Promise<Caller
   return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
 }
 
-/** Judges a request by a batch token here in the Worker: without a hop when the token is an orphan. */
+/** Authorises a request by a batch token in the Worker: without a call to an object when the token is an orphan. */
 export async function authorizeBatch(
   env: Env,
   installation: Installation,

@@ -46,7 +46,7 @@ export async function authenticateTeam(
 }
 
 /**
- * Judges a request by a team token. It has the policies of the team and no others, and may besides look at itself and
+ * Authorises a request by a team token. It has the policies of the team and no others, and may besides look at itself and
  * its team; the owners' may manage their organization.
  */
 export async function authorizeTeam(

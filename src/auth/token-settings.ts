@@ -31,7 +31,7 @@ export const TOKEN_FIELDS = {
   period: sentDuration(),
 };
 
-/** The fields, read but not judged. */
+/** The fields, parsed but not validated. */
 export type TokenFields = z.infer<z.ZodObject<typeof TOKEN_FIELDS>>;
 
 /** Settings that also have a deprecated name, without `token_`. */

@@ -3,7 +3,7 @@ import { DENIED, type Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { AccessRequest, Acl, Verdict } from "../policy/acl.ts";
-import { authorize as judge } from "../policy/authorize.ts";
+import { evaluateAcl } from "../policy/evaluate.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import type { Installation } from "../system/installation.ts";
 import type { EntityView } from "./model.ts";
@@ -29,7 +29,7 @@ export function authorize(
   request: AccessRequest,
   now: number,
 ): Result<Verdict, Failure> {
-  const verdict = judge(aclOf(installation, caller.policies, entity, now), request, now);
+  const verdict = evaluateAcl(aclOf(installation, caller.policies, entity, now), request, now);
   return verdict.allowed ? ok(verdict) : err(DENIED);
 }
 

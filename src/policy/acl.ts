@@ -99,7 +99,7 @@ export class Acl {
     this.#rules = rules;
   }
 
-  /** Judges a request at the moment `now` (ms). Protected paths, which need `sudo` too, are judged by `authorize`. */
+  /** Evaluates the rules for a request at the moment `now` (ms). Protected paths, which need `sudo` too, are up to `evaluateAcl`. */
   check(request: AccessRequest, now: number): Verdict {
     const { operation } = request;
     const listing = operation === "list" || operation === "scan";

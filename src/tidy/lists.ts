@@ -25,7 +25,7 @@ export interface Claims {
 /** A part of a list. */
 export interface ListPage {
   readonly examined: Partial<TidyReport>;
-  /** By tree id. Entries that are too young to be judged are left out. */
+  /** By tree id. Entries that are too new to be checked are left out. */
   readonly claims: ReadonlyMap<string, Claims>;
   /** Entries that lead nowhere whatever the trees say. */
   readonly broken: readonly string[];
@@ -62,7 +62,7 @@ export async function removeGone(
   const entries = gone.flatMap(({ treeId, goneCustomIds }) =>
     goneCustomIds.map(({ key, row }) => ({ key, treeId, row })),
   );
-  // An entry is released only while it leads where it led when it was judged: a new token may have taken the id since.
+  // An entry is released only while it leads where it led when it was checked: a new token may have taken the id since.
   await customIdsShard(env, position.shard).release(entries);
   return { customIdsRemoved: entries.length };
 }

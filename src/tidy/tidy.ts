@@ -102,7 +102,7 @@ export class Tidy extends DurableObject<Env> {
     if (run.position) return this.#readOn(run, run.position);
     // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
     await reconcileTeams(this.env);
-    // Every tree has been through its rows, but for tokens that were too young to be judged.
+    // Every tree has been through its rows, except for tokens that are too new to be checked.
     if (run.report.failures === 0) await requireSeals(this.env, run.startedAt - SAFETY_AGE_MS);
     this.#store.finish(run, currentTime());
     console.log(JSON.stringify({ type: "tidy", run: run.number, ...run.report }));

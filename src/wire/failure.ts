@@ -7,7 +7,7 @@ export interface WireFailure {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The one place where a failure becomes a status and texts. */
+/** The one place where a failure becomes a status and messages. */
 export function toWire(failure: Failure): WireFailure {
   switch (failure.code) {
     case "invalid_request":

@@ -11,7 +11,7 @@ const LARGE_NUMBER = /\d{16}|\d[eE]/;
 const WHOLE_NUMBER = /^-?\d+$/;
 
 /**
- * Parses a JSON object from a body. The cost is judged on the text before anything is built from it, so a small body
+ * Parses a JSON object from a body. The cost is estimated from the text before anything is built from it, so a small body
  * can't turn into a deep or wide structure (the JSON denial of service of the reference servers).
  *
  * @returns the object, `{}` for an empty body and for `null` (Go clients send that for no data), or a message that does

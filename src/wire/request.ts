@@ -100,7 +100,7 @@ export function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRE
   return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
 }
 
-/** The whole request, read and bounded. Nothing is judged here but form. */
+/** The whole request, parsed and bounded. Only its form is validated here. */
 export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
   const url = new URL(request.url);
   const path = readPath(url);

@@ -5,13 +5,13 @@ import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfHolder } from "../../identity/access.ts";
 import { type IdOrName, identityOf } from "../../identity/identity.ts";
-import { authorize } from "../../policy/authorize.ts";
+import { evaluateAcl } from "../../policy/evaluate.ts";
 
 type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation" | "params" | "request">;
 
 /**
  * What the path of a request names. A name is found in any case, but a rule is written for one spelling: so a path in
- * another spelling than the stored one is judged in that as well. Else a rule for `admin` would not hold for `Admin`.
+ * another spelling than the stored one is evaluated for that as well. Else a rule for `admin` would not hold for `Admin`.
  */
 export async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
   const { env, installation, caller, params, request } = context;
@@ -27,5 +27,5 @@ export async function canonicalName(context: Call, kind: "entity" | "group"): Pr
     data,
     ...(wrapTtlSeconds > 0 && { wrapTtlSeconds }),
   };
-  return authorize(acl.value, access, currentTime()).allowed ? ok(key) : err(DENIED);
+  return evaluateAcl(acl.value, access, currentTime()).allowed ? ok(key) : err(DENIED);
 }

@@ -14,7 +14,7 @@ import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfHolder } from "../../identity/access.ts";
-import { capabilitiesOfBoth } from "../../policy/authorize.ts";
+import { capabilitiesOfBoth } from "../../policy/evaluate.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { commaList, text } from "../../wire/fields.ts";

@@ -3,7 +3,7 @@ import type { CallContext } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { aclOfHolder } from "../../identity/access.ts";
 import type { Operation } from "../../policy/acl.ts";
-import { authorize } from "../../policy/authorize.ts";
+import { evaluateAcl } from "../../policy/evaluate.ts";
 import { canonicalPathOf } from "../../team/canonical-path.ts";
 import type { OrganizationRecord, TeamRecord } from "../../team/record.ts";
 import { manages } from "../../team/rules/owners.ts";
@@ -22,7 +22,7 @@ export async function mayOf({
   return (operation, path, alternatePath) => {
     const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };
     if (!acl.ok) return false;
-    return (caller.kind === "team" && manages(caller.team, access)) || authorize(acl.value, access, now).allowed;
+    return (caller.kind === "team" && manages(caller.team, access)) || evaluateAcl(acl.value, access, now).allowed;
   };
 }
 

@@ -58,7 +58,7 @@ function revokeOrphanRoute<F>(
   return tokenRoute<F, NamedToken>("update", path, schema, {
     secretPath: true,
     prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
-    // Sudo is judged in the handler, on what the tree says the policies grant; so the action does not ride along.
+    // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.
     async handle(context) {
       if (!context.verdict.sudo) return err(invalid("root or sudo privileges required to revoke and orphan"));
       return revoke(context, err(invalid("token to revoke not found")));

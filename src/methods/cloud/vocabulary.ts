@@ -1,6 +1,6 @@
 /**
  * The two vocabularies of this method. Inside there is one, the `cloud` mount type's (vm, image); a mount of the type
- * `aws` speaks the other at its border (ec2, ami). These tables are the whole difference: paths, statuses and all other
+ * `aws` uses the other in requests and answers (ec2, ami). These tables are the whole difference: paths, statuses and all other
  * names are the same, and either name of the server ID header is accepted on both.
  */
 export type CloudMountType = "cloud" | "aws";

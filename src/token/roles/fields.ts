@@ -26,5 +26,5 @@ export const ROLE_FIELDS = z.object({
   token_type: sent(text()),
 });
 
-/** A write of a role, read but not judged. Durations in seconds, possibly negative. */
+/** A write of a role, parsed but not validated. Durations in seconds, possibly negative. */
 export type RoleFields = Omit<z.infer<typeof ROLE_FIELDS>, "role_name">;

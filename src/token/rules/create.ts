@@ -9,7 +9,7 @@ import { grantTtl } from "./grant.ts";
 import { lesserLimit } from "./limits.ts";
 import { choosePolicies } from "./policies.ts";
 
-/** The fields of a create call, read but not judged. Durations in seconds, possibly negative; absent texts are "". */
+/** The fields of a create call, parsed but not validated. Durations in seconds, possibly negative; absent strings are "". */
 export interface CreateRequest {
   readonly id: string;
   readonly displayName: string;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { compileAcl, type Operation } from "../../../src/policy/acl.ts";
-import { authorize } from "../../../src/policy/authorize.ts";
+import { evaluateAcl } from "../../../src/policy/evaluate.ts";
 import { requiresSudo } from "../../../src/policy/protected.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
@@ -62,29 +62,29 @@ describe("paths that need sudo", () => {
   });
 });
 
-describe("authorize", () => {
+describe("an ACL, evaluated", () => {
   const plain = aclOf('path "sys/audit" { capabilities = ["read", "create", "update"] }\npath "a" { policy = "read" }');
   const sudo = aclOf('path "sys/audit" { capabilities = ["read", "sudo"] }');
   const read = { operation: "read", path: "sys/audit" } as const;
 
   test("a protected path needs the capability and sudo", () => {
-    expect(authorize(plain, read, NOW)).toMatchObject({ allowed: false, sudo: false, grantedBy: [] });
-    expect(authorize(sudo, read, NOW)).toMatchObject({ allowed: true, sudo: true });
-    expect(authorize(sudo, { operation: "update", path: "sys/audit" }, NOW)).toMatchObject({
+    expect(evaluateAcl(plain, read, NOW)).toMatchObject({ allowed: false, sudo: false, grantedBy: [] });
+    expect(evaluateAcl(sudo, read, NOW)).toMatchObject({ allowed: true, sudo: true });
+    expect(evaluateAcl(sudo, { operation: "update", path: "sys/audit" }, NOW)).toMatchObject({
       allowed: false,
       sudo: true,
     });
   });
 
   test("of a write neither half is left", () => {
-    const verdict = authorize(plain, { operation: "create_or_update", path: "sys/audit" }, NOW);
+    const verdict = evaluateAcl(plain, { operation: "create_or_update", path: "sys/audit" }, NOW);
     expect(verdict).toMatchObject({ allowed: false, create: false, update: false });
   });
 
   test("other paths, help and root need none", () => {
-    expect(authorize(plain, { operation: "read", path: "a" }, NOW).allowed).toBe(true);
-    expect(authorize(plain, { operation: "help", path: "sys/audit" }, NOW).allowed).toBe(true);
+    expect(evaluateAcl(plain, { operation: "read", path: "a" }, NOW).allowed).toBe(true);
+    expect(evaluateAcl(plain, { operation: "help", path: "sys/audit" }, NOW).allowed).toBe(true);
     const root = compileAcl([{ name: "root", rules: [] }], { now: NOW });
-    expect(authorize(root, read, NOW).allowed).toBe(true);
+    expect(evaluateAcl(root, read, NOW).allowed).toBe(true);
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/policy/acl.ts";
-import { authorize, capabilitiesOfBoth } from "../../../src/policy/authorize.ts";
+import { capabilitiesOfBoth, evaluateAcl } from "../../../src/policy/evaluate.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
 const PATH = "teams/team-x/authentication-token";
 const CANONICAL = "organizations/acme/teams/team-x/authentication-token";
 
 function verdict(rules: string, operation: Operation = "update") {
-  return authorize(aclOf(rules), { operation, path: PATH, alternatePath: CANONICAL }, NOW);
+  return evaluateAcl(aclOf(rules), { operation, path: PATH, alternatePath: CANONICAL }, NOW);
 }
 
 describe("a path with two spellings", () => {
@@ -45,7 +45,7 @@ describe("a path with two spellings", () => {
     const limited = `path "organizations/acme/teams/*" { capabilities = ["update"] denied_parameters = { description = [] } }`;
     const data = { description: "x" };
     const ask = (rules: string) =>
-      authorize(aclOf(rules), { operation: "update", path: PATH, alternatePath: CANONICAL, data }, NOW).allowed;
+      evaluateAcl(aclOf(rules), { operation: "update", path: PATH, alternatePath: CANONICAL, data }, NOW).allowed;
     expect(ask(limited)).toBe(false);
     expect(ask(`${limited} path "teams/*" { capabilities = ["update"] }`)).toBe(true);
   });

@@ -24,5 +24,5 @@ export const ROLE_FIELDS = z.object({
   ...TOKEN_FIELDS,
 });
 
-/** A write of a role, read but not judged. */
+/** A write of a role, parsed but not validated. */
 export type RoleFields = Omit<z.infer<typeof ROLE_FIELDS>, "role">;

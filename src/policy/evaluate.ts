@@ -4,16 +4,16 @@ import { requiresSudo } from "./protected.ts";
 const REFUSED = { allowed: false, create: false, update: false, limit: null, grantedBy: [] } as const;
 
 /**
- * Judges a request at the moment `now` (ms): the capability of its operation, the limits of the deciding rule, and on a
+ * Evaluates an ACL for a request at the moment `now` (ms): the capability of its operation, the limits of the deciding rule, and on a
  * protected path `sudo` as well. Where there is an alternate path, what is granted on either is granted, and `deny` on
  * either refuses.
  */
-export function authorize(acl: Acl, request: AccessRequest, now: number): Verdict {
+export function evaluateAcl(acl: Acl, request: AccessRequest, now: number): Verdict {
   const { path, alternatePath } = request;
-  const verdict = judgePath(acl, request, now);
+  const verdict = evaluatePath(acl, request, now);
   if (alternatePath === undefined || verdict.isRoot) return verdict;
   if (acl.denies(path, now) || acl.denies(alternatePath, now)) return { ...verdict, ...REFUSED, sudo: false };
-  const alternate = judgePath(acl, { ...request, path: alternatePath }, now);
+  const alternate = evaluatePath(acl, { ...request, path: alternatePath }, now);
   if (!verdict.allowed) return alternate;
   if (!alternate.allowed) return verdict;
   return {
@@ -33,7 +33,7 @@ export function capabilitiesOfBoth(acl: Acl, path: string, alternatePath: string
   return given.length === 0 ? ["deny"] : given;
 }
 
-function judgePath(acl: Acl, request: AccessRequest, now: number): Verdict {
+function evaluatePath(acl: Acl, request: AccessRequest, now: number): Verdict {
   const verdict = acl.check(request, now);
   if (!verdict.allowed || verdict.sudo || !requiresSudo(request.operation, request.path)) return verdict;
   return { ...verdict, ...REFUSED };
