@@ -1,6 +1,7 @@
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
+import { formatRfc3339 } from "../base/rfc3339.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
 import {
@@ -68,7 +69,7 @@ export class AuditRecord {
     const known = await this.#known(false);
     const data = await this.#data();
     this.#saidData = true;
-    writeAuditLine({ type: "request", time: rfc3339(currentTime()), ...known, ...data });
+    writeAuditLine({ type: "request", time: formatRfc3339(currentTime()), ...known, ...data });
   }
 
   /** Writes the last line. */
@@ -78,7 +79,7 @@ export class AuditRecord {
     const { targetAccessor: target, role, principal } = this.#subject.notes;
     writeAuditLine({
       type: "response",
-      time: rfc3339(now),
+      time: formatRfc3339(now),
       ...(await this.#known(caller !== null)),
       // What nobody sent may be of any size, and proves nothing.
       ...(caller !== null && !this.#saidData && (await this.#data())),
@@ -154,8 +155,4 @@ const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole
 function firstError(result: Result<unknown, Failure>): string | undefined {
   if (result.ok) return undefined;
   return result.error.code === "no_route" ? "no handler for route" : toWire(result.error).errors[0];
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
 }

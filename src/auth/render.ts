@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../base/rfc3339.ts";
 import type { BatchToken } from "../token/batch.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
@@ -16,9 +17,9 @@ export function lookupToken(token: TokenView, id: string, now: number): Record<s
     num_uses: token.usesLeft,
     orphan: token.orphan,
     type: "service",
-    ...(token.leased && { renewable: token.renewable, issue_time: rfc3339(token.createdAt) }),
+    ...(token.leased && { renewable: token.renewable, issue_time: formatRfc3339(token.createdAt) }),
     ...(token.renewedAt !== null && {
-      last_renewal: rfc3339(token.renewedAt),
+      last_renewal: formatRfc3339(token.renewedAt),
       last_renewal_time: unixSeconds(token.renewedAt),
     }),
   };
@@ -33,7 +34,7 @@ export function lookupBatch(token: BatchToken, id: string, now: number): Record<
     orphan: token.parent === null,
     type: "batch",
     renewable: false,
-    issue_time: rfc3339(token.record.createdAt),
+    issue_time: formatRfc3339(token.record.createdAt),
   };
 }
 
@@ -50,7 +51,7 @@ export function lookupTeam(
     orphan: true,
     type: "team",
     renewable: false,
-    issue_time: rfc3339(caller.record.createdAt),
+    issue_time: formatRfc3339(caller.record.createdAt),
   };
 }
 
@@ -82,7 +83,7 @@ function lookupRecord(record: TokenRecord, id: string, expiresAt: number | null,
     creation_ttl: record.creationTtl,
     display_name: record.displayName,
     entity_id: record.entityId,
-    expire_time: expiresAt === null ? null : rfc3339(expiresAt),
+    expire_time: expiresAt === null ? null : formatRfc3339(expiresAt),
     explicit_max_ttl: record.explicitMaxTtl,
     id,
     meta: record.meta,
@@ -104,10 +105,6 @@ function authOfRecord(record: TokenRecord, clientToken: string) {
     entityId: record.entityId,
     numUses: record.numUses,
   };
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function unixSeconds(ms: number): number {

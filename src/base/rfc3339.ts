@@ -14,3 +14,8 @@ export function parseRfc3339(text: string): number | null {
   const time = Date.parse(`${local}${fraction.slice(0, 4)}${offset}`);
   return Number.isNaN(time) ? null : time;
 }
+
+/** The RFC 3339 form of a time in ms since the epoch, in UTC with milliseconds. */
+export function formatRfc3339(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../base/errors.ts";
+import { hasUnprintable } from "../base/printable.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
@@ -11,12 +12,10 @@ const MAX_POLICIES = 256;
 /** Entries of metadata, and characters of their names and values. */
 const MAX_METADATA = { entries: 64, nameLength: 128, valueLength: 512 };
 
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
-
 /** Why `name` can't be a name of `what`, or null. */
 export function nameProblem(what: string, name: string): string | null {
   if (name.length > MAX_NAME_LENGTH) return `${what} name must not be longer than ${MAX_NAME_LENGTH} characters`;
-  return UNPRINTABLE.test(name) ? `${what} name must not contain control characters` : null;
+  return hasUnprintable(name) ? `${what} name must not contain control characters` : null;
 }
 
 /**

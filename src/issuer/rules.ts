@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../base/errors.ts";
+import { hasUnprintable } from "../base/printable.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
 
@@ -20,8 +21,6 @@ const MAX_NAME_LENGTH = 128;
 const MAX_CLIENT_ID_LENGTH = 256;
 const MAX_CLIENT_IDS = 1000;
 const MAX_TEMPLATE_LENGTH = 16_384;
-
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** Why `name` can't name a key or a role, or null. The form of names is the reference's. */
 export function issuerNameProblem(name: string): string | null {
@@ -117,5 +116,5 @@ export function readIssuer(text: string): Result<string, Failure> {
 
 function clientIdProblem(id: string): string | null {
   if (id.length > MAX_CLIENT_ID_LENGTH) return `a client id must not be longer than ${MAX_CLIENT_ID_LENGTH} characters`;
-  return UNPRINTABLE.test(id) ? "a client id must not contain control characters" : null;
+  return hasUnprintable(id) ? "a client id must not contain control characters" : null;
 }

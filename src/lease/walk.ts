@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
+import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
@@ -13,8 +14,8 @@ import type { IndexedLease, IndexPage, PagePosition } from "../tree/index/index-
 import type { WalkAnswer, WalkMode } from "../tree/leases/actions.ts";
 import { leaseIdOf } from "../tree/leases/record.ts";
 
-/** Calls in flight at once: the platform's limit of open connections. Also the shards that one step asks. */
-const PARALLEL = 6;
+/** Shards that one step asks, at once. */
+const PARALLEL = MAX_PARALLEL_CALLS;
 /** Leases that one step takes from each shard. */
 const PAGE = 25;
 /** Steps of one alarm: with a call to a tree for each lease, below the platform's limit of calls in one invocation. */
@@ -265,13 +266,7 @@ export class LeaseScanJob extends DurableObject<Env> {
       if (!route) throw new Error("the index holds what leads nowhere");
       byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
     }
-    const trees = [...byTree];
-    const reports: TreeReport[] = [];
-    for (let i = 0; i < trees.length; i += PARALLEL) {
-      const group = trees.slice(i, i + PARALLEL);
-      reports.push(...(await Promise.all(group.map(([treeId, found]) => this.#tellTree(treeId, found, mode)))));
-    }
-    return reports;
+    return inGroups([...byTree], ([treeId, found]) => this.#tellTree(treeId, found, mode));
   }
 
   /** A tree that does not answer is left for another pass: it must not keep the walk from the others. */

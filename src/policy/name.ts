@@ -1,11 +1,9 @@
+import { hasUnprintable } from "../base/printable.ts";
 /** The policy that allows everything; a list of names that holds it is exactly this one. */
 export const ROOT_POLICY = "root";
 
 /** Longest name of a policy, in characters. */
 export const MAX_POLICY_NAME_LENGTH = 256;
-
-/** Control and format characters, lone surrogates, line separators: they make two names look like one in a listing. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /**
  * The one spelling of a policy name: no blanks around it, lower case. Every name goes through here before it is stored
@@ -33,6 +31,6 @@ export function policyNameProblem(name: string): string | null {
   if (name.length > MAX_POLICY_NAME_LENGTH) {
     return `policy name must not be longer than ${MAX_POLICY_NAME_LENGTH} characters`;
   }
-  if (UNPRINTABLE.test(name)) return "policy name must not contain control characters";
+  if (hasUnprintable(name)) return "policy name must not contain control characters";
   return null;
 }

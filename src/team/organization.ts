@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
+import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { TooMany } from "../storage/name-search.ts";
@@ -8,7 +9,6 @@ import { Schema } from "../storage/schema.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
-import { inGroups } from "./groups.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
 import type { Delivery, SealedWebhook } from "./notices/record.ts";
 import { MAX_WEBHOOKS, WebhookStore } from "./notices/webhook-store.ts";

@@ -1,10 +1,8 @@
+import { inGroups } from "../base/parallel.ts";
 import type { Env } from "../env.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import type { TidyStep, TidyStepResult } from "../tree/tidy/step.ts";
 import { nothingHere } from "../tree/tidy/tree-tidy.ts";
-
-/** Calls in flight at once: the platform's limit of open connections. */
-const PARALLEL = 6;
 
 /** A step for one tree. */
 export interface TreeQuestion extends Omit<TidyStep, "run"> {
@@ -18,12 +16,8 @@ export interface TreeAnswer extends TidyStepResult {
 
 /** Has each tree perform its step. A tree that fails is left out: one broken tree must not keep the others untidy. */
 export async function askTrees(env: Env, run: number, questions: readonly TreeQuestion[]): Promise<TreeAnswer[]> {
-  const answers: TreeAnswer[] = [];
-  for (let i = 0; i < questions.length; i += PARALLEL) {
-    const group = questions.slice(i, i + PARALLEL).map((question) => askTree(env, run, question));
-    answers.push(...(await Promise.all(group)).filter((answer) => answer !== null));
-  }
-  return answers;
+  const answers = await inGroups(questions, (question) => askTree(env, run, question));
+  return answers.filter((answer) => answer !== null);
 }
 
 async function askTree(env: Env, run: number, { treeId, ...step }: TreeQuestion): Promise<TreeAnswer | null> {

@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata } from "../../identity/model.ts";
 import type { Installation } from "../../system/installation.ts";
 
@@ -10,8 +11,8 @@ export function showEntity(entity: EntityRecord, installation: Installation): Re
     policies: entity.policies,
     disabled: entity.disabled,
     namespace_id: "root",
-    creation_time: rfc3339(entity.createdAt),
-    last_update_time: rfc3339(entity.updatedAt),
+    creation_time: formatRfc3339(entity.createdAt),
+    last_update_time: formatRfc3339(entity.updatedAt),
     merged_entity_ids: null,
     aliases: entity.aliases.map((alias) => aliasOf(alias, installation)),
     direct_group_ids: entity.directGroupIds,
@@ -36,8 +37,8 @@ function aliasOf(alias: AliasRecord, installation: Installation): Record<string,
     custom_metadata: shown(alias.customMetadata),
     merged_from_canonical_ids: null,
     local: false,
-    creation_time: rfc3339(alias.createdAt),
-    last_update_time: rfc3339(alias.updatedAt),
+    creation_time: formatRfc3339(alias.createdAt),
+    last_update_time: formatRfc3339(alias.updatedAt),
   };
 }
 
@@ -56,8 +57,8 @@ export function showGroup(group: GroupRecord, installation: Installation): Recor
     parent_group_ids: group.parentGroupIds,
     alias: group.alias ? showGroupAlias(group.alias, installation) : {},
     namespace_id: "root",
-    creation_time: rfc3339(group.createdAt),
-    last_update_time: rfc3339(group.updatedAt),
+    creation_time: formatRfc3339(group.createdAt),
+    last_update_time: formatRfc3339(group.updatedAt),
   };
 }
 
@@ -73,8 +74,8 @@ export function showGroupAlias(alias: GroupAliasRecord, installation: Installati
     merged_from_canonical_ids: null,
     local: false,
     namespace_id: "root",
-    creation_time: rfc3339(alias.createdAt),
-    last_update_time: rfc3339(alias.updatedAt),
+    creation_time: formatRfc3339(alias.createdAt),
+    last_update_time: formatRfc3339(alias.updatedAt),
   };
 }
 
@@ -122,8 +123,4 @@ function mountOf(
 
 function shown(metadata: Metadata): Metadata | null {
   return Object.keys(metadata).length === 0 ? null : metadata;
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { ShownLease } from "../../lease/service.ts";
 import type { TokenView } from "../../token/record.ts";
 import { type LeaseView, leaseIdOf } from "../../tree/leases/record.ts";
@@ -34,13 +35,9 @@ function ofSecret(lease: LeaseView, now: number): Record<string, unknown> {
 
 function times(issuedAt: number, expiresAt: number | null, renewedAt: number | null, now: number) {
   return {
-    issue_time: rfc3339(issuedAt),
-    expire_time: expiresAt === null ? null : rfc3339(expiresAt),
-    last_renewal: renewedAt === null ? null : rfc3339(renewedAt),
+    issue_time: formatRfc3339(issuedAt),
+    expire_time: expiresAt === null ? null : formatRfc3339(expiresAt),
+    last_renewal: renewedAt === null ? null : formatRfc3339(renewedAt),
     ttl: expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
   };
-}
-
-function rfc3339(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,3 +1,4 @@
+import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamToken } from "../../team/record.ts";
 import { ORGANIZATION_ACCESS } from "../../team/rules/organization-access.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
@@ -12,12 +13,12 @@ export function tokenResource({ team, token }: ListedToken, text: string | null)
     type: "authentication-tokens",
     attributes: {
       "team-name": team.name,
-      "created-at": time(token.createdAt),
-      "last-used-at": token.lastUsedAt === null ? null : time(token.lastUsedAt),
+      "created-at": formatRfc3339(token.createdAt),
+      "last-used-at": token.lastUsedAt === null ? null : formatRfc3339(token.lastUsedAt),
       "expired-at": token.expiredAt,
       description: token.description ?? null,
       ...(token.rotatedAt !== undefined && {
-        "rotated-at": time(token.rotatedAt),
+        "rotated-at": formatRfc3339(token.rotatedAt),
         "rotated-to": token.rotatedTo,
       }),
       token: text,
@@ -53,7 +54,7 @@ export function teamResource(team: TeamRecord, permissions: Readonly<Record<stri
       "token-policies": team.tokenPolicies,
       "is-unified": false,
       "users-count": 0,
-      "created-at": time(team.createdAt),
+      "created-at": formatRfc3339(team.createdAt),
       permissions,
     },
     relationships: {
@@ -78,7 +79,7 @@ export function organizationResource(
       name: organization.name,
       "external-id": organization.organizationId,
       email: organization.email,
-      "created-at": time(organization.createdAt),
+      "created-at": formatRfc3339(organization.createdAt),
       ...allSettings(organization.settings),
       "is-unified": false,
       "saml-enabled": false,
@@ -115,8 +116,4 @@ export function serviceUserResource(userId: string, team: TeamRecord, token: Tea
     },
     links: { self: `/api/v2/users/${userId}`, "auth-token": `/api/v2/authentication-tokens/${token.tokenId}` },
   };
-}
-
-function time(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,10 +1,10 @@
 import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import type { Failure } from "../../base/errors.ts";
+import { inGroups } from "../../base/parallel.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
-import { inGroups } from "../../team/groups.ts";
 import { readTokenId } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";

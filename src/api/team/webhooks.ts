@@ -3,6 +3,7 @@ import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../aut
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { formatRfc3339 } from "../../base/rfc3339.ts";
 import { organizationNamed } from "../../team/find.ts";
 import { newWebhookId } from "../../team/ids.ts";
 import type { Delivery, SealedWebhook, Webhook } from "../../team/notices/record.ts";
@@ -165,7 +166,7 @@ function webhookResource(webhook: Webhook): Record<string, unknown> {
       token: null,
       triggers: webhook.triggers,
       "destination-type": "generic",
-      "created-at": time(webhook.createdAt),
+      "created-at": formatRfc3339(webhook.createdAt),
     },
   };
 }
@@ -178,7 +179,7 @@ function deliveryResource(delivery: Delivery): Record<string, unknown> {
       trigger: delivery.trigger,
       state: delivery.state,
       attempts: delivery.attempts,
-      "sent-at": time(delivery.sentAt),
+      "sent-at": formatRfc3339(delivery.sentAt),
       code: delivery.status,
       error: delivery.error,
     },
@@ -187,10 +188,6 @@ function deliveryResource(delivery: Delivery): Record<string, unknown> {
       token: { data: { id: delivery.tokenId, type: "authentication-tokens" } },
     },
   };
-}
-
-function time(ms: number): string {
-  return new Date(ms).toISOString();
 }
 
 function document(status: number, data: unknown): Result<Reply, never> {

@@ -1,8 +1,8 @@
 import { currentTime } from "../../base/clock.ts";
+import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { organizationNamed } from "../find.ts";
-import { inGroups } from "../groups.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
 import type { TeamStore } from "../team-store.ts";
 import type { Delivery, SealedWebhook } from "./record.ts";

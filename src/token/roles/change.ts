@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../../base/errors.ts";
+import { hasUnprintable } from "../../base/printable.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { MountTtl } from "../../system/mount.ts";
@@ -17,7 +18,6 @@ const MAX_ROLE_LENGTH = 65_536;
 
 const DURATIONS = ["token_explicit_max_ttl", "explicit_max_ttl", "token_period", "period"] as const;
 const PATH_SUFFIX = /\w[\w.-]+\w/;
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 /** A role after a write, with what its writer should know. */
 export interface RoleChange {
@@ -114,7 +114,7 @@ function problemOf(role: TokenRole, sent: RoleFields): string | null {
 
 function checkSuffix(suffix: string): string | null {
   if (suffix === "") return null;
-  if (!PATH_SUFFIX.test(suffix) || UNPRINTABLE.test(suffix)) {
+  if (!PATH_SUFFIX.test(suffix) || hasUnprintable(suffix)) {
     return "given role path suffix contains invalid characters; must match \\w[\\w-.]+\\w";
   }
   // The suffix ends in the path of tokens, by whose prefix they are revoked.

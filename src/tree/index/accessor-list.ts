@@ -1,10 +1,9 @@
+import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "./accessor-shard.ts";
 
 /** Accessors that one call to a shard brings. */
 const PAGE = 1000;
-/** Calls in flight at once: the platform's limit of open connections. */
-const PARALLEL = 6;
 
 /**
  * At most `limit` accessors after `after`, in order; `limit` 0 means all. With a limit each shard is asked for one page
@@ -12,11 +11,7 @@ const PARALLEL = 6;
  */
 export async function listAccessors(env: Env, after: string, limit: number): Promise<string[]> {
   const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
-  const lists: string[][] = [];
-  for (let i = 0; i < numbers.length; i += PARALLEL) {
-    const group = numbers.slice(i, i + PARALLEL).map((number) => listShard(env, number, after, limit));
-    lists.push(...(await Promise.all(group)));
-  }
+  const lists = await inGroups(numbers, (number) => listShard(env, number, after, limit));
   const all = lists.flat().sort();
   return limit > 0 ? all.slice(0, limit) : all;
 }

@@ -1,11 +1,9 @@
+import { inGroups } from "../../base/parallel.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import type { Env } from "../../env.ts";
 import { leaseIdOfIndexed, orderOfName } from "../leases/ids.ts";
 import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "./accessor-shard.ts";
 import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "./index-store.ts";
-
-/** Calls in flight at once: the platform's limit of open connections. */
-const PARALLEL = 6;
 
 /**
  * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
@@ -52,12 +50,8 @@ export async function countIrrevocable(env: Env): Promise<Record<string, number>
 }
 
 async function fromShards<T>(env: Env, ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>): Promise<T[]> {
-  const answers: T[] = [];
-  for (let from = 0; from < ACCESSOR_SHARDS; from += PARALLEL) {
-    const group = Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - from) }, (_, i) => from + i);
-    answers.push(...(await Promise.all(group.map((number) => ask(accessorShard(env, number))))));
-  }
-  return answers;
+  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
+  return inGroups(shards, (number) => ask(accessorShard(env, number)));
 }
 
 function compare(a: string, b: string): number {

@@ -1,4 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
+import { MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import type { Env } from "../../env.ts";
 import { loadInstallation } from "../../system/installation.ts";
@@ -10,8 +11,6 @@ import { type LeaseRow, type LeaseStore, leaseRecordOf } from "./store.ts";
 
 /** Revocations that one alarm sends at most. */
 const PER_ALARM = 60;
-/** Revocations in flight at once: the platform's limit of open connections. */
-const PARALLEL = 6;
 /** Characters of an error that is kept. */
 const MAX_ERROR = 240;
 
@@ -48,9 +47,9 @@ export class LeaseOutbox {
   async send(rows: readonly number[]): Promise<SendFailure[]> {
     const claimed = this.#claim(rows);
     const failures: SendFailure[] = [];
-    for (let i = 0; i < claimed.length; i += PARALLEL) {
+    for (let i = 0; i < claimed.length; i += MAX_PARALLEL_CALLS) {
       const keys = await this.#keys();
-      const group = claimed.slice(i, i + PARALLEL);
+      const group = claimed.slice(i, i + MAX_PARALLEL_CALLS);
       const sent = await Promise.all(group.map((lease) => this.#sendOne(lease, keys)));
       failures.push(...sent.filter((failure) => failure !== null));
       await this.forget(group.filter((_, at) => sent[at] === null).map(({ row }) => row));
@@ -76,7 +75,7 @@ export class LeaseOutbox {
   #claim(rows: readonly number[]): LeaseRow[] {
     const now = currentTime();
     return rows.flatMap((row, at) => {
-      const waiting = Math.floor(at / PARALLEL) * TIMEOUT_MS;
+      const waiting = Math.floor(at / MAX_PARALLEL_CALLS) * TIMEOUT_MS;
       const lease = this.#store.claim(row, (attempts) => now + waiting + retryDelayMs(attempts, Math.random()));
       return lease ? [lease] : [];
     });
