@@ -1,6 +1,7 @@
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
+import { sourcesAsOneModule } from "./test/support/one-module.ts";
 
 /** An example as one module, as Wrangler would bundle it for its author. */
 function bundled(example: string) {
@@ -79,6 +80,7 @@ export default defineConfig({
       {
         extends: true,
         plugins: [
+          sourcesAsOneModule(import.meta.dirname),
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
@@ -97,7 +99,13 @@ export default defineConfig({
             },
           }),
         ],
-        test: { ...PROPERTIES, name: "workers", include: ["test/workers/**/*.test.ts"] },
+        test: {
+          ...PROPERTIES,
+          name: "workers",
+          include: ["test/workers/**/*.test.ts"],
+          // A file waits for its objects most of the time: two at once also where there are two cores.
+          maxWorkers: 2,
+        },
       },
       {
         extends: true,
