@@ -74,6 +74,8 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        // The table of routes names the classes of objects, which only the platform can run.
+        resolve: { alias: { "cloudflare:workers": new URL("test/support/platform.ts", import.meta.url).pathname } },
         // A mock of one test is gone before the next.
         test: { ...PROPERTIES, name: "unit", include: ["test/unit/**/*.test.ts"], restoreMocks: true },
       },

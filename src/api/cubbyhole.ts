@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { callerRecord } from "../auth/caller.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../auth/route.ts";
+import { TO_DESCRIBE } from "../auth/route-description.ts";
 import { DENIED, type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
@@ -27,10 +28,10 @@ const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'servic
  */
 export const CUBBYHOLE_ROUTES: readonly Route[] = [
   ...["cubbyhole", "cubbyhole/"].flatMap((path) => [
-    simpleRoute(["read", "update"], path, ANY_FIELDS, async () => err(invalid("missing path"))),
-    simpleRoute("delete", path, z.object({}), async () => ok(EMPTY)),
+    simpleRoute(["read", "update"], path, TO_DESCRIBE, ANY_FIELDS, async () => err(invalid("missing path"))),
+    simpleRoute("delete", path, TO_DESCRIBE, z.object({}), async () => ok(EMPTY)),
   ]),
-  tokenRoute("read", "cubbyhole/:path{.+}", z.object({}), {
+  tokenRoute("read", "cubbyhole/:path{.+}", TO_DESCRIBE, z.object({}), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
     async handle(context) {
@@ -44,7 +45,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("update", "cubbyhole/:path{.+}", ANY_FIELDS, {
+  tokenRoute("update", "cubbyhole/:path{.+}", TO_DESCRIBE, ANY_FIELDS, {
     createsOrUpdates: true,
     async prepare(context): Promise<Result<Uint8Array, Failure>> {
       const refused = await refuseOthers(context);
@@ -60,7 +61,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("delete", "cubbyhole/:path{.+}", z.object({}), {
+  tokenRoute("delete", "cubbyhole/:path{.+}", TO_DESCRIBE, z.object({}), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
     async handle(context) {
@@ -74,7 +75,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
 ];
 
 function listRoute(path: string): Route {
-  return tokenRoute("list", path, z.object(PAGE), {
+  return tokenRoute("list", path, TO_DESCRIBE, z.object(PAGE), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",

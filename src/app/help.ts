@@ -30,7 +30,7 @@ function endpointText(request: string, serving: ReadonlyMap<Route, readonly Oper
   const routes = [...serving.keys()];
   const patterns = new Set(routes.map((route) => pattern(route)));
   const parameters = [...new Set(routes.flatMap((route) => [...named(route), ...fieldsOf(route)]))].sort();
-  const summaries = new Set(routes.flatMap((route) => route.description?.summary ?? []));
+  const summaries = new Set(routes.flatMap(({ description }) => description.summary || []));
   return [
     `Request:        ${request}\nMatching Route: ${[...patterns].join(", ")}`,
     ...summaries,

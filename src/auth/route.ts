@@ -10,6 +10,7 @@ import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
 import type { ParsedToken } from "./caller.ts";
 import type { LoginRenewers } from "./login-renewal.ts";
+import type { RouteDescription } from "./route-description.ts";
 
 /** The fields of a request, by name, as they were sent. */
 type SentData = Readonly<Record<string, unknown>>;
@@ -54,17 +55,13 @@ export interface LoginContext<F> extends ReadyContext {
   readonly fields: F;
 }
 
-/** What a description of the interface says about an endpoint. No behaviour depends on it. */
-export interface RouteDescription {
-  /** One line: what the endpoint does. */
-  readonly summary: string;
-}
-
 interface RouteBase {
   readonly operations: readonly Operation[];
   /** Relative to the mount; `:name` is a segment, `:name{.+}` the rest. */
   readonly path: string;
-  readonly description?: RouteDescription;
+  readonly description: RouteDescription;
+  /** The name of a field as clients see it, where that is not the schema's. */
+  readonly fieldName?: (name: string) => string;
 }
 
 /** An endpoint that answers without a token. It can't assume that the service is initialised. */
@@ -128,8 +125,7 @@ export interface OpenedLogin {
 export type Route = OpenRoute | LoginRoute | TokenRoute;
 
 /** How an endpoint for callers with a token behaves. `F` are its fields, `P` what it makes of them. */
-export interface TokenBehaviour<F, P>
-  extends Pick<TokenRoute, "createsOrUpdates" | "description" | "refusal" | "secretPath"> {
+export interface TokenBehaviour<F, P> extends Pick<TokenRoute, "createsOrUpdates" | "refusal" | "secretPath"> {
   /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /**
@@ -146,6 +142,7 @@ type Operations = Operation | readonly Operation[];
 export function tokenRoute<F, P>(
   operations: Operations,
   path: string,
+  description: RouteDescription,
   schema: FieldSchema<F>,
   { prepare, action, handle, ...traits }: TokenBehaviour<F, P>,
 ): TokenRoute {
@@ -153,6 +150,7 @@ export function tokenRoute<F, P>(
     access: "token",
     operations: listOf(operations),
     path,
+    description,
     fields: schema,
     ...traits,
     async open(context, data) {
@@ -181,40 +179,36 @@ export function tokenRoute<F, P>(
 export function simpleRoute<F>(
   operations: Operations,
   path: string,
+  description: RouteDescription,
   schema: FieldSchema<F>,
   handle: (context: CallContext<F, null>) => Promise<Result<Reply, Failure>>,
-  description?: RouteDescription,
 ): TokenRoute {
-  return tokenRoute<F, null>(operations, path, schema, {
-    prepare: async () => ok(null),
-    handle,
-    ...(description && { description }),
-  });
+  return tokenRoute<F, null>(operations, path, description, schema, { prepare: async () => ok(null), handle });
 }
 
 /** Defines an endpoint that needs no token. */
 export function openRoute(
   operations: Operations,
   path: string,
+  description: RouteDescription,
   handle: OpenRoute["handle"],
-  description?: RouteDescription,
 ): OpenRoute {
-  return { access: "open", operations: listOf(operations), path, handle, ...(description && { description }) };
+  return { access: "open", operations: listOf(operations), path, description, handle };
 }
 
 /** Defines the endpoint of an auth method where tokens are got. */
 export function loginRoute<F>(
   path: string,
+  description: RouteDescription,
   schema: FieldSchema<F>,
   handle: (context: LoginContext<F>) => Promise<Result<Reply, Failure>>,
-  description?: RouteDescription,
 ): LoginRoute {
   return {
     access: "login",
     operations: ["update"],
     path,
+    description,
     fields: schema,
-    ...(description && { description }),
     open(context, data) {
       const read = readFields(schema, data);
       if (!read.ok) return read;

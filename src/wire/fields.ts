@@ -3,6 +3,7 @@ import { parseDuration } from "../base/duration.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { Shape } from "./shape.ts";
 
 /**
  * The field types of request bodies. Clients send the same value in several forms (a number as text, a list as a comma
@@ -12,11 +13,35 @@ import { err, ok, type Result } from "../base/result.ts";
  */
 type Field<T> = z.ZodType<T, unknown>;
 
+/** What is known of the values of a field, for descriptions of the interface. */
+interface FieldKind {
+  /** What a client sends at best; other forms are taken too. */
+  readonly shape: Shape;
+  /** How a text or a number is to be read. */
+  readonly format?: string;
+  /** What holds when the field is absent, where that is not the zero value. */
+  readonly otherwise?: boolean;
+}
+
+/** Zod finds what was said of a field under its description too. Its types do not get through those of shapes. */
+const KINDS = z.registry<{ readonly kind: object }>();
+
+/** Says what a field holds. What it reads stays as it is. */
+export function ofKind<F extends z.ZodType>(field: F, kind: FieldKind): F {
+  KINDS.add(field, { kind });
+  return field;
+}
+
+/** What a field holds, or undefined where nobody said. */
+export function kindOf(field: z.ZodType): FieldKind | undefined {
+  return KINDS.get(field)?.kind as FieldKind | undefined;
+}
+
 const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
 
-function field<T>(expected: string, read: (value: unknown) => T | undefined): Field<T> {
-  return z
+function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T | undefined): Field<T> {
+  const reader = z
     .unknown()
     .optional()
     .transform((value, context) => {
@@ -25,11 +50,12 @@ function field<T>(expected: string, read: (value: unknown) => T | undefined): Fi
       context.addIssue({ code: "custom", message: `expected ${expected}` });
       return z.NEVER;
     });
+  return ofKind(reader, kind);
 }
 
 /** Text; a number or a bool is taken as its text. */
 export function text(): Field<string> {
-  return field("a string", (value) => {
+  return field({ shape: "string" }, "a string", (value) => {
     if (value === undefined || value === null) return "";
     return isScalar(value) ? textOf(value) : undefined;
   });
@@ -37,7 +63,7 @@ export function text(): Field<string> {
 
 /** Text where an empty one means something else than none. null when absent. */
 export function optionalText(): Field<string | null> {
-  return field("a string", (value) => {
+  return field({ shape: "string" }, "a string", (value) => {
     if (value === undefined) return null;
     if (value === null) return "";
     return isScalar(value) ? textOf(value) : undefined;
@@ -46,7 +72,7 @@ export function optionalText(): Field<string | null> {
 
 /** true or false, also as text or as 0 and 1. */
 export function flag(otherwise: boolean): Field<boolean> {
-  return field("a bool", (value) => {
+  return field({ shape: "boolean", otherwise }, "a bool", (value) => {
     if (value === undefined) return otherwise;
     if (value === null) return false;
     if (typeof value === "boolean") return value;
@@ -58,12 +84,12 @@ export function flag(otherwise: boolean): Field<boolean> {
 
 /** A whole number of 32 bits, also as text; 0 when absent. */
 export function integer(): Field<number> {
-  return field("an int", readInteger);
+  return field({ shape: "integer" }, "an int", readInteger);
 }
 
 /** A whole number of up to 15 digits, also as text. */
 export function count(): Field<number> {
-  return field("an int", (value) => {
+  return field({ shape: "integer" }, "an int", (value) => {
     if (value === null) return 0;
     const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
     return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
@@ -72,7 +98,7 @@ export function count(): Field<number> {
 
 /** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
 export function pageSize(): Field<number> {
-  return field('an int or "max"', (value) => (value === "max" ? 0 : readInteger(value)));
+  return field({ shape: "integer" }, 'an int or "max"', (value) => (value === "max" ? 0 : readInteger(value)));
 }
 
 function readInteger(value: unknown): number | undefined {
@@ -83,7 +109,7 @@ function readInteger(value: unknown): number | undefined {
 
 /** A list of texts; a single text is a list of one and is not split at commas. null when absent or empty. */
 export function textList(): Field<string[] | null> {
-  return field("a list of strings", (value) => {
+  return field({ shape: ["string"] }, "a list of strings", (value) => {
     if (value === undefined || value === null || value === "") return null;
     const list = Array.isArray(value) ? value : [value];
     if (list.length === 0) return null;
@@ -93,7 +119,7 @@ export function textList(): Field<string[] | null> {
 
 /** A list of texts as an array or with commas between; items are trimmed. null when absent, [] when empty. */
 export function commaList(): Field<string[] | null> {
-  return field(`a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
+  return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
     if (value === undefined) return null;
     if (value === null) return [];
     // One more than there may be, so that a text of commas is not made a list of half a million.
@@ -106,12 +132,15 @@ export function commaList(): Field<string[] | null> {
 
 /** A list of texts, as an array or with commas between. null and "" are the empty list. */
 export function list(): Field<string[]> {
-  return commaList().transform((items) => items ?? []);
+  return ofKind(
+    commaList().transform((items) => items ?? []),
+    { shape: ["string"] },
+  );
 }
 
 /** Text values by name: an object, or `k=v` items. null when absent. */
 export function pairs(): Field<Record<string, string> | null> {
-  return field("an object of strings", (value) => {
+  return field({ shape: { "*": "string" }, format: "kvpairs" }, "an object of strings", (value) => {
     if (value === undefined || value === null) return null;
     if (typeof value === "object" && !Array.isArray(value)) {
       const entries = Object.entries(value);
@@ -127,12 +156,14 @@ export function pairs(): Field<Record<string, string> | null> {
 
 /** A duration in seconds, in any form that clients write; 0 when absent. May be negative: the rules judge that. */
 export function duration(): Field<number> {
-  return field(A_DURATION, readDuration);
+  return field({ shape: "integer", format: "seconds" }, A_DURATION, readDuration);
 }
 
 /** A duration of the fields that are older than their type: a bool is taken as 0 or 1 there. */
 export function looseDuration(): Field<number> {
-  return field(A_DURATION, (value) => readDuration(typeof value === "boolean" ? Number(value) : value));
+  return field({ shape: "string", format: "duration" }, A_DURATION, (value) =>
+    readDuration(typeof value === "boolean" ? Number(value) : value),
+  );
 }
 
 /** A duration that a write may leave out: undefined when it is absent or null. May be negative. */
@@ -149,13 +180,18 @@ function readDuration(value: unknown): number | undefined {
   return parsed.ok ? parsed.value : undefined;
 }
 
+/** A field that is taken as it is; the endpoint itself reads it, if it does at all. */
+export function unread(shape: Shape): z.ZodType<unknown, unknown> {
+  return ofKind(z.unknown().optional(), { shape });
+}
+
 /** A field that a write may leave out: undefined then, and what is stored stays. A null counts as sent. */
 export function sent<T>(inner: Field<T>): Field<T | undefined> {
   return optional(inner, (value) => value === undefined);
 }
 
 function optional<T>(inner: Field<T>, isAbsent: (value: unknown) => boolean): Field<T | undefined> {
-  return z
+  const reader = z
     .unknown()
     .optional()
     .transform((value, context) => {
@@ -165,6 +201,11 @@ function optional<T>(inner: Field<T>, isAbsent: (value: unknown) => boolean): Fi
       context.addIssue({ code: "custom", message: parsed.error.issues[0]?.message ?? "invalid" });
       return z.NEVER;
     });
+  const kind = kindOf(inner);
+  if (!kind) return reader;
+  // Absent, the field changes nothing: there is no default to tell of.
+  const { otherwise: _, ...rest } = kind;
+  return ofKind(reader, rest);
 }
 
 /** The fields of one endpoint. */

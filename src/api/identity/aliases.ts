@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -25,22 +26,30 @@ type Fields = z.infer<typeof FIELDS>;
 
 /** The names that auth mounts know entities by. */
 export const ALIAS_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/entity-alias", FIELDS, (context) => write(context, context.fields.id)),
-  simpleRoute("list", "identity/entity-alias/id", z.object(PAGE), async ({ env, installation, fields }) => {
-    const aliases = await readPage(
-      fields,
-      (after, limit) => identityOf(env).listAliases(after, limit),
-      ({ id }) => id,
-    );
-    const info = aliases.map((alias) => [alias.id, summarizeAlias(alias, installation)]);
-    return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-  }),
-  simpleRoute("update", "identity/entity-alias/id/:id", FIELDS, (context) => write(context, context.params.id ?? "")),
-  simpleRoute("read", "identity/entity-alias/id/:id", NO_FIELDS, async ({ env, installation, params }) => {
+  simpleRoute("update", "identity/entity-alias", TO_DESCRIBE, FIELDS, (context) => write(context, context.fields.id)),
+  simpleRoute(
+    "list",
+    "identity/entity-alias/id",
+    TO_DESCRIBE,
+    z.object(PAGE),
+    async ({ env, installation, fields }) => {
+      const aliases = await readPage(
+        fields,
+        (after, limit) => identityOf(env).listAliases(after, limit),
+        ({ id }) => id,
+      );
+      const info = aliases.map((alias) => [alias.id, summarizeAlias(alias, installation)]);
+      return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+    },
+  ),
+  simpleRoute("update", "identity/entity-alias/id/:id", TO_DESCRIBE, FIELDS, (context) =>
+    write(context, context.params.id ?? ""),
+  ),
+  simpleRoute("read", "identity/entity-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, installation, params }) => {
     const alias = await identityOf(env).readAlias(params.id ?? "");
     return alias ? ok(dataReply(showAlias(alias, installation))) : err({ code: "not_found" });
   }),
-  simpleRoute("delete", "identity/entity-alias/id/:id", NO_FIELDS, async ({ env, params }) => {
+  simpleRoute("delete", "identity/entity-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
     await identityOf(env).deleteAlias(params.id ?? "");
     forgetEntities();
     return ok(EMPTY);

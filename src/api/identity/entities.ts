@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -24,10 +25,13 @@ type Fields = z.infer<typeof FIELDS>;
 
 /** Entities, by id and by name. */
 export const ENTITY_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/entity", FIELDS, (context) => write(context, context.fields.id, context.fields.name)),
+  simpleRoute("update", "identity/entity", TO_DESCRIBE, FIELDS, (context) =>
+    write(context, context.fields.id, context.fields.name),
+  ),
   simpleRoute(
     "update",
     "identity/entity/batch-delete",
+    TO_DESCRIBE,
     z.object({ entity_ids: commaList() }),
     async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
@@ -37,31 +41,33 @@ export const ENTITY_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute("list", "identity/entity/id", z.object(PAGE), async ({ env, installation, fields }) => {
+  simpleRoute("list", "identity/entity/id", TO_DESCRIBE, z.object(PAGE), async ({ env, installation, fields }) => {
     const entities = await list(env, "id", fields);
     const info = entities.map((entity) => [entity.id, summarizeEntity(entity, installation)]);
     return ok(dataReply({ keys: entities.map(({ id }) => id), key_info: Object.fromEntries(info) }));
   }),
-  simpleRoute("update", "identity/entity/id/:id", FIELDS, (context) =>
+  simpleRoute("update", "identity/entity/id/:id", TO_DESCRIBE, FIELDS, (context) =>
     write(context, context.params.id ?? "", context.fields.name),
   ),
-  simpleRoute("read", "identity/entity/id/:id", NO_FIELDS, (context) => read(context, { id: context.params.id ?? "" })),
-  simpleRoute("delete", "identity/entity/id/:id", NO_FIELDS, (context) =>
+  simpleRoute("read", "identity/entity/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
+    read(context, { id: context.params.id ?? "" }),
+  ),
+  simpleRoute("delete", "identity/entity/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
     remove(context, { id: context.params.id ?? "" }),
   ),
 
-  simpleRoute("list", "identity/entity/name", z.object(PAGE), async ({ env, fields }) =>
+  simpleRoute("list", "identity/entity/name", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
-  simpleRoute("update", "identity/entity/name/:name{.+}", FIELDS, async (context) => {
+  simpleRoute("update", "identity/entity/name/:name{.+}", TO_DESCRIBE, FIELDS, async (context) => {
     const named = await canonicalName(context, "entity");
     return named.ok ? write(context, "", context.params.name ?? "") : named;
   }),
-  simpleRoute("read", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
+  simpleRoute("read", "identity/entity/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
     const named = await canonicalName(context, "entity");
     return named.ok ? read(context, named.value) : named;
   }),
-  simpleRoute("delete", "identity/entity/name/:name{.+}", NO_FIELDS, async (context) => {
+  simpleRoute("delete", "identity/entity/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
     const named = await canonicalName(context, "entity");
     return named.ok ? remove(context, named.value) : named;
   }),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -17,8 +18,8 @@ type Fields = z.infer<typeof FIELDS>;
 
 /** The names that auth mounts know external groups by. */
 export const GROUP_ALIAS_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/group-alias", FIELDS, (context) => write(context, context.fields.id)),
-  simpleRoute("list", "identity/group-alias/id", z.object(PAGE), async ({ env, installation, fields }) => {
+  simpleRoute("update", "identity/group-alias", TO_DESCRIBE, FIELDS, (context) => write(context, context.fields.id)),
+  simpleRoute("list", "identity/group-alias/id", TO_DESCRIBE, z.object(PAGE), async ({ env, installation, fields }) => {
     const aliases = await readPage(
       fields,
       (after, limit) => identityOf(env).listGroupAliases(after, limit),
@@ -27,12 +28,14 @@ export const GROUP_ALIAS_ROUTES: readonly Route[] = [
     const info = aliases.map((alias) => [alias.id, summarizeGroupAlias(alias, installation)]);
     return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
   }),
-  simpleRoute("update", "identity/group-alias/id/:id", FIELDS, (context) => write(context, context.params.id ?? "")),
-  simpleRoute("read", "identity/group-alias/id/:id", NO_FIELDS, async ({ env, installation, params }) => {
+  simpleRoute("update", "identity/group-alias/id/:id", TO_DESCRIBE, FIELDS, (context) =>
+    write(context, context.params.id ?? ""),
+  ),
+  simpleRoute("read", "identity/group-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, installation, params }) => {
     const alias = await identityOf(env).readGroupAlias({ id: params.id ?? "" });
     return alias ? ok(dataReply(showGroupAlias(alias, installation))) : err({ code: "not_found" });
   }),
-  simpleRoute("delete", "identity/group-alias/id/:id", NO_FIELDS, async ({ env, params }) => {
+  simpleRoute("delete", "identity/group-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
     await identityOf(env).deleteGroupAlias(params.id ?? "");
     forgetEntities();
     return ok(EMPTY);

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -29,33 +30,37 @@ const TYPES = [INTERNAL_GROUP, EXTERNAL_GROUP] as const;
 
 /** Groups of entities, by id and by name. */
 export const GROUP_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/group", FIELDS, (context) => write(context, context.fields.id, context.fields.name)),
+  simpleRoute("update", "identity/group", TO_DESCRIBE, FIELDS, (context) =>
+    write(context, context.fields.id, context.fields.name),
+  ),
 
-  simpleRoute("list", "identity/group/id", z.object(PAGE), async ({ env, fields }) => {
+  simpleRoute("list", "identity/group/id", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) => {
     const groups = await list(env, "id", fields);
     const info = groups.map((group) => [group.id, summarizeGroup(group)]);
     return ok(dataReply({ keys: groups.map(({ id }) => id), key_info: Object.fromEntries(info) }));
   }),
-  simpleRoute("update", "identity/group/id/:id", FIELDS, (context) =>
+  simpleRoute("update", "identity/group/id/:id", TO_DESCRIBE, FIELDS, (context) =>
     write(context, context.params.id ?? "", context.fields.name),
   ),
-  simpleRoute("read", "identity/group/id/:id", NO_FIELDS, (context) => read(context, { id: context.params.id ?? "" })),
-  simpleRoute("delete", "identity/group/id/:id", NO_FIELDS, (context) =>
+  simpleRoute("read", "identity/group/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
+    read(context, { id: context.params.id ?? "" }),
+  ),
+  simpleRoute("delete", "identity/group/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
     remove(context, { id: context.params.id ?? "" }),
   ),
 
-  simpleRoute("list", "identity/group/name", z.object(PAGE), async ({ env, fields }) =>
+  simpleRoute("list", "identity/group/name", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
-  simpleRoute("update", "identity/group/name/:name{.+}", FIELDS, async (context) => {
+  simpleRoute("update", "identity/group/name/:name{.+}", TO_DESCRIBE, FIELDS, async (context) => {
     const named = await canonicalName(context, "group");
     return named.ok ? write(context, "", context.params.name ?? "") : named;
   }),
-  simpleRoute("read", "identity/group/name/:name{.+}", NO_FIELDS, async (context) => {
+  simpleRoute("read", "identity/group/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
     const named = await canonicalName(context, "group");
     return named.ok ? read(context, named.value) : named;
   }),
-  simpleRoute("delete", "identity/group/name/:name{.+}", NO_FIELDS, async (context) => {
+  simpleRoute("delete", "identity/group/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
     const named = await canonicalName(context, "group");
     return named.ok ? remove(context, named.value) : named;
   }),

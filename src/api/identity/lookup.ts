@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
@@ -18,14 +19,14 @@ const FIELDS = z.object({
 
 /** Finding an entity or a group by whatever is known of it; 204 when there is none. */
 export const LOOKUP_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/lookup/entity", FIELDS, async ({ env, installation, fields }) => {
+  simpleRoute("update", "identity/lookup/entity", TO_DESCRIBE, FIELDS, async ({ env, installation, fields }) => {
     const key = readKey(fields);
     if (!key.ok) return key;
     const entity = await identityOf(env).readEntity(key.value);
     return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
   }),
 
-  simpleRoute("update", "identity/lookup/group", FIELDS, async ({ env, installation, fields }) => {
+  simpleRoute("update", "identity/lookup/group", TO_DESCRIBE, FIELDS, async ({ env, installation, fields }) => {
     const key = readKey(fields);
     if (!key.ok) return key;
     const known = await groupKey(env, key.value);

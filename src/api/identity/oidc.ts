@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { callerRecord } from "../../auth/caller.ts";
 import { type CallContext, openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid, UNAUTHENTICATED } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -48,22 +49,22 @@ const ISSUER_UNSET = "The issuer is not set: tokens name the address by which th
 
 /** The OpenID issuer (identity/oidc): keys, roles, tokens, and what verifies them. */
 export const OIDC_ROUTES: readonly Route[] = [
-  openRoute("read", "identity/oidc/.well-known/openid-configuration", (context) =>
+  openRoute("read", "identity/oidc/.well-known/openid-configuration", TO_DESCRIBE, (context) =>
     published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl))),
   ),
-  openRoute("read", "identity/oidc/.well-known/keys", (context) => published(context, keySet)),
-  openRoute("read", "identity/oidc/plugins/.well-known/openid-configuration", (context) =>
+  openRoute("read", "identity/oidc/.well-known/keys", TO_DESCRIBE, (context) => published(context, keySet)),
+  openRoute("read", "identity/oidc/plugins/.well-known/openid-configuration", TO_DESCRIBE, (context) =>
     published(context, (known) =>
       known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer)),
     ),
   ),
-  openRoute("read", "identity/oidc/plugins/.well-known/keys", (context) => published(context, keySet)),
+  openRoute("read", "identity/oidc/plugins/.well-known/keys", TO_DESCRIBE, (context) => published(context, keySet)),
 
-  simpleRoute("read", "identity/oidc/config", NO_FIELDS, async ({ env }) => {
+  simpleRoute("read", "identity/oidc/config", TO_DESCRIBE, NO_FIELDS, async ({ env }) => {
     const issuer = await issuerOf(env).readIssuer();
     return ok(dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : undefined));
   }),
-  simpleRoute("update", "identity/oidc/config", CONFIG_FIELDS, async ({ env, fields }) => {
+  simpleRoute("update", "identity/oidc/config", TO_DESCRIBE, CONFIG_FIELDS, async ({ env, fields }) => {
     if (fields.issuer === null) return ok(EMPTY);
     const issuer = readIssuer(fields.issuer);
     if (!issuer.ok) return issuer;
@@ -72,10 +73,10 @@ export const OIDC_ROUTES: readonly Route[] = [
     return ok(issuer.value === "" ? EMPTY : { kind: "empty", warnings: [ISSUER_SET] });
   }),
 
-  simpleRoute("list", "identity/oidc/key", z.object(PAGE), async ({ env, fields }) =>
+  simpleRoute("list", "identity/oidc/key", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
   ),
-  simpleRoute("read", "identity/oidc/key/:name", NO_FIELDS, async ({ env, params }) => {
+  simpleRoute("read", "identity/oidc/key/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
     const key = await issuerOf(env).readKey(params.name ?? "");
     if (!key) return err({ code: "not_found" });
     return ok(
@@ -87,30 +88,30 @@ export const OIDC_ROUTES: readonly Route[] = [
       }),
     );
   }),
-  simpleRoute("update", "identity/oidc/key/:name", KEY_FIELDS, writeKey),
-  simpleRoute("delete", "identity/oidc/key/:name", NO_FIELDS, async ({ env, params }) => {
+  simpleRoute("update", "identity/oidc/key/:name", TO_DESCRIBE, KEY_FIELDS, writeKey),
+  simpleRoute("delete", "identity/oidc/key/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
     const deleted = await issuerOf(env).deleteKey(params.name ?? "");
     forgetPublishedKeys();
     return deleted.ok ? ok(EMPTY) : deleted;
   }),
-  simpleRoute("update", "identity/oidc/key/:name/rotate", ROTATE_FIELDS, rotateKey),
+  simpleRoute("update", "identity/oidc/key/:name/rotate", TO_DESCRIBE, ROTATE_FIELDS, rotateKey),
 
-  simpleRoute("list", "identity/oidc/role", z.object(PAGE), async ({ env, fields }) =>
+  simpleRoute("list", "identity/oidc/role", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
   ),
-  simpleRoute("read", "identity/oidc/role/:name", NO_FIELDS, async ({ env, params }) => {
+  simpleRoute("read", "identity/oidc/role/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
     const role = await issuerOf(env).readRole(params.name ?? "");
     if (!role) return err({ code: "not_found" });
     return ok(dataReply({ client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl }));
   }),
-  simpleRoute("update", "identity/oidc/role/:name", ROLE_FIELDS, writeRole),
-  simpleRoute("delete", "identity/oidc/role/:name", NO_FIELDS, async ({ env, params }) => {
+  simpleRoute("update", "identity/oidc/role/:name", TO_DESCRIBE, ROLE_FIELDS, writeRole),
+  simpleRoute("delete", "identity/oidc/role/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
     await issuerOf(env).deleteRole(params.name ?? "");
     return ok(EMPTY);
   }),
 
-  simpleRoute("read", "identity/oidc/token/:name", NO_FIELDS, makeToken),
-  simpleRoute("update", "identity/oidc/introspect", INTROSPECT_FIELDS, introspect),
+  simpleRoute("read", "identity/oidc/token/:name", TO_DESCRIBE, NO_FIELDS, makeToken),
+  simpleRoute("update", "identity/oidc/introspect", TO_DESCRIBE, INTROSPECT_FIELDS, introspect),
 ];
 
 type Call<F> = CallContext<F, null>;

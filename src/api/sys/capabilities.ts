@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -34,11 +35,12 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
   simpleRoute(
     "update",
     "sys/capabilities-self",
+    TO_DESCRIBE,
     z.object({ ...PATHS, token: z.unknown().optional() }),
     async (context) => answer(context, callerRecord(context.caller)),
   ),
 
-  tokenRoute("update", "sys/capabilities", z.object({ ...PATHS, token: z.unknown().optional() }), {
+  tokenRoute("update", "sys/capabilities", TO_DESCRIBE, z.object({ ...PATHS, token: z.unknown().optional() }), {
     async prepare(context): Promise<Result<Subject, Failure>> {
       const { fields } = context;
       if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
@@ -55,7 +57,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     handle: (context) => answerForSubject(context, INVALID_TOKEN),
   }),
 
-  tokenRoute("update", "sys/capabilities-accessor", z.object({ ...PATHS, accessor: text() }), {
+  tokenRoute("update", "sys/capabilities-accessor", TO_DESCRIBE, z.object({ ...PATHS, accessor: text() }), {
     async prepare(context): Promise<Result<Subject, Failure>> {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));

@@ -1,5 +1,6 @@
 import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../auth/generate-root.ts";
 import { openRoute, type RequestContext, type Route } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -32,14 +33,14 @@ export const GENERATE_ROOT_ROUTES: readonly Route[] = [
 
 function routesAt(path: string, answer: (status: Status) => Reply): Route[] {
   return [
-    openRoute("read", `${path}/attempt`, (context) =>
+    openRoute("read", `${path}/attempt`, TO_DESCRIBE, (context) =>
       guarded(context, "read", async ({ env }) => {
         const attempt = await systemOf(env).rootGeneration(currentTime());
         return ok(answer(statusOf(attempt?.nonce ?? "", attempt !== null)));
       }),
     ),
 
-    openRoute("update", `${path}/attempt`, (context) =>
+    openRoute("update", `${path}/attempt`, TO_DESCRIBE, (context) =>
       guarded(context, "started", async ({ env, request }, installation) => {
         const { otp, pgp_key: pgpKey } = request.data;
         if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
@@ -48,14 +49,14 @@ function routesAt(path: string, answer: (status: Status) => Reply): Route[] {
       }),
     ),
 
-    openRoute("delete", `${path}/attempt`, (context) =>
+    openRoute("delete", `${path}/attempt`, TO_DESCRIBE, (context) =>
       guarded(context, "canceled", async ({ env }) => {
         await systemOf(env).cancelRootGeneration();
         return ok(EMPTY);
       }),
     ),
 
-    openRoute("update", `${path}/update`, (context) =>
+    openRoute("update", `${path}/update`, TO_DESCRIBE, (context) =>
       guarded(context, "completed", async ({ env, request }, installation) => {
         const { nonce, key } = request.data;
         if (text(nonce) === "") return err(invalid("nonce is required"));

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
@@ -19,7 +20,7 @@ const ROTATION = z.object({
 
 /** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
 export const KEY_ROUTES: readonly Route[] = [
-  simpleRoute("read", "sys/key-status", NO_FIELDS, async ({ env, installation }) => {
+  simpleRoute("read", "sys/key-status", TO_DESCRIBE, NO_FIELDS, async ({ env, installation }) => {
     const { terms, termBeganAt } = installation.keys;
     const term = terms[0].version;
     const { encryptions } = await systemOf(env).keyUse(term);
@@ -31,7 +32,7 @@ export const KEY_ROUTES: readonly Route[] = [
   }),
 
   ...["sys/rotate", "sys/rotate/keyring"].map((path) =>
-    simpleRoute("update", path, NO_FIELDS, async ({ env }) => {
+    simpleRoute("update", path, TO_DESCRIBE, NO_FIELDS, async ({ env }) => {
       const rotated = await rotateKeys(env, currentTime());
       if (!rotated.ok) return rotated;
       const refreshed = await refreshInstallation(env);
@@ -40,7 +41,7 @@ export const KEY_ROUTES: readonly Route[] = [
   ),
 
   ...["sys/rotate/config", "sys/rotate/keyring/config"].flatMap((path) => [
-    simpleRoute("read", path, NO_FIELDS, async ({ env, installation }) => {
+    simpleRoute("read", path, TO_DESCRIBE, NO_FIELDS, async ({ env, installation }) => {
       const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
       const { enabled, maxOperations, interval } = settings;
       return ok({
@@ -50,7 +51,7 @@ export const KEY_ROUTES: readonly Route[] = [
       });
     }),
 
-    simpleRoute("update", path, ROTATION, async ({ env, fields }) => {
+    simpleRoute("update", path, TO_DESCRIBE, ROTATION, async ({ env, fields }) => {
       const { enabled, max_operations: maxOperations, interval } = fields;
       const configured = await systemOf(env).configureRotation({ enabled, maxOperations, interval });
       return configured.ok ? ok(EMPTY) : configured;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -42,17 +43,21 @@ const TYPE = {
 
 /** Leases of tokens and of secrets, at `sys/leases/`. */
 export const LEASE_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/leases/lookup", z.object(LEASE_ID), async ({ env, installation, fields }) => {
+  simpleRoute("update", "sys/leases/lookup", TO_DESCRIBE, z.object(LEASE_ID), async ({ env, installation, fields }) => {
     const id = readLeaseIdField(fields.lease_id, "");
     if (!id.ok) return id;
     const found = await lookupLease(env, installation, id.value);
     return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
   }),
-  simpleRoute("list", "sys/leases/lookup", z.object(PAGE), ({ env, installation, fields }) =>
+  simpleRoute("list", "sys/leases/lookup", TO_DESCRIBE, z.object(PAGE), ({ env, installation, fields }) =>
     listNames(env, installation, "", fields),
   ),
-  simpleRoute("list", "sys/leases/lookup/:prefix{.+}", z.object(PAGE), ({ env, installation, params, fields }) =>
-    listNames(env, installation, `${params.prefix}/`, fields),
+  simpleRoute(
+    "list",
+    "sys/leases/lookup/:prefix{.+}",
+    TO_DESCRIBE,
+    z.object(PAGE),
+    ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
   ),
 
   renewRoute("sys/leases/renew"),
@@ -62,19 +67,19 @@ export const LEASE_ROUTES: readonly Route[] = [
   revokeBelowRoute("sys/leases/revoke-prefix/:prefix{.+}", "revoke"),
   revokeBelowRoute("sys/leases/revoke-force/:prefix{.+}", "force"),
 
-  simpleRoute("update", "sys/leases/tidy", z.object({}), async ({ env }) => {
+  simpleRoute("update", "sys/leases/tidy", TO_DESCRIBE, z.object({}), async ({ env }) => {
     const job: WalkJob = { mode: "tidy", prefix: "", mount: null };
     const started = await walkOf(env, job).startUnlessRunning(job);
     if (!started) console.log(JSON.stringify({ type: "lease tidy", skipped: "one is under way" }));
     return ok({ kind: "data", data: null, status: 202, warnings: [TIDY_STARTED] });
   }),
-  simpleRoute("read", "sys/leases/count", z.object(TYPE), async ({ env, fields }) => {
+  simpleRoute("read", "sys/leases/count", TO_DESCRIBE, z.object(TYPE), async ({ env, fields }) => {
     if (fields.type !== "irrevocable") return err({ code: "not_found" });
     const counts = await countIrrevocable(env);
     const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
     return ok(dataReply({ lease_count: total, counts }));
   }),
-  simpleRoute("read", "sys/leases", z.object({ ...TYPE, limit: text() }), async ({ env, fields }) => {
+  simpleRoute("read", "sys/leases", TO_DESCRIBE, z.object({ ...TYPE, limit: text() }), async ({ env, fields }) => {
     if (fields.type !== "irrevocable") return err({ code: "not_found" });
     return listGivenUp(env, fields.limit);
   }),
@@ -95,12 +100,12 @@ function registrationRoutes(): Route[] {
     data: z.record(z.string(), z.unknown()).nullish(),
   });
   return [
-    simpleRoute("update", "sys/leases/register", register, async ({ env, installation, fields }) => {
+    simpleRoute("update", "sys/leases/register", TO_DESCRIBE, register, async ({ env, installation, fields }) => {
       const { token, accessor, path, ttl, max_ttl: maxTtl, renewable, target, data } = fields;
       const registration = { token, accessor, path, ttl, maxTtl, renewable, target, data: data ?? null };
       return grantedReply(await registerLease(env, installation, registration));
     }),
-    simpleRoute("update", "sys/leases/signing-key", z.object({ target: text() }), async (context) => {
+    simpleRoute("update", "sys/leases/signing-key", TO_DESCRIBE, z.object({ target: text() }), async (context) => {
       const { env, installation, fields } = context;
       const target = readTarget(fields.target, targetSettings(env));
       if (!target.ok) return err(invalid(target.error));
@@ -111,7 +116,7 @@ function registrationRoutes(): Route[] {
 }
 
 function renewRoute(path: string): Route {
-  return simpleRoute("update", path, z.object({ ...LEASE_ID, increment: duration() }), async (context) => {
+  return simpleRoute("update", path, TO_DESCRIBE, z.object({ ...LEASE_ID, increment: duration() }), async (context) => {
     const { env, installation, fields, params } = context;
     const id = readLeaseIdField(fields.lease_id, params.id ?? "");
     return id.ok ? grantedReply(await renewLease(env, installation, id.value, fields.increment)) : id;
@@ -119,7 +124,7 @@ function renewRoute(path: string): Route {
 }
 
 function revokeRoute(path: string): Route {
-  return simpleRoute("update", path, z.object({ ...LEASE_ID, sync: flag(true) }), async (context) => {
+  return simpleRoute("update", path, TO_DESCRIBE, z.object({ ...LEASE_ID, sync: flag(true) }), async (context) => {
     const { env, installation, fields, params } = context;
     const id = readLeaseIdField(fields.lease_id, params.id ?? "");
     if (!id.ok) return id;
@@ -129,7 +134,7 @@ function revokeRoute(path: string): Route {
 
 /** A prefix that is the id of a lease means that one alone; else everything below it. */
 function revokeBelowRoute(path: string, mode: Exclude<WalkMode, "tidy">): Route {
-  return simpleRoute("update", path, z.object({ sync: flag(true) }), async (context) => {
+  return simpleRoute("update", path, TO_DESCRIBE, z.object({ sync: flag(true) }), async (context) => {
     const { env, installation, fields, params } = context;
     const prefix = params.prefix ?? "";
     if (await readLeaseId(installation.keys, prefix)) {

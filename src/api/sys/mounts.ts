@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -56,36 +57,36 @@ const TUNE_SUFFIX = /\/tune$/;
 
 /** Auth mounts and their tuning, and what there is of other mounts. */
 export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPath, [
-  simpleRoute("read", "sys/auth", NO_FIELDS, async ({ installation }) => {
+  simpleRoute("read", "sys/auth", TO_DESCRIBE, NO_FIELDS, async ({ installation }) => {
     const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
     return injected(Object.fromEntries(mounts));
   }),
   // Before the mounts themselves, whose paths can have several segments.
   ...tuneRoutes("sys/auth/:path{.+/tune}"),
   ...tuneRoutes("sys/mounts/auth/:path{.+/tune}"),
-  simpleRoute("read", "sys/mounts/:path{.+/tune}", NO_FIELDS, async ({ installation, params }) => {
+  simpleRoute("read", "sys/mounts/:path{.+/tune}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
     const path = tunedPath(params);
     const mount = (await fixedMounts(installation.clusterId))[path];
     return mount ? injected(fixedTuneObject(mount)) : err(noEngine(path));
   }),
-  simpleRoute("read", "sys/auth/:path{.+}", NO_FIELDS, async ({ installation, params }) => {
+  simpleRoute("read", "sys/auth/:path{.+}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
     const path = normalizeMountPath(params.path ?? "");
     const mount = installation.mountAt(path);
     return mount ? injected(mountObject(mount)) : err(noMount(path));
   }),
-  simpleRoute("update", "sys/auth/:path{.+}", ENABLE, enable),
-  simpleRoute("delete", "sys/auth/:path{.+}", NO_FIELDS, disable),
+  simpleRoute("update", "sys/auth/:path{.+}", TO_DESCRIBE, ENABLE, enable),
+  simpleRoute("delete", "sys/auth/:path{.+}", TO_DESCRIBE, NO_FIELDS, disable),
 
-  simpleRoute("read", "sys/mounts", NO_FIELDS, async ({ installation }) =>
+  simpleRoute("read", "sys/mounts", TO_DESCRIBE, NO_FIELDS, async ({ installation }) =>
     injected(await fixedMounts(installation.clusterId)),
   ),
   // Clients that manage mounts of every kind read an auth mount here too.
-  simpleRoute("read", "sys/mounts/auth/:path{.+}", NO_FIELDS, async ({ installation, params }) => {
+  simpleRoute("read", "sys/mounts/auth/:path{.+}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
     const path = normalizeMountPath(params.path ?? "");
     const mount = installation.mountAt(path);
     return mount ? injected(mountObject(mount)) : err(noEngine(`auth/${path}`));
   }),
-  simpleRoute("read", "sys/mounts/:path{.+}", NO_FIELDS, async ({ installation, params }) => {
+  simpleRoute("read", "sys/mounts/:path{.+}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
     const path = normalizeMountPath(params.path ?? "");
     const mount = (await fixedMounts(installation.clusterId))[path];
     return mount ? injected(mount) : err(noEngine(path));
@@ -102,12 +103,12 @@ function canonicalMountPath(path: string): string {
 
 function tuneRoutes(path: string): Route[] {
   return [
-    simpleRoute("read", path, NO_FIELDS, async ({ installation, params }) => {
+    simpleRoute("read", path, TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
       const mountPath = tunedPath(params);
       const mount = installation.mountAt(mountPath);
       return mount ? injected(tuneObject(mount)) : err(noMount(mountPath));
     }),
-    simpleRoute("update", path, TUNE, async ({ env, params, fields }) => {
+    simpleRoute("update", path, TO_DESCRIBE, TUNE, async ({ env, params, fields }) => {
       const change = readChange(fields, fields.description);
       if (!change.ok) return change;
       const tuned = await systemOf(env).tuneMount(tunedPath(params), change.value);

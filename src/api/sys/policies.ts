@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -37,31 +38,33 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
 
 /** Policies, at the places where clients look for them. */
 export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(spellPolicyPath, [
-  simpleRoute(["read", "list"], "sys/policy", NAMES, async ({ env, fields }) => {
+  simpleRoute(["read", "list"], "sys/policy", TO_DESCRIBE, NAMES, async ({ env, fields }) => {
     const keys = await listNames(env, "", fields);
     return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
   }),
-  simpleRoute("list", "sys/policy/:prefix{.+}", NAMES, listBelow),
-  simpleRoute("read", "sys/policy/:name{.+}", NO_FIELDS, (context) => read(context, "rules")),
-  simpleRoute("update", "sys/policy/:name{.+}", OLD_WRITE_FIELDS, async (context) => {
+  simpleRoute("list", "sys/policy/:prefix{.+}", TO_DESCRIBE, NAMES, listBelow),
+  simpleRoute("read", "sys/policy/:name{.+}", TO_DESCRIBE, NO_FIELDS, (context) => read(context, "rules")),
+  simpleRoute("update", "sys/policy/:name{.+}", TO_DESCRIBE, OLD_WRITE_FIELDS, async (context) => {
     const { policy, rules } = context.fields;
     const written = await write(context, policy || rules);
     if (!written.ok || rules === "") return written;
     return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
   }),
-  simpleRoute("delete", "sys/policy/:name{.+}", NO_FIELDS, remove),
+  simpleRoute("delete", "sys/policy/:name{.+}", TO_DESCRIBE, NO_FIELDS, remove),
 
-  simpleRoute("list", "sys/policies/acl", NAMES, async ({ env, fields }) =>
+  simpleRoute("list", "sys/policies/acl", TO_DESCRIBE, NAMES, async ({ env, fields }) =>
     ok({ kind: "data", data: { keys: await listNames(env, "", fields) } }),
   ),
-  simpleRoute("list", "sys/policies/acl/:prefix{.+}", NAMES, listBelow),
-  simpleRoute("read", "sys/policies/acl/:name{.+}", NO_FIELDS, (context) => read(context, "policy")),
-  simpleRoute("update", "sys/policies/acl/:name{.+}", WRITE_FIELDS, (context) => write(context, context.fields.policy)),
-  simpleRoute("patch", "sys/policies/acl/:name{.+}", PATCH_FIELDS, patch),
-  simpleRoute("delete", "sys/policies/acl/:name{.+}", NO_FIELDS, remove),
+  simpleRoute("list", "sys/policies/acl/:prefix{.+}", TO_DESCRIBE, NAMES, listBelow),
+  simpleRoute("read", "sys/policies/acl/:name{.+}", TO_DESCRIBE, NO_FIELDS, (context) => read(context, "policy")),
+  simpleRoute("update", "sys/policies/acl/:name{.+}", TO_DESCRIBE, WRITE_FIELDS, (context) =>
+    write(context, context.fields.policy),
+  ),
+  simpleRoute("patch", "sys/policies/acl/:name{.+}", TO_DESCRIBE, PATCH_FIELDS, patch),
+  simpleRoute("delete", "sys/policies/acl/:name{.+}", TO_DESCRIBE, NO_FIELDS, remove),
 
-  simpleRoute("list", "sys/policies/detailed/acl", NAMES, listDetailed),
-  simpleRoute("list", "sys/policies/detailed/acl/:prefix{.+}", NAMES, listDetailed),
+  simpleRoute("list", "sys/policies/detailed/acl", TO_DESCRIBE, NAMES, listDetailed),
+  simpleRoute("list", "sys/policies/detailed/acl/:prefix{.+}", TO_DESCRIBE, NAMES, listDetailed),
 ]);
 
 /** The path with the name of the policy as it is stored. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { walkOfMove } from "../../lease/walk.ts";
@@ -18,7 +19,7 @@ const FIXED = ["cubbyhole/", "identity/", "sys/"];
 
 /** Moving an auth mount to another place. */
 export const REMOUNT_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/remount", FIELDS, async ({ env, fields }) => {
+  simpleRoute("update", "sys/remount", TO_DESCRIBE, FIELDS, async ({ env, fields }) => {
     const paths = readPaths(fields.from, fields.to);
     if (!paths.ok) return paths;
     const { from, to } = paths.value;
@@ -32,7 +33,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
     return ok({ kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
   }),
 
-  simpleRoute("read", "sys/remount/status/:migration_id", z.object({}), async ({ env, params }) => {
+  simpleRoute("read", "sys/remount/status/:migration_id", TO_DESCRIBE, z.object({}), async ({ env, params }) => {
     const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
     if (!move) return err({ code: "not_found" });
     // Whoever is told that the mount has moved finds it at the new place.

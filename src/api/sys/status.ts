@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { initialize } from "../../auth/initialize.ts";
 import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -27,29 +28,31 @@ const encode = (text: string) => new TextEncoder().encode(text);
 
 /** State of the service, readable without a token, and its initialisation. */
 export const STATUS_ROUTES: readonly Route[] = [
-  openRoute("read", "sys/init", async ({ env }) => plain({ initialized: (await readState(env)).initialized })),
+  openRoute("read", "sys/init", TO_DESCRIBE, async ({ env }) =>
+    plain({ initialized: (await readState(env)).initialized }),
+  ),
 
-  openRoute("update", "sys/init", async ({ env, request }) => {
+  openRoute("update", "sys/init", TO_DESCRIBE, async ({ env, request }) => {
     if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
     const root = await initialize(env, "");
     // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
     return root.ok ? plain({ keys: [], keys_base64: [], root_token: root.value }) : root;
   }),
 
-  openRoute(["read", "head"], "sys/health", health),
+  openRoute(["read", "head"], "sys/health", TO_DESCRIBE, health),
 
-  openRoute("read", "sys/seal-status", async ({ env }) => plain(await sealStatus(env))),
+  openRoute("read", "sys/seal-status", TO_DESCRIBE, async ({ env }) => plain(await sealStatus(env))),
   // There is nothing to unseal; clients that try get the state as it is.
-  openRoute("update", "sys/unseal", async ({ env }) => plain(await sealStatus(env))),
+  openRoute("update", "sys/unseal", TO_DESCRIBE, async ({ env }) => plain(await sealStatus(env))),
 
-  openRoute("read", "sys/leader", async () => plain({ ha_enabled: false })),
+  openRoute("read", "sys/leader", TO_DESCRIBE, async () => plain({ ha_enabled: false })),
 
-  simpleRoute("read", "sys/ha-status", z.object({}), async ({ request }) =>
+  simpleRoute("read", "sys/ha-status", TO_DESCRIBE, z.object({}), async ({ request }) =>
     ok({ kind: "data", data: { nodes: [nodeAt(request.baseUrl)] }, inject: true }),
   ),
 
   // How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each.
-  openRoute("read", ".well-known/terraform.json", async () =>
+  openRoute("read", ".well-known/terraform.json", TO_DESCRIBE, async () =>
     plain({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),
   ),
 ];

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { callerRecord, identify } from "../../auth/caller.ts";
 import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -15,12 +16,18 @@ type MountObject = Readonly<Record<string, unknown>>;
 
 /** What user interfaces ask before they show anything. */
 export const UI_ROUTES: readonly Route[] = [
-  openRoute("read", "sys/internal/ui/mounts", listMounts),
-  openRoute("read", "sys/internal/ui/mounts/:path{.+}", readMount),
-  simpleRoute("read", "sys/internal/ui/resultant-acl", z.object({}), async ({ env, installation, caller }) => {
-    const acl = await aclOfHolder(env, installation, callerRecord(caller));
-    return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
-  }),
+  openRoute("read", "sys/internal/ui/mounts", TO_DESCRIBE, listMounts),
+  openRoute("read", "sys/internal/ui/mounts/:path{.+}", TO_DESCRIBE, readMount),
+  simpleRoute(
+    "read",
+    "sys/internal/ui/resultant-acl",
+    TO_DESCRIBE,
+    z.object({}),
+    async ({ env, installation, caller }) => {
+      const acl = await aclOfHolder(env, installation, callerRecord(caller));
+      return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
+    },
+  ),
 ];
 
 /** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */

@@ -8,6 +8,7 @@ import {
   type Route,
   tokenRoute,
 } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { wrapAnswer } from "../../auth/wrap.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -31,16 +32,16 @@ type Fields = z.infer<typeof FIELDS>;
 /** Wrapping tokens: made on demand, looked at, exchanged for their answer or for another of their kind. */
 export const WRAPPING_ROUTES: readonly Route[] = [
   // The answer to this request is what was sent; the header that it must carry has it wrapped like any other answer.
-  tokenRoute("update", "sys/wrapping/wrap", ANY_FIELDS, {
+  tokenRoute("update", "sys/wrapping/wrap", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request }) =>
       request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
     handle: async ({ fields }) => ok(dataReply(fields)),
   }),
 
   // Whoever was handed a wrapping token may check it before use, without any right of its own.
-  openRoute(["read", "update"], "sys/wrapping/lookup", lookUp),
+  openRoute(["read", "update"], "sys/wrapping/lookup", TO_DESCRIBE, lookUp),
 
-  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", FIELDS, {
+  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", TO_DESCRIBE, FIELDS, {
     refusal: (request) => tokenProblem(request) ?? (request.data.token === undefined ? NO_ANSWER : null),
     prepare: (context) => prepareByToken(context, true),
     action: async (context) => inCallersTree(context, context.prepared),
@@ -51,7 +52,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", FIELDS, {
+  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", TO_DESCRIBE, FIELDS, {
     refusal: tokenProblem,
     prepare: (context) => prepareByToken(context, false),
     handle: rewrap,

@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -20,7 +21,7 @@ const TYPES = ["organizations"];
 
 /** Organizations. */
 export const ORGANIZATION_ROUTES: readonly Route[] = [
-  tokenRoute("read", "organizations", ANY_FIELDS, {
+  tokenRoute("read", "organizations", TO_DESCRIBE, ANY_FIELDS, {
     async prepare({ fields }) {
       const query = readListQuery(fields, ["q"]);
       if (!query.ok) return query;
@@ -40,7 +41,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("update", "organizations", ANY_FIELDS, {
+  tokenRoute("update", "organizations", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, TYPES, NEW_ORGANIZATION),
     async handle(context) {
@@ -52,12 +53,12 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("read", "organizations/:organization", ANY_FIELDS, async (context) => {
+  simpleRoute("read", "organizations/:organization", TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const name = context.params.organization ?? "";
     return document(context, 200, await organizationNamed(context.env, name).show(name));
   }),
 
-  tokenRoute("patch", "organizations/:organization", ANY_FIELDS, {
+  tokenRoute("patch", "organizations/:organization", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields, params }) => readChange(request.resourceType, fields, params.organization ?? ""),
     async handle(context) {
       const { env, params, prepared } = context;
@@ -70,7 +71,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", "organizations/:organization", ANY_FIELDS, remove),
+  simpleRoute("delete", "organizations/:organization", TO_DESCRIBE, ANY_FIELDS, remove),
 ];
 
 /** The name of an organization is its id and part of every path to it: it can't be changed. */

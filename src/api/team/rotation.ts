@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -39,7 +40,7 @@ type Attributes = z.infer<typeof ATTRIBUTES>;
 
 /** Rotation: a new token at once, and the old one good until the end of an overlap. */
 export const ROTATION_ROUTES: readonly Route[] = [
-  tokenRoute("update", "authentication-tokens/:id/actions/rotate", ANY_FIELDS, {
+  tokenRoute("update", "authentication-tokens/:id/actions/rotate", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, TOKEN_TYPES, ATTRIBUTES),
     handle: rotate,

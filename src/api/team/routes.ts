@@ -1,4 +1,5 @@
 import { type CallContext, openRoute, type Route, simpleRoute, withAlternatePath } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
@@ -18,8 +19,8 @@ import { WEBHOOK_ROUTES } from "./webhooks.ts";
 /** The interface of teams, by full path. */
 export const TEAM_ROUTES: readonly Route[] = [
   // Clients ask this first, for the headers that every answer here has.
-  openRoute(["read", "head"], "ping", async () => ok(EMPTY)),
-  simpleRoute("read", "account/details", ANY_FIELDS, showAccount),
+  openRoute(["read", "head"], "ping", TO_DESCRIBE, async () => ok(EMPTY)),
+  simpleRoute("read", "account/details", TO_DESCRIBE, ANY_FIELDS, showAccount),
   ...ORGANIZATION_ROUTES,
   ...withAlternatePath(
     ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),

@@ -1,4 +1,5 @@
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -40,7 +41,7 @@ const DEFAULTS: Omit<TeamSettings, "name"> = {
 
 /** Teams. */
 export const TEAMS_ROUTES: readonly Route[] = [
-  tokenRoute("read", "organizations/:organization/teams", ANY_FIELDS, {
+  tokenRoute("read", "organizations/:organization/teams", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ fields }) => readTeamQuery(fields),
     async handle(context) {
       const { request, prepared } = context;
@@ -54,7 +55,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("update", "organizations/:organization/teams", ANY_FIELDS, {
+  tokenRoute("update", "organizations/:organization/teams", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, TYPES, NEW_TEAM),
     async handle(context) {
@@ -74,7 +75,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("read", "teams/:team", ANY_FIELDS, {
+  tokenRoute("read", "teams/:team", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ fields }) => readIncluded(fields.include),
     async handle(context) {
       const route = await readTeamId(context.installation.keys, context.params.team ?? "");
@@ -82,7 +83,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("patch", "teams/:team", ANY_FIELDS, {
+  tokenRoute("patch", "teams/:team", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, TYPES, TEAM_CHANGE),
     async handle(context) {
@@ -96,7 +97,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", "teams/:team", ANY_FIELDS, async ({ env, installation, params }) => {
+  simpleRoute("delete", "teams/:team", TO_DESCRIBE, ANY_FIELDS, async ({ env, installation, params }) => {
     const route = await readTeamId(installation.keys, params.team ?? "");
     if (route === null) return NOT_FOUND;
     const removed = await teamAt(env, route).remove();

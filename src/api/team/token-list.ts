@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -23,7 +24,7 @@ const DELETED = z
 
 /** The tokens of all teams of an organization. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
-  tokenRoute("read", "organizations/:organization/team-tokens", ANY_FIELDS, {
+  tokenRoute("read", "organizations/:organization/team-tokens", TO_DESCRIBE, ANY_FIELDS, {
     async prepare({ fields }) {
       const query = readListQuery(fields, ["q", "sort"]);
       if (!query.ok) return query;
@@ -43,7 +44,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("delete", "organizations/:organization/team-tokens", ANY_FIELDS, {
+  tokenRoute("delete", "organizations/:organization/team-tokens", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ fields }) => readIds(fields.data),
     handle: removeAll,
   }),

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
@@ -24,12 +25,18 @@ const ATTRIBUTES = z.object({ "token-ttl-policies": z.array(POLICY, RULE).min(1,
 
 /** The greatest lifetimes of an organization's tokens. That of teams counts while `max-ttl-enabled` is true. */
 export const TOKEN_TTL_ROUTES: readonly Route[] = [
-  simpleRoute("read", "organizations/:organization/token-ttl-policies", ANY_FIELDS, async ({ env, params }) => {
-    const name = params.organization ?? "";
-    return document(await organizationNamed(env, name).show(name));
-  }),
+  simpleRoute(
+    "read",
+    "organizations/:organization/token-ttl-policies",
+    TO_DESCRIBE,
+    ANY_FIELDS,
+    async ({ env, params }) => {
+      const name = params.organization ?? "";
+      return document(await organizationNamed(env, name).show(name));
+    },
+  ),
 
-  tokenRoute("patch", "organizations/:organization/token-ttl-policies", ANY_FIELDS, {
+  tokenRoute("patch", "organizations/:organization/token-ttl-policies", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, [TYPE], ATTRIBUTES),
     handle: change,

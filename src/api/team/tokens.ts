@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -41,12 +42,12 @@ interface TokenOptions extends Expiry {
 
 /** The tokens of a team: by the team the one without a description, all by their own ids. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = [
-  tokenRoute("update", "teams/:team/authentication-token", ANY_FIELDS, {
+  tokenRoute("update", "teams/:team/authentication-token", TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) => readOptions(request.resourceType, fields, UNDESCRIBED),
     handle: create,
   }),
 
-  tokenRoute("update", "teams/:team/authentication-tokens", ANY_FIELDS, {
+  tokenRoute("update", "teams/:team/authentication-tokens", TO_DESCRIBE, ANY_FIELDS, {
     async prepare({ request, fields }) {
       const problem = descriptionProblem(fields.description);
       if (problem) return refused("/data/attributes/description", `description ${problem}`);
@@ -55,23 +56,23 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
     handle: create,
   }),
 
-  simpleRoute("read", "teams/:team/authentication-token", ANY_FIELDS, async (context) => {
+  simpleRoute("read", "teams/:team/authentication-token", TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const route = await readTeamId(context.installation.keys, context.params.team ?? "");
     return show(context, route, "");
   }),
 
-  simpleRoute("delete", "teams/:team/authentication-token", ANY_FIELDS, async (context) => {
+  simpleRoute("delete", "teams/:team/authentication-token", TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const route = await readTeamId(context.installation.keys, context.params.team ?? "");
     return remove(context, route, "");
   }),
 
   // An id of a team stands for its token without a description.
-  simpleRoute("read", "authentication-tokens/:id", ANY_FIELDS, async (context) => {
+  simpleRoute("read", "authentication-tokens/:id", TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const { route, tokenId } = await readEitherId(context);
     return show(context, route, tokenId);
   }),
 
-  simpleRoute("delete", "authentication-tokens/:id", ANY_FIELDS, async (context) => {
+  simpleRoute("delete", "authentication-tokens/:id", TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const { route, tokenId } = await readEitherId(context);
     return remove(context, route, tokenId);
   }),

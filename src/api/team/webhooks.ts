@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -47,13 +48,13 @@ type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "par
 
 /** Webhooks of an organization, which are told of tokens that end. */
 export const WEBHOOK_ROUTES: readonly Route[] = [
-  simpleRoute("read", PATH, ANY_FIELDS, async ({ env, params }) => {
+  simpleRoute("read", PATH, TO_DESCRIBE, ANY_FIELDS, async ({ env, params }) => {
     const name = params.organization ?? "";
     const webhooks = await organizationNamed(env, name).webhooks(name);
     return webhooks ? document(200, webhooks.map(webhookResource)) : NOT_FOUND;
   }),
 
-  tokenRoute("update", PATH, ANY_FIELDS, {
+  tokenRoute("update", PATH, TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, [TYPE], NEW),
     async handle(context) {
@@ -64,12 +65,12 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("read", `${PATH}/:id`, ANY_FIELDS, async (context) => {
+  simpleRoute("read", `${PATH}/:id`, TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const webhook = await find(context);
     return webhook ? document(200, webhookResource(webhook)) : NOT_FOUND;
   }),
 
-  tokenRoute("patch", `${PATH}/:id`, ANY_FIELDS, {
+  tokenRoute("patch", `${PATH}/:id`, TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ request, fields }) =>
       readResource({ type: request.resourceType, attributes: fields }, [TYPE], CHANGE),
     async handle(context) {
@@ -78,19 +79,19 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", `${PATH}/:id`, ANY_FIELDS, async ({ env, params }) => {
+  simpleRoute("delete", `${PATH}/:id`, TO_DESCRIBE, ANY_FIELDS, async ({ env, params }) => {
     const name = params.organization ?? "";
     return (await organizationNamed(env, name).removeWebhook(name, params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
   }),
 
-  simpleRoute("update", `${PATH}/:id/actions/verify`, ANY_FIELDS, async (context) => {
+  simpleRoute("update", `${PATH}/:id/actions/verify`, TO_DESCRIBE, ANY_FIELDS, async (context) => {
     const webhook = await find(context);
     if (!webhook) return NOT_FOUND;
     const problem = await verify(context, webhook);
     return problem ? err(problem) : document(200, webhookResource(webhook));
   }),
 
-  tokenRoute("read", `${PATH}/:id/deliveries`, ANY_FIELDS, {
+  tokenRoute("read", `${PATH}/:id/deliveries`, TO_DESCRIBE, ANY_FIELDS, {
     prepare: async ({ fields }) => readListQuery(fields, []),
     async handle({ env, params, request, prepared: query }) {
       const name = params.organization ?? "";

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { issue } from "../../auth/issue.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
@@ -51,7 +52,7 @@ export const CREATE_ROUTES: readonly Route[] = [
 ];
 
 function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndpoint: boolean): Route {
-  return tokenRoute("update", path, schema, {
+  return tokenRoute("update", path, TO_DESCRIBE, schema, {
     prepare: async ({ request, fields }) => {
       const lease = readLease(fields.lease, request.data.ttl);
       return lease.ok ? readCreateRequest(fields, lease.value, orphanEndpoint) : lease;

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
@@ -17,11 +18,11 @@ const BAD_TOKEN: Failure = { code: "bad_token" };
 /** `lookup`, `lookup-self` and `lookup-accessor`. */
 export const LOOKUP_ROUTES: readonly Route[] = [
   // The path names the caller: a token in the body is ignored, not unknown.
-  simpleRoute(["read", "update"], "lookup-self", z.object({ token: z.unknown().optional() }), (context) =>
+  simpleRoute(["read", "update"], "lookup-self", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), (context) =>
     lookUpCaller(context),
   ),
 
-  tokenRoute(["read", "update"], "lookup", z.object({ token: z.unknown().optional() }), {
+  tokenRoute(["read", "update"], "lookup", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), {
     async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
       const { token } = context.fields;
       return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
@@ -49,7 +50,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     },
   }),
 
-  tokenRoute("update", "lookup-accessor", z.object({ accessor: text() }), {
+  tokenRoute("update", "lookup-accessor", TO_DESCRIBE, z.object({ accessor: text() }), {
     async prepare(context) {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));

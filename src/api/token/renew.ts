@@ -2,6 +2,7 @@ import * as z from "zod";
 import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -40,20 +41,20 @@ const NOT_FOUND = invalid("token not found");
 
 /** `renew` (also with the token in the URL), `renew-self` and `renew-accessor`. */
 export const RENEW_ROUTES: readonly Route[] = [
-  tokenRoute("update", "renew", z.object({ token: z.unknown().optional(), increment: duration() }), {
+  tokenRoute("update", "renew", TO_DESCRIBE, z.object({ token: z.unknown().optional(), increment: duration() }), {
     prepare: (context) => prepareByToken(context, context.fields.token),
     action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
     handle: (context) => renewNamed(context),
   }),
 
-  tokenRoute("update", "renew/:token", z.object({ increment: duration() }), {
+  tokenRoute("update", "renew/:token", TO_DESCRIBE, z.object({ increment: duration() }), {
     secretPath: true,
     prepare: (context) => prepareByToken(context, context.params.token),
     action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
     handle: (context) => renewNamed(context),
   }),
 
-  tokenRoute("update", "renew-self", z.object({ token: z.unknown().optional(), increment: duration() }), {
+  tokenRoute("update", "renew-self", TO_DESCRIBE, z.object({ token: z.unknown().optional(), increment: duration() }), {
     async prepare(context) {
       const { presented } = context;
       if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
@@ -65,7 +66,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     handle: (context) => renew(context, NOT_FOUND),
   }),
 
-  tokenRoute("update", "renew-accessor", z.object({ accessor: text(), increment: duration() }), {
+  tokenRoute("update", "renew-accessor", TO_DESCRIBE, z.object({ accessor: text(), increment: duration() }), {
     async prepare(context) {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -12,19 +13,19 @@ import {
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { text } from "../../wire/fields.ts";
+import { type FieldSchema, text } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 
 /** `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL). */
 export const REVOKE_ROUTES: readonly Route[] = [
-  tokenRoute("update", "revoke", z.object({ token: z.unknown().optional() }), {
+  tokenRoute("update", "revoke", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), {
     prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
     action: async (context) => inCallersTree(context, context.prepared),
     // Revoking twice is no error: what the caller wanted is so.
     handle: (context) => revoke(context, ok(EMPTY)),
   }),
 
-  tokenRoute("update", "revoke-self", z.object({ token: z.unknown().optional() }), {
+  tokenRoute("update", "revoke-self", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), {
     async prepare({ presented }) {
       if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
       const { treeId } = presented.credential;
@@ -34,7 +35,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     handle: (context) => revoke(context, ok(EMPTY)),
   }),
 
-  tokenRoute("update", "revoke-accessor", z.object({ accessor: text() }), {
+  tokenRoute("update", "revoke-accessor", TO_DESCRIBE, z.object({ accessor: text() }), {
     async prepare(context): Promise<Result<NamedToken, Failure>> {
       const { accessor } = context.fields;
       if (accessor === "") return err(invalid("missing accessor"));
@@ -52,10 +53,10 @@ export const REVOKE_ROUTES: readonly Route[] = [
 /** The token without its children. Asks for sudo on its own path, also where the token is in the URL. */
 function revokeOrphanRoute<F>(
   path: string,
-  schema: Parameters<typeof tokenRoute<F, NamedToken>>[2],
+  schema: FieldSchema<F>,
   tokenOf: (context: PresentedContext<F>) => unknown,
 ): Route {
-  return tokenRoute<F, NamedToken>("update", path, schema, {
+  return tokenRoute<F, NamedToken>("update", path, TO_DESCRIBE, schema, {
     secretPath: true,
     prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
     // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.

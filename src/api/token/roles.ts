@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -14,16 +15,16 @@ export const ROLE_NAME = ":role_name{\\w(?:[\\w.-]*\\w)?}";
 
 /** `roles` and `roles/:role_name`. */
 export const ROLE_ROUTES: readonly Route[] = [
-  simpleRoute("list", "roles", z.object(PAGE), async ({ env, fields }) =>
+  simpleRoute("list", "roles", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
     ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
   ),
 
-  simpleRoute("read", `roles/${ROLE_NAME}`, z.object({}), async ({ env, params }) => {
+  simpleRoute("read", `roles/${ROLE_NAME}`, TO_DESCRIBE, z.object({}), async ({ env, params }) => {
     const role = await tokenRoles(env).read(params.role_name ?? "");
     return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
   }),
 
-  tokenRoute("update", `roles/${ROLE_NAME}`, ROLE_FIELDS, {
+  tokenRoute("update", `roles/${ROLE_NAME}`, TO_DESCRIBE, ROLE_FIELDS, {
     createsOrUpdates: true,
     async prepare({ request, fields }) {
       // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
@@ -40,7 +41,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", `roles/${ROLE_NAME}`, z.object({}), async ({ env, params }) => {
+  simpleRoute("delete", `roles/${ROLE_NAME}`, TO_DESCRIBE, z.object({}), async ({ env, params }) => {
     await tokenRoles(env).delete(params.role_name ?? "");
     return ok(EMPTY);
   }),

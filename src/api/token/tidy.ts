@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
@@ -9,7 +10,7 @@ const IN_PROGRESS = "Tidy operation already in progress.";
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
-  simpleRoute("update", "tidy", z.object({}), async ({ env }) => {
+  simpleRoute("update", "tidy", TO_DESCRIBE, z.object({}), async ({ env }) => {
     const started = await tidyOf(env).start();
     return ok({
       kind: "data",
@@ -19,7 +20,7 @@ export const TIDY_ROUTES: readonly Route[] = [
     });
   }),
 
-  simpleRoute("read", "tidy-status", z.object({}), async ({ env }) => {
+  simpleRoute("read", "tidy-status", TO_DESCRIBE, z.object({}), async ({ env }) => {
     const { running, last, nextAt } = await tidyOf(env).status();
     return ok({
       kind: "data",

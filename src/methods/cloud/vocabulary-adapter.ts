@@ -13,7 +13,8 @@ import {
 
 /** `routes`, which know one vocabulary, in the vocabulary of a mount type: requests, answers and messages are translated. */
 export function withVocabulary(type: CloudMountType, routes: readonly Route[]): Route[] {
-  return routes.map((route) => adapt(type, route));
+  const fieldName = (name: string) => translateFieldName(type, name);
+  return routes.map((route) => ({ ...adapt(type, route), fieldName }));
 }
 
 function adapt(type: CloudMountType, route: Route): Route {

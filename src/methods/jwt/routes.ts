@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
+import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { allowsPrivateHosts } from "../../base/public-host.ts";
 import { err, ok } from "../../base/result.ts";
@@ -19,11 +20,11 @@ const NO_FIELDS = z.object({});
 
 /** The endpoints of a mount of the jwt method. */
 export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
-  simpleRoute("read", "config", NO_FIELDS, async (context) => {
+  simpleRoute("read", "config", TO_DESCRIBE, NO_FIELDS, async (context) => {
     const config = await at(context).readConfig();
     return config ? ok(dataReply(renderConfig(config))) : err({ code: "not_found" });
   }),
-  simpleRoute("update", "config", CONFIG_FIELDS, async (context) => {
+  simpleRoute("update", "config", TO_DESCRIBE, CONFIG_FIELDS, async (context) => {
     const { env, fields } = context;
     const allowPrivate = allowsPrivateHosts(env);
     const config = readConfig(fields, allowPrivate);
@@ -35,7 +36,7 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
     return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
   }),
 
-  simpleRoute("list", "role", z.object(PAGE), async (context) =>
+  simpleRoute("list", "role", TO_DESCRIBE, z.object(PAGE), async (context) =>
     ok(
       keysReply(
         await readPage(
@@ -46,23 +47,23 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
       ),
     ),
   ),
-  simpleRoute("read", `role/${ROLE_SEGMENT}`, NO_FIELDS, async (context) => {
+  simpleRoute("read", `role/${ROLE_SEGMENT}`, TO_DESCRIBE, NO_FIELDS, async (context) => {
     const role = await at(context).readRole(nameOf(context));
     return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
   }),
-  simpleRoute("update", `role/${ROLE_SEGMENT}`, ROLE_FIELDS, async (context) => {
+  simpleRoute("update", `role/${ROLE_SEGMENT}`, TO_DESCRIBE, ROLE_FIELDS, async (context) => {
     const name = nameOf(context);
     if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
     const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
     if (!warnings.ok) return warnings;
     return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
   }),
-  simpleRoute("delete", `role/${ROLE_SEGMENT}`, NO_FIELDS, async (context) => {
+  simpleRoute("delete", `role/${ROLE_SEGMENT}`, TO_DESCRIBE, NO_FIELDS, async (context) => {
     await at(context).deleteRole(nameOf(context));
     return ok(EMPTY);
   }),
 
-  loginRoute("login", LOGIN_FIELDS, loginByJwt),
+  loginRoute("login", TO_DESCRIBE, LOGIN_FIELDS, loginByJwt),
 ]);
 
 function at(context: AtMount & { readonly env: Env }) {

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { listRoute } from "../list-route.ts";
@@ -18,12 +19,12 @@ function accessListRoutes(path: string): Route[] {
   return [
     listRoute(path, (auth, after, limit) => auth.listAccess(after, limit)),
 
-    simpleRoute("read", entryPath, z.object({}), async (context) => {
+    simpleRoute("read", entryPath, TO_DESCRIBE, z.object({}), async (context) => {
       const entry = await cloudAuthOf(context).readAccess(context.params.instance_id ?? "");
       return entry ? ok(dataReply(renderAccessEntry(entry))) : err({ code: "not_found" });
     }),
 
-    simpleRoute("delete", entryPath, z.object({}), async (context) => {
+    simpleRoute("delete", entryPath, TO_DESCRIBE, z.object({}), async (context) => {
       await cloudAuthOf(context).deleteAccess(context.params.instance_id ?? "");
       return ok(EMPTY);
     }),

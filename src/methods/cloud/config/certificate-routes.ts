@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { sent, text } from "../../../wire/fields.ts";
@@ -16,13 +17,13 @@ const FIELDS = z.object({ cert_name: z.unknown().optional(), cloud_public_cert: 
 export const CERTIFICATE_ROUTES: readonly Route[] = [
   listRoute("config/certificates", (auth, after, limit) => auth.listCertificates(after, limit)),
 
-  simpleRoute("read", PATH, z.object({}), async (context) => {
+  simpleRoute("read", PATH, TO_DESCRIBE, z.object({}), async (context) => {
     const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
     if (!certificate) return err({ code: "not_found" });
     return ok(dataReply({ cloud_public_cert: certificate.pem, type: certificate.type }));
   }),
 
-  tokenRoute("update", PATH, FIELDS, {
+  tokenRoute("update", PATH, TO_DESCRIBE, FIELDS, {
     createsOrUpdates: true,
     prepare: async ({ fields }) => readCertificateFields(fields),
     async handle(context) {
@@ -33,7 +34,7 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", PATH, z.object({}), async (context) => {
+  simpleRoute("delete", PATH, TO_DESCRIBE, z.object({}), async (context) => {
     await cloudAuthOf(context).deleteCertificate(context.params.cert_name ?? "");
     return ok(EMPTY);
   }),

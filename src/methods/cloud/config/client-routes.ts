@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { allowsPrivateHosts } from "../../../base/public-host.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -14,12 +15,12 @@ const NO_FIELDS = z.object({});
 
 /** `config/client` and `config/rotate-root`. */
 export const CLIENT_ROUTES: readonly Route[] = [
-  simpleRoute("read", "config/client", NO_FIELDS, async (context) => {
+  simpleRoute("read", "config/client", TO_DESCRIBE, NO_FIELDS, async (context) => {
     const client = await cloudAuthOf(context).readClient();
     return client ? ok(dataReply(renderClient(client))) : err({ code: "not_found" });
   }),
 
-  tokenRoute("update", "config/client", CLIENT_FIELDS, {
+  tokenRoute("update", "config/client", TO_DESCRIBE, CLIENT_FIELDS, {
     createsOrUpdates: true,
     async prepare(context): Promise<Result<ClientChange, Failure>> {
       const { env, installation, fields } = context;
@@ -38,10 +39,10 @@ export const CLIENT_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", "config/client", NO_FIELDS, async (context) => {
+  simpleRoute("delete", "config/client", TO_DESCRIBE, NO_FIELDS, async (context) => {
     await cloudAuthOf(context).deleteClient();
     return ok(EMPTY);
   }),
 
-  simpleRoute("update", "config/rotate-root", NO_FIELDS, rotateRoot),
+  simpleRoute("update", "config/rotate-root", TO_DESCRIBE, NO_FIELDS, rotateRoot),
 ];

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { sent, text } from "../../../wire/fields.ts";
@@ -16,12 +17,12 @@ const FIELDS = z.object({ account_id: z.unknown().optional(), sts_role: sent(tex
 export const STS_ROUTES: readonly Route[] = [
   listRoute("config/sts", (auth, after, limit) => auth.listStsRoles(after, limit)),
 
-  simpleRoute("read", PATH, z.object({}), async (context) => {
+  simpleRoute("read", PATH, TO_DESCRIBE, z.object({}), async (context) => {
     const arn = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
     return arn === null ? err({ code: "not_found" }) : ok(dataReply({ sts_role: arn }));
   }),
 
-  tokenRoute("update", PATH, FIELDS, {
+  tokenRoute("update", PATH, TO_DESCRIBE, FIELDS, {
     createsOrUpdates: true,
     prepare: async ({ fields }): Promise<Result<string | undefined, Failure>> =>
       fields.sts_role === undefined ? ok(undefined) : readStsRole(fields.sts_role),
@@ -35,7 +36,7 @@ export const STS_ROUTES: readonly Route[] = [
     },
   }),
 
-  simpleRoute("delete", PATH, z.object({}), async (context) => {
+  simpleRoute("delete", PATH, TO_DESCRIBE, z.object({}), async (context) => {
     await cloudAuthOf(context).deleteStsRole(context.params.account_id ?? "");
     return ok(EMPTY);
   }),

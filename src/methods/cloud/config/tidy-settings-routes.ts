@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
@@ -15,12 +16,12 @@ export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
 
 function settingsRoutes(path: string, list: TidyList): Route[] {
   return [
-    simpleRoute("read", path, z.object({}), async (context) => {
+    simpleRoute("read", path, TO_DESCRIBE, z.object({}), async (context) => {
       const settings = await cloudAuthOf(context).readTidy(list);
       return settings ? ok(dataReply(renderTidy(settings))) : err({ code: "not_found" });
     }),
 
-    tokenRoute("update", path, TIDY_FIELDS, {
+    tokenRoute("update", path, TO_DESCRIBE, TIDY_FIELDS, {
       createsOrUpdates: true,
       prepare: async ({ fields }) => readTidyChange(fields),
       async handle(context) {
@@ -29,7 +30,7 @@ function settingsRoutes(path: string, list: TidyList): Route[] {
       },
     }),
 
-    simpleRoute("delete", path, z.object({}), async (context) => {
+    simpleRoute("delete", path, TO_DESCRIBE, z.object({}), async (context) => {
       await cloudAuthOf(context).deleteTidy(list);
       return ok(EMPTY);
     }),

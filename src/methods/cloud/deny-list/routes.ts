@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
@@ -25,17 +26,17 @@ function denyListRoutes(path: string): Route[] {
   return [
     listRoute(path, (auth, after, limit) => auth.listDenied(after, limit)),
 
-    simpleRoute("read", entryPath, z.object({}), async (context) => {
+    simpleRoute("read", entryPath, TO_DESCRIBE, z.object({}), async (context) => {
       const entry = await cloudAuthOf(context).readDenied(tagOf(context));
       return entry ? ok(dataReply(renderDenyEntry(entry))) : err({ code: "not_found" });
     }),
 
-    tokenRoute("update", entryPath, z.object({ role_tag: z.unknown().optional() }), {
+    tokenRoute("update", entryPath, TO_DESCRIBE, z.object({ role_tag: z.unknown().optional() }), {
       prepare: async (context) => readTagValue(tagOf(context)),
       handle: denyTag,
     }),
 
-    simpleRoute("delete", entryPath, z.object({}), async (context) => {
+    simpleRoute("delete", entryPath, TO_DESCRIBE, z.object({}), async (context) => {
       await cloudAuthOf(context).deleteDenied(tagOf(context));
       return ok(EMPTY);
     }),

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
@@ -28,7 +29,7 @@ type TagFields = z.infer<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
 export const ROLE_TAG_ROUTES: readonly Route[] = [
-  simpleRoute("update", `role/${namedSegment("role")}/tag`, ROLE_TAG_FIELDS, createTag),
+  simpleRoute("update", `role/${namedSegment("role")}/tag`, TO_DESCRIBE, ROLE_TAG_FIELDS, createTag),
 ];
 
 async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
@@ -26,18 +27,18 @@ export const ROLE_ROUTES: readonly Route[] = [
   listRoute("roles", (auth, after, limit) => auth.listRoles(after, limit)),
   listRoute("role", (auth, after, limit) => auth.listRoles(after, limit)),
 
-  simpleRoute("read", PATH, z.object({}), async (context) => {
+  simpleRoute("read", PATH, TO_DESCRIBE, z.object({}), async (context) => {
     const role = await cloudAuthOf(context).readRole(nameOf(context));
     return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
   }),
 
-  tokenRoute("update", PATH, ROLE_FIELDS, {
+  tokenRoute("update", PATH, TO_DESCRIBE, ROLE_FIELDS, {
     createsOrUpdates: true,
     prepare: readWrite,
     handle: writeRole,
   }),
 
-  simpleRoute("delete", PATH, z.object({}), async (context) => {
+  simpleRoute("delete", PATH, TO_DESCRIBE, z.object({}), async (context) => {
     await cloudAuthOf(context).deleteRole(nameOf(context));
     return ok(EMPTY);
   }),

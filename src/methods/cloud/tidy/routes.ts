@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
+import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok } from "../../../base/result.ts";
 import { sentDuration } from "../../../wire/fields.ts";
@@ -20,7 +21,7 @@ export const TIDY_ROUTES: readonly Route[] = [
 ];
 
 function tidyRoute(path: string, list: TidyList): Route {
-  return tokenRoute("update", path, FIELDS, {
+  return tokenRoute("update", path, TO_DESCRIBE, FIELDS, {
     prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
     async handle(context) {
       const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;

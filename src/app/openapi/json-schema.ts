@@ -1,0 +1,31 @@
+import type { Shape } from "../../wire/shape.ts";
+
+/** A schema of OpenAPI 3.0: that of JSON Schema with `nullable`. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** The schema of a shape. */
+export function schemaOf(shape: Shape): JsonSchema {
+  if (typeof shape === "string") return scalarSchema(shape);
+  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]) };
+  const { "*": others, ...named } = shape;
+  const names = Object.keys(named);
+  const required = names.filter((name) => !name.endsWith("?"));
+  return {
+    type: "object",
+    ...(names.length > 0 && {
+      properties: Object.fromEntries(names.map((name) => [name.replace(/\?$/, ""), schemaOf(named[name] ?? "any")])),
+    }),
+    ...(required.length > 0 && { required }),
+    ...(others && { additionalProperties: schemaOf(others) }),
+  };
+}
+
+function scalarSchema(shape: string): JsonSchema {
+  const [type, nullable] = shape.split(" | ");
+  if (type === "any") return {};
+  return { type, ...(nullable && { nullable: true }) };
+}
+
+function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
+  return Array.isArray(shape);
+}

@@ -1,0 +1,49 @@
+import * as z from "zod";
+import type { Route } from "../../auth/route.ts";
+import { ANY_FIELDS, kindOf } from "../../wire/fields.ts";
+import type { Shape } from "../../wire/shape.ts";
+
+/** What the documents tell of one field of an endpoint. */
+export interface DocumentedField {
+  readonly name: string;
+  readonly description: string;
+  /** undefined where nobody said. */
+  readonly shape: Shape | undefined;
+  readonly format?: string;
+  readonly otherwise?: boolean;
+}
+
+/** The names in the path of a route. */
+export function pathParameters(route: Route): string[] {
+  return [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? "");
+}
+
+/** The fields of a route in body or query. One that the path has too is left out: the path counts. */
+export function fieldsOf(route: Route): DocumentedField[] {
+  const inPath = pathParameters(route);
+  return [...describedFields(route), ...schemaFields(route)].filter(({ name }) => !inPath.includes(name));
+}
+
+/** What a name in the path stands for, "" where nobody said. */
+export function parameterDescription(route: Route, name: string): string {
+  const field = schemaFields(route).find((candidate) => candidate.name === name);
+  return route.description.parameters?.[name] ?? field?.description ?? "";
+}
+
+/** True when the schema of a route says nothing about its fields, so that its description has to. */
+export function leavesFieldsOpen(route: Route): boolean {
+  return route.access === "open" || (route.fields as unknown) === ANY_FIELDS;
+}
+
+function describedFields({ description }: Route): DocumentedField[] {
+  return Object.entries(description.fields ?? {}).map(([name, field]) => ({ name, ...field }));
+}
+
+function schemaFields(route: Route): DocumentedField[] {
+  if (route.access === "open") return [];
+  return Object.entries(route.fields.shape).flatMap(([name, field]) => {
+    if (!(field instanceof z.ZodType)) return [];
+    const shown = route.fieldName?.(name) ?? name;
+    return [{ shape: undefined, ...kindOf(field), name: shown, description: field.description ?? "" }];
+  });
+}

@@ -1,0 +1,72 @@
+import type { Operation } from "../policy/acl.ts";
+import type { Shape } from "../wire/shape.ts";
+
+/**
+ * What a description of the interface says about an endpoint: the OpenAPI document, `path-help` and docs/api.md are made of
+ * it. No behaviour depends on it.
+ */
+export interface RouteDescription {
+  /** One line: what the endpoint does. */
+  readonly summary: string;
+  /**
+   * The name of the endpoint in generated clients, in kebab case: that of the reference where it has the endpoint. By
+   * operation where a route serves several.
+   */
+  readonly operationId: string | Readonly<Partial<Record<Operation, string>>>;
+  /** What the names in the path stand for. A name that is a field as well is described there. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** The fields of an endpoint whose schema does not list them. Of JSON:API: the query, or the attributes of a write. */
+  readonly fields?: Readonly<Record<string, FieldDescription>>;
+  /** What it answers when it succeeds: one, or one for each status. By operation where these differ. */
+  readonly answers: Answer | readonly Answer[] | Readonly<Partial<Record<Operation, Answer | readonly Answer[]>>>;
+}
+
+/** A field that no schema describes. */
+export interface FieldDescription {
+  readonly shape: Shape;
+  readonly description: string;
+}
+
+/** An answer to a request that succeeds. */
+export type Answer =
+  /** 204 without a body. */
+  | { readonly kind: "empty" }
+  /** 202 without a body. */
+  | { readonly kind: "accepted" }
+  /** 200, the envelope with these data; `injected` where the data stand beside the envelope as well. */
+  | { readonly kind: "data"; readonly data: Shape; readonly injected?: boolean }
+  /** 200, the envelope with a token. */
+  | { readonly kind: "auth" }
+  /** 200, the envelope with a token for the answer that was put away. */
+  | { readonly kind: "wrapped" }
+  /** 200, an answer that was put away. */
+  | { readonly kind: "stored" }
+  /** A body of its own, without the envelope. */
+  | { readonly kind: "plain"; readonly status: number; readonly body: Shape; readonly mediaType?: string };
+
+/** 204. */
+export const NO_CONTENT: Answer = { kind: "empty" };
+/** 202: what was asked for goes on by itself. */
+export const ACCEPTED: Answer = { kind: "accepted" };
+/** A token that was given or renewed. */
+export const AUTH: Answer = { kind: "auth" };
+/** The names of a list. */
+export const KEYS: Answer = { kind: "data", data: { keys: ["string"] } };
+
+/** Data in the envelope. */
+export function dataAnswer(shape: Shape): Answer {
+  return { kind: "data", data: shape };
+}
+
+/** Data in the envelope and beside it. */
+export function injectedAnswer(shape: Shape): Answer {
+  return { kind: "data", data: shape, injected: true };
+}
+
+/** A body without the envelope. */
+export function plainAnswer(body: Shape, status = 200): Answer {
+  return { kind: "plain", status, body };
+}
+
+/** Stands where a description is still to be written; test/unit/app/openapi.test.ts has the list, which only shrinks. */
+export const TO_DESCRIBE: RouteDescription = { summary: "", operationId: "", answers: [] };

@@ -1,0 +1,4 @@
+/** Stands for the platform's module where Node reads the table of routes: nothing of it can run there. */
+export class DurableObject {}
+export class WorkerEntrypoint {}
+export class RpcTarget {}
