@@ -1,7 +1,9 @@
 import { parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { OPERATIONS } from "./cases/operations.ts";
-import { type Place, parsePlace } from "./load/place.ts";
+import { parsePlace } from "./load/place.ts";
+import type { OtherServer } from "./servers/call.ts";
+import { usageOf } from "./servers/usage.ts";
 
 /** The parts of the bench besides the single operations. */
 export const CASES = ["operations", "cascade", "growth", "load", "cost", "tidy"] as const;
@@ -17,6 +19,7 @@ Measures Grove under workerd against a bare Worker under the same workerd, in tu
   --load-seconds S     length of the mixed load (default 60)
   --quick              2 rounds of half a second, small trees, a short load: to see that it works
   --against URL TOKEN  runs the operations on another server with the same API too (TOKEN: a root token of it)
+  --pid PID            the process of that server, when it runs on this machine: its CPU is compared as well
   --dir DIR            where the servers keep their data (default the system's temporary directory)
   --json               prints the report as JSON
   --write              writes docs/performance.md with its charts
@@ -32,7 +35,7 @@ export interface BenchCommand {
   readonly seconds: number;
   readonly loadSeconds: number;
   readonly quick: boolean;
-  readonly against: { readonly url: string; readonly place: Place; readonly token: string } | null;
+  readonly against: OtherServer | null;
   readonly directory: string | null;
   readonly json: boolean;
   readonly write: boolean;
@@ -53,7 +56,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   if (!(loadSeconds >= 1 && loadSeconds <= 3600)) return err("--load-seconds takes a number from 1 to 3600");
   const chosen = chooseParts(values.only);
   if (!chosen.ok) return chosen;
-  const against = readAgainst(values.against, positionals);
+  const against = readAgainst(values.against, values.pid, positionals);
   if (!against.ok) return against;
   return ok({
     kind: "run",
@@ -82,6 +85,7 @@ function readArguments(argv: readonly string[]) {
           "load-seconds": { type: "string" },
           quick: { type: "boolean" },
           against: { type: "string" },
+          pid: { type: "string" },
           dir: { type: "string" },
           json: { type: "boolean" },
           write: { type: "boolean" },
@@ -110,10 +114,19 @@ function chooseParts(only: string | undefined): Result<Pick<BenchCommand, "cases
   return ok({ cases, operations });
 }
 
-function readAgainst(url: string | undefined, positionals: readonly string[]): Result<BenchCommand["against"], string> {
+function readAgainst(
+  url: string | undefined,
+  process: string | undefined,
+  positionals: readonly string[],
+): Result<OtherServer | null, string> {
   const [token, ...rest] = positionals;
+  if (url === undefined && process !== undefined) return err("--pid goes with --against URL TOKEN");
   if (url === undefined) return token === undefined ? ok(null) : err(`"${token}" is not an option`);
   if (token === undefined || rest.length > 0) return err("--against takes a URL and a token: --against URL TOKEN");
   const place = parsePlace(url);
-  return place.ok ? ok({ url, place: place.value, token }) : place;
+  if (!place.ok) return place;
+  const pid = process === undefined ? null : /^[1-9]\d{0,9}$/.test(process) ? Number(process) : 0;
+  if (pid !== null && usageOf(pid).memoryMiB === 0)
+    return err(`--pid takes the number of a running process, not "${process}"`);
+  return ok({ url, place: place.value, token, pid });
 }

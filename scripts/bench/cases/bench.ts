@@ -26,7 +26,12 @@ export const CONNECTIONS = 16;
 export const TOKEN_PATH = "/v1/auth/token/";
 
 /** A server under load, with what it uses of the machine when that can be seen. */
-export type Measurable = Pick<Access, "place"> & { usage?(): Usage };
+export interface Measurable extends Pick<Access, "place"> {
+  /** Of the server's process. */
+  usage?(): Usage;
+  /** The gateway in front of it, a process of its own. */
+  readonly gateway?: { usage(): Usage };
+}
 
 /** One measurement of one operation. */
 export interface Sample {
@@ -37,6 +42,8 @@ export interface Sample {
   readonly p99: number;
   /** CPU time of the server process for one request, in microseconds; 0 where it can't be seen. */
   readonly cpuMicros: number;
+  /** The same of the gateway in front of it; 0 without one. */
+  readonly gatewayMicros: number;
 }
 
 /** Sends requests for a while, one kind or a cycle of several. Throws when one is not answered as it should be. */
@@ -45,11 +52,12 @@ export async function measure(
   server: Measurable,
   requests: LoadRequest | readonly LoadRequest[],
 ): Promise<Record<string, Sample>> {
-  const before = server.usage?.().cpuSeconds ?? 0;
+  const cpuOf = () => [server.usage?.().cpuSeconds ?? 0, server.gateway?.usage().cpuSeconds ?? 0] as const;
+  const before = cpuOf();
   const list = [requests].flat();
   const streams = [{ connections: CONNECTIONS, requests: list, spread: !list.some((request) => request.keepsToken) }];
   const result = await load.run({ place: server.place, seconds, streams });
-  const cpuSeconds = (server.usage?.().cpuSeconds ?? 0) - before;
+  const after = cpuOf();
   if (result.lost > 0) throw new Error(`${result.lost} connections were lost`);
   const labels = Object.entries(result.labels);
   const total = labels.reduce((sum, [, { count }]) => sum + count, 0);
@@ -57,7 +65,10 @@ export async function measure(
     labels.map(([name, label]) => {
       assertAllGood(name, label);
       const { p50, p99 } = label.latencyMs;
-      return [name, { perSecond: label.count / result.seconds, p50, p99, cpuMicros: (cpuSeconds * 1e6) / total }];
+      const perSecond = label.count / result.seconds;
+      const cpuMicros = ((after[0] - before[0]) * 1e6) / total;
+      const gatewayMicros = ((after[1] - before[1]) * 1e6) / total;
+      return [name, { perSecond, p50, p99, cpuMicros, gatewayMicros }];
     }),
   );
 }

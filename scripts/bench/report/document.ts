@@ -11,7 +11,7 @@ import { verdicts } from "./verdicts.ts";
 const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly text: string }>> = {
   operations: {
     chart: "operations",
-    text: "Rates of 16 connections, median of the rounds with the least and the greatest. The ratio is taken round by round, so that a machine that slows down for a while slows both sides. CPU is the time of the server process for one request, and the CPU ratio what it would be on a disk that costs nothing: every write waits for the disk once, in Grove as in the bare Worker.",
+    text: "Rates of 16 connections, median of the rounds with the least and the greatest. The ratio is taken round by round, so that a machine that slows down for a while slows both sides. CPU is the time of the server process for one request (with that of the gateway, where the request came through it), and the CPU ratio what it would be on a disk that costs nothing: every write waits for the disk once, in Grove as in the bare Worker.",
   },
   cascade: {
     chart: "cascade",
@@ -120,9 +120,12 @@ npm run bench                                   # everything, some fifteen minut
 npm run bench -- --quick                        # a minute or two, to see that it works
 npm run bench -- --only lookup,renew --rounds 9
 npm run bench -- --only load --load-seconds 600 # the long load
-npm run bench -- --against http://127.0.0.1:8300 TOKEN
+npm run bench -- --against http://127.0.0.1:8300 TOKEN --pid PID
 npm run bench:kill                              # kills the server again and again and looks for lost answers
 \`\`\`
+
+\`--against\` adds a table of ratios to another server with the same API; with \`--pid\`, the process of that server on this machine, also of the CPU that both
+sides use for a request. Grove is measured there as clients reach it, through the gateway, and both its processes count.
 
 \`--dir\` chooses the disk; \`--json\` prints everything that was measured. The load client is a process of its own; with the server that makes two busy
 processes, with the gateway three, so a machine with fewer cores measures their quarrel too.`;

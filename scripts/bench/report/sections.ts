@@ -1,11 +1,12 @@
+import type { Sample } from "../cases/bench.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
-import { pairedRatio, spread } from "../statistics.ts";
+import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
 import { amount, amounts } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
 import type { Report } from "./report.ts";
 import { pagingSection, tidySection } from "./tidy-sections.ts";
-import { rateRatio, rates, verdicts } from "./verdicts.ts";
+import { cpuRatio, cpus, rateRatio, rates, verdicts } from "./verdicts.ts";
 
 /** A table of the report, for the terminal and for the document. */
 export interface Section {
@@ -66,7 +67,6 @@ function operations({ operations: all = [] }: Report): Section {
     ],
     rows: all.map((comparison) => {
       const { title, samples, references, reference } = comparison;
-      const cpu = (side: typeof samples) => side.map(({ cpuMicros }) => cpuMicros);
       const ratio = rateRatio(comparison);
       const visible = [...samples, ...references].every(({ cpuMicros }) => cpuMicros > 0);
       return [
@@ -74,11 +74,11 @@ function operations({ operations: all = [] }: Report): Section {
         amounts(spread(rates(samples))),
         amount(spread(samples.map(({ p50 }) => p50)).median),
         amount(spread(samples.map(({ p99 }) => p99)).median),
-        visible ? amount(spread(cpu(samples)).median) : "",
+        visible ? cpuOf(samples) : "",
         reference,
         amounts(spread(rates(references))),
-        `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`,
-        visible ? pairedRatio(cpu(references), cpu(samples)).median.toFixed(2) : "",
+        ratioText(ratio),
+        visible ? pairedRatio(cpus(references), cpus(samples)).median.toFixed(2) : "",
       ];
     }),
   };
@@ -88,15 +88,44 @@ function against({ operations: all = [], against: url }: Report): Section {
   return {
     name: "against",
     title: `Grove against ${url}`,
-    header: ["operation", "Grove, requests/s", "the other, requests/s", "ratio"],
+    header: [
+      "operation",
+      "Grove, requests/s",
+      "the other, requests/s",
+      "ratio",
+      "Grove, CPU us",
+      "the other, CPU us",
+      "CPU ratio",
+      "at most",
+    ],
     rows: all
       .filter(({ others }) => others.length > 0)
-      .map(({ title, samples, others }) => {
-        const ratio = pairedRatio(rates(samples), rates(others));
-        const shown = `${ratio.median.toFixed(2)} (${ratio.min.toFixed(2)}-${ratio.max.toFixed(2)})`;
-        return [title, amounts(spread(rates(samples))), amounts(spread(rates(others))), shown];
+      .map((comparison) => {
+        const { title, served, others, cpuTarget } = comparison;
+        const ratio = pairedRatio(rates(served), rates(others));
+        const cpu = cpuRatio(comparison);
+        return [
+          title,
+          amounts(spread(rates(served))),
+          amounts(spread(rates(others))),
+          ratioText(ratio),
+          cpuOf(served),
+          ...(cpu === null ? ["", ""] : [cpuOf(others), ratioText(cpu)]),
+          cpuTarget === undefined ? "" : String(cpuTarget),
+        ];
       }),
   };
+}
+
+/** Microseconds of the server, and of the gateway where there is one. */
+function cpuOf(samples: readonly Sample[]): string {
+  const server = amount(median(samples.map(({ cpuMicros }) => cpuMicros)));
+  const gateway = median(samples.map(({ gatewayMicros }) => gatewayMicros));
+  return gateway === 0 ? server : `${server} + ${amount(gateway)}`;
+}
+
+function ratioText({ median: middle, min, max }: Spread): string {
+  return `${middle.toFixed(2)} (${min.toFixed(2)}-${max.toFixed(2)})`;
 }
 
 function cascade({ cascade: all = [] }: Report): Section {

@@ -38,6 +38,7 @@ export function verdicts(report: Report): Verdict[] {
   return [
     ...(report.operations ?? []).map(ratioVerdict),
     ...(report.operations ?? []).filter(({ name }) => name === "gateway").map(gatewayVerdict),
+    ...(report.operations ?? []).flatMap(cpuVerdicts),
     ...(report.cascade ?? []).flatMap(cascadeVerdicts),
     ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
     ...(report.growth?.forest ?? []).flatMap((growth) => growthVerdicts(growth, "trees")),
@@ -56,8 +57,20 @@ export function rates(samples: readonly Sample[]): number[] {
   return samples.map(({ perSecond }) => perSecond);
 }
 
+/** Microseconds of all server processes of each sample for one request. */
+export function cpus(samples: readonly Sample[]): number[] {
+  return samples.map(({ cpuMicros, gatewayMicros }) => cpuMicros + gatewayMicros);
+}
+
+/** What Grove's processes use for a request as a ratio to the other server's; null when that can't be seen. */
+export function cpuRatio({ served, others }: Pick<Comparison, "served" | "others">): Spread | null {
+  const visible = others.length > 0 && others.every(({ cpuMicros }) => cpuMicros > 0);
+  return visible ? pairedRatio(cpus(served), cpus(others)) : null;
+}
+
 const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   lookup: "look-up",
+  "lookup-trees": "look-up",
   "lookup-batch": "batch look-up",
   renew: "renewal",
   "create-child": "creation of a child",
@@ -74,8 +87,21 @@ function ratioVerdict(comparison: Comparison): Verdict {
 }
 
 function gatewayVerdict({ samples }: Comparison): Verdict {
-  const micros = median(samples.map(({ cpuMicros }) => cpuMicros));
+  const micros = median(samples.map(({ gatewayMicros }) => gatewayMicros));
   return atMost("the gateway's own CPU for one request, us", micros, GATEWAY.cpuMicros);
+}
+
+function cpuVerdicts(comparison: Comparison): Verdict[] {
+  const ratio = cpuRatio(comparison);
+  const { name, title, cpuTarget } = comparison;
+  if (ratio === null || cpuTarget === undefined) return [];
+  const obstacle = OBSTACLES[name];
+  return [
+    {
+      ...atMost(`${title}: CPU as a ratio to the other server`, ratio.median, cpuTarget),
+      ...(obstacle && { obstacle }),
+    },
+  ];
 }
 
 function cascadeVerdicts(cascade: Cascade): Verdict[] {

@@ -47,6 +47,8 @@ async function answer(url, env) {
       return null;
     case "/read":
       return cell("one").read(1);
+    case "/read-many":
+      return cell(`cell ${count % 64}`).read(1);
     case "/write":
       return cell("one").write(1, value);
     case "/two-writes":

@@ -23,6 +23,13 @@ export interface Access {
   readonly token: string;
 }
 
+/** Another server with the same API. */
+export interface OtherServer extends Access {
+  readonly url: string;
+  /** Its process on this machine; null when nobody said. */
+  readonly pid: number | null;
+}
+
 /** Sends one request outside of any measurement. `path` is without the base path `/v1/`. */
 export function call(access: Access, method: string, path: string, body?: unknown): Promise<Answer> {
   const { place, token } = access;

@@ -31,6 +31,11 @@ describe("npm run bench", () => {
       url: "http://127.0.0.1:8300",
       place: { kind: "tcp", host: "127.0.0.1", port: 8300, tls: false },
       token: "root",
+      pid: null,
+    });
+    const own = String(process.pid);
+    expect(parse("--against", "http://127.0.0.1:8300", "root", "--pid", own).against).toMatchObject({
+      pid: process.pid,
     });
   });
 
@@ -42,6 +47,8 @@ describe("npm run bench", () => {
     [["--load-seconds", "x"], "--load-seconds"],
     [["--against", "http://127.0.0.1:1"], "--against"],
     [["--against", "127.0.0.1", "t"], "http://"],
+    [["--against", "http://127.0.0.1:1", "t", "--pid", "self"], "--pid"],
+    [["--pid", "1"], "--pid"],
     [["stray"], "stray"],
     [["--wrong"], "--wrong"],
   ])("refuses %j", (argv, named) => {

@@ -14,7 +14,7 @@ import { markdownTable, textTable } from "../../../scripts/bench/report/table.ts
 import { renderText } from "../../../scripts/bench/report/text.ts";
 import { memoryEnds, type Verdict, verdicts } from "../../../scripts/bench/report/verdicts.ts";
 
-const sample = (perSecond: number): Sample => ({ perSecond, p50: 1, p99: 2, cpuMicros: 100 });
+const sample = (perSecond: number): Sample => ({ perSecond, p50: 1, p99: 2, cpuMicros: 100, gatewayMicros: 0 });
 const counts: Counts = { rowsRead: 3, rowsWritten: 4, alarms: 1, calls: ["A.a", "B.b"], objects: 2 };
 
 const comparison = {
@@ -25,6 +25,11 @@ const comparison = {
   samples: [sample(60), sample(30)],
   references: [sample(100), sample(50)],
   others: [sample(20), sample(20)],
+  served: [
+    { ...sample(40), gatewayMicros: 60 },
+    { ...sample(40), gatewayMicros: 60 },
+  ],
+  cpuTarget: 1.6,
 };
 
 const cascade: Cascade = {
@@ -102,6 +107,7 @@ describe("targets", () => {
 
   it.each([
     ["a ratio", { operations: [{ ...comparison, samples: [sample(59), sample(29)] }] }, "look-up: rate"],
+    ["CPU", { operations: [{ ...comparison, cpuTarget: 1.5 }] }, "look-up: CPU"],
     ["a cascade that is slower than a leaf", { cascade: [{ ...cascade, revokeMs: 4.1 }] }, "revoking"],
     ["a token accepted below", { cascade: [{ ...cascade, accepted: 1 }] }, "accepted below"],
     [
@@ -183,6 +189,26 @@ describe("pictures", () => {
     const svg = barChart("t", [{ label: "l", value: 1, min: 1, max: 1, target: 1 }]);
     const [, width] = /<rect x="250" y="46" width="([\d.]+)"/.exec(svg) ?? [];
     expect(svg).toContain(`M${(250 + Number(width)).toFixed(1)} 42V`);
+  });
+});
+
+describe("the table against another server", () => {
+  const rowOf = (others: Sample[]) => {
+    const found = renderText({ ...report, operations: [{ ...comparison, others }] });
+    return found.split("\n").find((line) => line.startsWith("look-up "));
+  };
+
+  it("compares the CPU of both of Grove's processes with that of the server", () => {
+    const text = renderText(report).split("Grove against")[1] ?? "";
+    expect(text).toMatch(/look-up .* 100 \+ 60 +100 +1\.60 \(1\.60-1\.60\) +1\.6\n/);
+  });
+
+  it("says nothing about the CPU of a server whose process is not known", () => {
+    const unseen = [{ ...sample(20), cpuMicros: 0 }];
+    expect(rowOf(unseen)).toBeDefined();
+    expect(
+      verdicts({ ...report, operations: [{ ...comparison, others: unseen }] }).map(({ what }) => what),
+    ).not.toContain("look-up: CPU as a ratio to the other server");
   });
 });
 
