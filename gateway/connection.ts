@@ -158,7 +158,7 @@ export class ClientConnection {
    * the service's record of it must be whole.
    */
   async #passOn(head: RequestHead, body: Buffer, client: ClientAddress, key: ShareKey): Promise<boolean> {
-    const { upstream, timeouts } = this.#settings;
+    const { upstream, unavailable, timeouts } = this.#settings;
     this.#deadline.arm(timeouts.answerMs, () => {
       this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
     });
@@ -167,7 +167,11 @@ export class ClientConnection {
     const target = list ? listTarget(head.target) : head.target;
     const rendered = renderRequestHead(head, { method, target, host: upstream.host, client, bodyBytes: body.length });
     const answer = await upstream.send({ method, head: rendered, body, abandonMs: timeouts.abandonMs }, key);
-    if (!answer.ok) return this.#refuse({ status: 502, message: "the service is not reachable" }, head);
+    if (!answer.ok) {
+      const reason = unavailable();
+      if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
+      return this.#refuse({ status: 502, message: "the service is not reachable" }, head);
+    }
     if (this.#closing || this.#socket.destroyed) {
       answer.value.release(answer.value.body.takeWhole() !== undefined);
       return false;

@@ -54,6 +54,8 @@ export interface GatewayOptions {
 export interface Gateway {
   /** The port in use. */
   readonly port: number;
+  /** Answers the requests that the service has not answered yet, as it can't any more: with the reason of `unavailable`. */
+  dropRequests(): void;
   /** Takes no more requests, lets those under way finish for a while, and ends. */
   stop(): Promise<void>;
 }
@@ -90,6 +92,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const bound = server.address();
   return ok({
     port: typeof bound === "object" && bound !== null ? bound.port : options.listen.port,
+    dropRequests: () => settings.upstream.drop(),
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.stop();

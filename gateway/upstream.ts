@@ -68,11 +68,16 @@ export class Upstream {
     });
   }
 
+  /** Ends the connections with whatever is under way on them. */
+  drop(): void {
+    for (const connection of this.#open) connection.destroy();
+  }
+
   /** Closes the connections, and the waiting for one. */
   close(): void {
     this.#closed = true;
     clearInterval(this.#sweeper);
-    for (const connection of this.#open) connection.destroy();
+    this.drop();
     for (let waiter = this.#waiting.next(); waiter; waiter = this.#waiting.next()) waiter(undefined);
   }
 

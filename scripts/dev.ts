@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { BlockList } from "node:net";
 import { createInterface } from "node:readline";
 import { listenFailure } from "../gateway/arguments.ts";
-import { startGateway } from "../gateway/server.ts";
+import { type Gateway, startGateway } from "../gateway/server.ts";
 import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
@@ -55,12 +55,20 @@ async function prepare(command: DevCommand & { kind: "run" }): Promise<Result<Pr
 /**
  * Shows what the user can use, keeps the audit log, and finds out where the Worker listens. A source file with a mistake is
  * shown and waited for: Wrangler builds again when it changes.
+ *
+ * @param onMistake called for each line about a build that failed
  */
-function followOutput(wrangler: Child, output: WranglerOutput, data: DataDirectory): Promise<number> {
+function followOutput(
+  wrangler: Child,
+  output: WranglerOutput,
+  data: DataDirectory,
+  onMistake: () => void,
+): Promise<number> {
   return new Promise((resolve) => {
     for (const stream of wrangler.streams) {
       createInterface({ input: stream }).on("line", (colored) => {
         const line = output.take(colored);
+        if (output.buildError !== undefined) onMistake();
         if (line.kind === "ready") resolve(line.port);
         if (isLogLine(line.text)) appendAudit(data, line.text);
         if (line.kind === "message" || line.kind === "broken") console.error(line.text);
@@ -93,12 +101,18 @@ async function start(
     return err(message);
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), wrangler.ended]);
-  const port = await Promise.race([followOutput(wrangler, output, data), gone]);
+  let gateway: Result<Gateway, string> | undefined;
+  // Requests that came between the change and the failure of the build wait in Wrangler, which would keep them until the
+  // mistake is mended.
+  const onMistake = (): void => {
+    if (gateway?.ok) gateway.value.dropRequests();
+  };
+  const port = await Promise.race([followOutput(wrangler, output, data, onMistake), gone]);
   if (typeof port === "string") return fail(`the start was broken off: ${port}`);
   if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, gone, ANSWER_MS)))
     return fail("the Worker does not answer");
 
-  const gateway = await startGateway({
+  gateway = await startGateway({
     listen,
     upstream: { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) },
     trustedProxies: new BlockList(),

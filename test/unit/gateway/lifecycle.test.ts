@@ -75,6 +75,25 @@ describe("the service", () => {
     expect(seen.map(({ target }) => target)).toEqual(["/v1/b"]);
   });
 
+  it("loses the requests that wait for it when its owner says that it can't answer any more", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const { url } = await startService((incoming, response) => {
+      if (incoming.url === "/v1/b") response.end("b");
+      else arrived.resolve();
+    });
+    const state: { reason: string | undefined } = { reason: undefined };
+    const gateway = await startTestGateway(url, { unavailable: () => state.reason });
+    const client = await RawClient.connect(gateway.port);
+    await client.send(request("GET /v1/a"));
+    await arrived.promise;
+    state.reason = "the Worker cannot be built";
+    gateway.dropRequests();
+    expect(await client.answer()).toMatchObject({ status: 503, body: '{"errors":["the Worker cannot be built"]}\n' });
+    state.reason = undefined;
+    await client.send(request("GET /v1/b"));
+    expect(await client.answer()).toMatchObject({ status: 200, body: "b" });
+  });
+
   it("is reached over few connections by many requests", async () => {
     const connections = { count: 0 };
     const { server, url } = await startService((_, response) => response.end("x"));
