@@ -10,7 +10,7 @@ import type { EntityView } from "./model.ts";
 import { loadActiveEntity } from "./standing.ts";
 
 /** The policies of a token and, while it has one, of its entity. */
-interface Holder {
+interface TokenPolicies {
   readonly policies: readonly string[];
   readonly entityId: string;
 }
@@ -24,7 +24,7 @@ interface Holder {
  */
 export function authorize(
   installation: Installation,
-  caller: Pick<Holder, "policies">,
+  caller: Pick<TokenPolicies, "policies">,
   entity: EntityView | null,
   request: AccessRequest,
   now: number,
@@ -34,9 +34,13 @@ export function authorize(
 }
 
 /** The rules that hold now for a token. A refusal when its entity is disabled or gone. */
-export async function aclOfHolder(env: Env, installation: Installation, holder: Holder): Promise<Result<Acl, Failure>> {
-  const entity = await loadActiveEntity(env, holder.entityId);
-  return entity.ok ? ok(aclOf(installation, holder.policies, entity.value, currentTime())) : entity;
+export async function aclOfToken(
+  env: Env,
+  installation: Installation,
+  token: TokenPolicies,
+): Promise<Result<Acl, Failure>> {
+  const entity = await loadActiveEntity(env, token.entityId);
+  return entity.ok ? ok(aclOf(installation, token.policies, entity.value, currentTime())) : entity;
 }
 
 function aclOf(

@@ -8,12 +8,12 @@ import type { Installation } from "../system/installation.ts";
 import { MAX_ROW_DRAWS, readAccessor } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { treeOf } from "../tree/find-tree.ts";
-import type { Holder, LeaseOutcome, LeaseTarget } from "../tree/leases/actions.ts";
+import type { LeaseHolder, LeaseOutcome, LeaseReference } from "../tree/leases/actions.ts";
 import { leaseDataContext } from "../tree/leases/delivery.ts";
 import { type NamedLease, newLeaseIds, readLeaseId } from "../tree/leases/ids.ts";
 import type { LeaseView } from "../tree/leases/record.ts";
+import { endpointSettings, readRevocationEndpoint } from "../tree/leases/revocation-endpoint.ts";
 import { type LeaseRequest, leasePathProblem } from "../tree/leases/rules.ts";
-import { readTarget, targetSettings } from "../tree/leases/target.ts";
 
 /** Characters of the JSON that an engine keeps in a lease. */
 const MAX_DATA_LENGTH = 8192;
@@ -62,7 +62,7 @@ export async function registerLease(
   const { path, ttl, maxTtl, renewable } = registration;
   const problem = leasePathProblem(path);
   if (problem) return err(invalid(problem));
-  const target = readTarget(registration.target, targetSettings(env));
+  const target = readRevocationEndpoint(registration.target, endpointSettings(env));
   if (!target.ok) return err(invalid(target.error));
   const plain = registration.data && JSON.stringify(registration.data);
   if (plain && plain.length > MAX_DATA_LENGTH) return err(invalid("data is too large"));
@@ -163,7 +163,7 @@ const NO_HOLDER = invalid("token not found");
 
 interface FoundHolder {
   readonly treeId: string;
-  readonly holder: Holder;
+  readonly holder: LeaseHolder;
 }
 
 async function findHolder(
@@ -201,7 +201,7 @@ async function leasedToken(env: Env, { path, address }: NamedTokenLease): Promis
   return token.leased && token.path === path ? token : null;
 }
 
-function targetOf({ path, credential: { row, tail } }: Extract<NamedLease, { kind: "secret" }>): LeaseTarget {
+function targetOf({ path, credential: { row, tail } }: Extract<NamedLease, { kind: "secret" }>): LeaseReference {
   return { row, tail, path };
 }
 

@@ -22,7 +22,7 @@ const PAGE = 25;
 const STEPS_PER_ALARM = 6;
 const GROUPS_OF_SHARDS = Math.ceil(ACCESSOR_SHARDS / PARALLEL);
 /** The tokens of each group of shards, then the secrets of each. */
-const UNITS = 2 * GROUPS_OF_SHARDS;
+const PHASES = 2 * GROUPS_OF_SHARDS;
 /** How long a request waits for a walk before it is told that the walk goes on without it. */
 export const MAX_WAIT_MS = 20_000;
 /** Pause before what could not be reached is tried again. */
@@ -91,8 +91,8 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   prefix: string;
   /** JSON of a `LeavingMount`. */
   mount: string | null;
-  /** What is being walked: the tokens of each group of shards, then the secrets of each. */
-  unit: number;
+  /** Stored as `unit`. What is being walked: the tokens of each group of shards, then the secrets of each. */
+  phase: number;
   /** JSON of a `Position` for each shard of the group; null: its beginning. */
   position: string | null;
   /** 1 when a tree could not be reached in this pass: another pass follows. */
@@ -189,18 +189,18 @@ export class LeaseScanJob extends DurableObject<Env> {
       const walk = this.#walk();
       if (!walk) return null;
       const mount = walk.mount === null ? null : (JSON.parse(walk.mount) as LeavingMount);
-      if (walk.unit === 0 && walk.position === null && mount && !(await takeOutOfService(this.env, mount)).ok) {
+      if (walk.phase === 0 && walk.position === null && mount && !(await takeOutOfService(this.env, mount)).ok) {
         // Of a move that is refused nothing may happen; what would be disabled has only lost its mount.
         if (mount.move) await this.#clear();
         else this.#leaveMountAlone();
         continue;
       }
-      if (walk.unit < UNITS) {
+      if (walk.phase < PHASES) {
         await this.#step(walk);
         continue;
       }
       if (walk.incomplete) {
-        this.#move(walk, { unit: 0, position: null, incomplete: 0, seen: 0, failure: null });
+        this.#move(walk, { phase: 0, position: null, incomplete: 0, seen: 0, failure: null });
         return RETRY_MS;
       }
       if (mount) await this.#leave(mount);
@@ -211,8 +211,8 @@ export class LeaseScanJob extends DurableObject<Env> {
 
   /** One page of each shard of a group. */
   async #step(walk: WalkRow): Promise<void> {
-    const kind = walk.unit < GROUPS_OF_SHARDS ? "token" : "secret";
-    const shards = shardsOfGroup(walk.unit % GROUPS_OF_SHARDS);
+    const kind = walk.phase < GROUPS_OF_SHARDS ? "token" : "secret";
+    const shards = shardsOfGroup(walk.phase % GROUPS_OF_SHARDS);
     const positions = walk.position === null ? [] : (JSON.parse(walk.position) as Position[]);
     const pages = await Promise.all(
       shards.map((shard, at): Promise<IndexPage> | IndexPage => {
@@ -242,7 +242,7 @@ export class LeaseScanJob extends DurableObject<Env> {
       error: failed.error,
     };
     this.#move(walk, {
-      unit: atEnd ? walk.unit + 1 : walk.unit,
+      phase: atEnd ? walk.phase + 1 : walk.phase,
       position: atEnd ? null : JSON.stringify(next),
       incomplete: walk.incomplete || answers.some(({ reached }) => !reached) ? 1 : 0,
       seen: walk.seen + leases.length,
@@ -285,14 +285,16 @@ export class LeaseScanJob extends DurableObject<Env> {
   }
 
   #walk(): WalkRow | null {
-    return this.#schema.exists ? (this.#sql.exec<WalkRow>("SELECT * FROM walk").toArray()[0] ?? null) : null;
+    return this.#schema.exists
+      ? (this.#sql.exec<WalkRow>("SELECT *, unit AS phase FROM walk").toArray()[0] ?? null)
+      : null;
   }
 
   /** Moves the walk on, unless it was started anew while the step was under way. */
-  #move(walk: WalkRow, to: Pick<WalkRow, "unit" | "position" | "incomplete" | "seen" | "failure">): void {
+  #move(walk: WalkRow, to: Pick<WalkRow, "phase" | "position" | "incomplete" | "seen" | "failure">): void {
     this.#sql.exec(
       "UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ? WHERE generation = ?",
-      to.unit,
+      to.phase,
       to.position,
       to.incomplete,
       to.seen,

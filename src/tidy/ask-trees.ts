@@ -10,17 +10,17 @@ export interface TreeQuestion extends Omit<TidyStep, "run"> {
 }
 
 /** What one tree answered. */
-export interface TreeAnswer extends TidyStepResult {
+export interface TreeTidyAnswer extends TidyStepResult {
   readonly treeId: string;
 }
 
 /** Has each tree perform its step. A tree that fails is left out: one broken tree must not keep the others untidy. */
-export async function askTrees(env: Env, run: number, questions: readonly TreeQuestion[]): Promise<TreeAnswer[]> {
+export async function askTrees(env: Env, run: number, questions: readonly TreeQuestion[]): Promise<TreeTidyAnswer[]> {
   const answers = await inGroups(questions, (question) => askTree(env, run, question));
   return answers.filter((answer) => answer !== null);
 }
 
-async function askTree(env: Env, run: number, { treeId, ...step }: TreeQuestion): Promise<TreeAnswer | null> {
+async function askTree(env: Env, run: number, { treeId, ...step }: TreeQuestion): Promise<TreeTidyAnswer | null> {
   const tree = treeOf(env, treeId);
   if (!tree) return { treeId, ...nothingHere({ run, ...step }) };
   try {

@@ -5,7 +5,7 @@ import { requireSeals } from "../system/key-rotation.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
-import { askTrees, type TreeAnswer } from "./ask-trees.ts";
+import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
 import { type ListPosition, readPage, removeGone } from "./lists.ts";
 import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
 
@@ -130,11 +130,11 @@ export function tidyOf(env: Env): DurableObjectStub<Tidy> {
   return env.TIDY.getByName("tidy");
 }
 
-function workLeft(answers: readonly TreeAnswer[]): TreeWork[] {
+function workLeft(answers: readonly TreeTidyAnswer[]): TreeWork[] {
   return answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []));
 }
 
-function totals(asked: number, answers: readonly TreeAnswer[]): TidyReport {
+function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {
   const start = { ...NO_REPORT, treeSteps: asked, failures: asked - answers.length };
   return answers.reduce((sum, { repairs }) => addToReport(sum, repairs), start);
 }

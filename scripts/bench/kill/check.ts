@@ -1,8 +1,8 @@
 import { readNumber } from "./actions/numbers.ts";
 import type { Client } from "./client.ts";
-import type { Kept } from "./hand.ts";
 import { type Entry, expectedOf, type Ledger, mayContain } from "./ledger.ts";
 import { isThere } from "./probe.ts";
+import type { Kept } from "./writer-client.ts";
 
 /** Questions in flight at once. */
 const PARALLEL = 16;

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LEASE_FOLDER } from "./actions/leases.ts";
 import { inParallel } from "./check.ts";
 import { type Client, member, send, TEAMS } from "./client.ts";
+import { type FakeEnvironment, ORGANIZATION } from "./fake-environment.ts";
 import { type Entry, expectedOf, type Ledger } from "./ledger.ts";
-import { ORGANIZATION, type World } from "./world.ts";
 
 /** How long what was promised may take. A revocation that was in flight at a few kills waits for minutes. */
 const PATIENCE_MS = 300_000;
@@ -13,7 +13,7 @@ const LOOK_MS = 1_000;
 export interface Finish {
   readonly root: Client;
   readonly ledger: Ledger;
-  readonly world: World;
+  readonly environment: FakeEnvironment;
   /** Accessors of no token, which tidy must have removed. */
   readonly dangling: readonly string[];
 }
@@ -38,7 +38,7 @@ export async function waitForPromises(finish: Finish): Promise<string[]> {
 }
 
 /** Leases that ended and of which nobody was told, and those that are still there though their token is not. */
-async function openLeases({ root, ledger, world }: Finish): Promise<string[]> {
+async function openLeases({ root, ledger, environment }: Finish): Promise<string[]> {
   const given = await send(root, "GET", "v1/sys/leases?type=irrevocable&limit=none");
   const irrevocable = new Set(
     (member(given.body, "data", "leases") as { lease_id: string }[]).map((one) => one.lease_id),
@@ -46,7 +46,7 @@ async function openLeases({ root, ledger, world }: Finish): Promise<string[]> {
   const open: string[] = [];
   for (const entry of ledger.entries) {
     if (entry.kind !== "lease" || !hasEnded(entry)) continue;
-    if (!world.engine.told.has(entry.id) && !irrevocable.has(entry.id))
+    if (!environment.engine.told.has(entry.id) && !irrevocable.has(entry.id))
       open.push("a lease has ended and nobody was told");
   }
   // Also those whose registration was not answered: the path of a lease says whose it is.
@@ -66,7 +66,7 @@ async function runningTidy(root: Client): Promise<string[]> {
 }
 
 /** Compares the lists with what they are lists of. */
-export async function findWrongLists({ root, ledger, world, dangling }: Finish): Promise<string[]> {
+export async function findWrongLists({ root, ledger, environment, dangling }: Finish): Promise<string[]> {
   const broken: string[] = [];
   const accessors = new Set(await names(root, "", "v1/auth/token/accessors"));
   for (const accessor of dangling)
@@ -76,7 +76,7 @@ export async function findWrongLists({ root, ledger, world, dangling }: Finish):
     if (expected === "alive" && !accessors.has(accessor)) broken.push("a token that is alive is not listed");
   }
   for (const entry of ledger.entries) {
-    if (entry.kind === "lease" && expectedOf(entry) === "alive" && world.engine.told.has(entry.id)) {
+    if (entry.kind === "lease" && expectedOf(entry) === "alive" && environment.engine.told.has(entry.id)) {
       broken.push("the revocation of a lease was sent that nobody asked for");
     }
   }

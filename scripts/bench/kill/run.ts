@@ -9,13 +9,13 @@ import { findBroken } from "./check.ts";
 import { type Client, send, text } from "./client.ts";
 import { danglingAccessors } from "./damage.ts";
 import { findDamage } from "./databases.ts";
+import { startFakeEnvironment } from "./fake-environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
-import { Hand, type Kept } from "./hand.ts";
 import { installationOn } from "./installation.ts";
 import { type Entry, Ledger } from "./ledger.ts";
 import { ServeProcess, type SweepCandidate } from "./server.ts";
-import { buildWorld } from "./world.ts";
 import { write } from "./writer.ts";
+import { type Kept, WriterClient } from "./writer-client.ts";
 
 /** How to run it. */
 export interface KillOptions {
@@ -72,14 +72,14 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
 
   let server = await ServeProcess.start(data, port, env);
   const root: Client = { place: server.place, token: env.GROVE_DEV_ROOT_TOKEN };
-  const world = await buildWorld(root);
+  const environment = await startFakeEnvironment(root);
   const kept = new Map<string, Kept>();
-  const hands: Hand[] = [];
+  const writers: WriterClient[] = [];
   for (let number = 0; number < WRITERS; number++) {
     const name = `writer-${number}`;
     const own = await keptTokens(root, ledger);
     kept.set(name, own);
-    hands.push(new Hand(name, { root, kept: own, world, ledger, random }));
+    writers.push(new WriterClient(name, { root, kept: own, environment, ledger, random }));
   }
   await fillShards(root, ledger);
   const installation = await installationOn(data);
@@ -89,7 +89,7 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
   while (rounds < options.rounds && performance.now() < until && broken.length === 0) {
     const before = ledger.entries.length;
     let stopped = false;
-    const writing = Promise.all(hands.map((hand) => write(hand, () => stopped)));
+    const writing = Promise.all(writers.map((writer) => write(writer, () => stopped)));
     await pause(random() * MAX_WRITING_MS);
     const victim = VICTIMS[rounds % VICTIMS.length] ?? "both";
     await server.kill(victim);
@@ -108,19 +108,19 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
   }
 
   options.say("waiting for everything that goes on after its answer");
-  const finish = { root, ledger, world, dangling };
+  const finish = { root, ledger, environment, dangling };
   broken.push(...(await waitForPromises(finish)));
   broken.push(...(await findBroken(root, ledger, ledger.entries, kept)));
   broken.push(...(await findWrongLists(finish)));
   await server.stop();
   broken.push(...findDamage(installation, data));
-  await world.close();
+  await environment.close();
   const made = Object.groupBy(ledger.entries, ({ kind }) => kind);
   return {
     rounds,
     made: Object.fromEntries(Object.entries(made).map(([kind, entries]) => [kind, entries?.length ?? 0])),
     changes: [...ledger.numbers.values()].reduce((sum, { answered }) => sum + answered, 0),
-    told: world.engine.told.size,
+    told: environment.engine.told.size,
     dangling: dangling.length,
     broken,
   };

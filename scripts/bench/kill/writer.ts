@@ -4,7 +4,7 @@ import { NUMBER_ACTIONS } from "./actions/numbers.ts";
 import { OTHER_ACTIONS } from "./actions/others.ts";
 import { TEAM_ACTIONS } from "./actions/teams.ts";
 import { TOKEN_ACTIONS } from "./actions/tokens.ts";
-import type { Action, Hand } from "./hand.ts";
+import type { Action, WriterClient } from "./writer-client.ts";
 
 const ACTIONS: readonly Action[] = [
   ...TOKEN_ACTIONS,
@@ -16,9 +16,9 @@ const ACTIONS: readonly Action[] = [
 ];
 
 /** Does one thing after the other, drawn at random, until one is not answered or `stopped` says so. */
-export async function write(hand: Hand, stopped: () => boolean): Promise<void> {
+export async function write(writer: WriterClient, stopped: () => boolean): Promise<void> {
   while (!stopped()) {
-    const action = ACTIONS[Math.floor(hand.random() * ACTIONS.length)];
-    if (!(await action?.(hand))) return;
+    const action = ACTIONS[Math.floor(writer.random() * ACTIONS.length)];
+    if (!(await action?.(writer))) return;
   }
 }

@@ -3,7 +3,7 @@ import type { CallContext } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { aclOfHolder } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/access.ts";
 import { type IdOrName, identityOf } from "../../identity/identity.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 
@@ -18,7 +18,7 @@ export async function canonicalName(context: Call, kind: "entity" | "group"): Pr
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? identityOf(env).readEntity(key) : identityOf(env).readGroup(key));
   if (!found || found.name === key.name) return ok(key);
-  const acl = await aclOfHolder(env, installation, callerRecord(caller));
+  const acl = await aclOfToken(env, installation, callerRecord(caller));
   if (!acl.ok) return acl;
   const { operation, data, wrapTtlSeconds } = request;
   const access = {

@@ -14,7 +14,7 @@ import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { aclOfHolder } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/access.ts";
 import { capabilitiesOfBoth } from "../../policy/evaluate.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
@@ -98,7 +98,7 @@ async function answer(
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
   if (paths.length === 0) return err(invalid("paths must be supplied"));
   if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));
-  const acl = await aclOfHolder(env, installation, holder);
+  const acl = await aclOfToken(env, installation, holder);
   // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
   if (!acl.ok) return err(DENIED);
   const now = currentTime();

@@ -13,8 +13,8 @@ import { countIrrevocable, listIrrevocable, listLeases } from "../../tree/index/
 import type { WalkMode } from "../../tree/leases/actions.ts";
 import { readLeaseId } from "../../tree/leases/ids.ts";
 import { leaseIdOf } from "../../tree/leases/record.ts";
+import { endpointSettings, readRevocationEndpoint } from "../../tree/leases/revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../tree/leases/signature.ts";
-import { readTarget, targetSettings } from "../../tree/leases/target.ts";
 import { duration, flag, text } from "../../wire/fields.ts";
 import { PAGE, type Page } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
@@ -107,7 +107,7 @@ function registrationRoutes(): Route[] {
     }),
     simpleRoute("update", "sys/leases/signing-key", TO_DESCRIBE, z.object({ target: text() }), async (context) => {
       const { env, installation, fields } = context;
-      const target = readTarget(fields.target, targetSettings(env));
+      const target = readRevocationEndpoint(fields.target, endpointSettings(env));
       if (!target.ok) return err(invalid(target.error));
       const key = await signingKey(installation.keys, target.value);
       return ok(dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER }));

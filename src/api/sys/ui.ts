@@ -5,7 +5,7 @@ import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { aclOfHolder } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/access.ts";
 import type { Acl } from "../../policy/acl.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
@@ -24,7 +24,7 @@ export const UI_ROUTES: readonly Route[] = [
     TO_DESCRIBE,
     z.object({}),
     async ({ env, installation, caller }) => {
-      const acl = await aclOfHolder(env, installation, callerRecord(caller));
+      const acl = await aclOfToken(env, installation, callerRecord(caller));
       return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;
     },
   ),
@@ -73,7 +73,7 @@ async function readMount(context: RequestContext): Promise<Result<Reply, Failure
 
 async function aclOfCaller({ env, request }: RequestContext, installation: Installation): Promise<Acl | null> {
   const caller = await identify(env, installation, request.token, request.clientAddress);
-  const acl = caller && (await aclOfHolder(env, installation, callerRecord(caller)));
+  const acl = caller && (await aclOfToken(env, installation, callerRecord(caller)));
   return acl?.ok ? acl.value : null;
 }
 

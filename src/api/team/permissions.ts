@@ -1,7 +1,7 @@
 import { callerRecord } from "../../auth/caller.ts";
 import type { CallContext } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
-import { aclOfHolder } from "../../identity/access.ts";
+import { aclOfToken } from "../../identity/access.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 import { canonicalPathOf } from "../../team/canonical-path.ts";
@@ -17,7 +17,7 @@ export async function mayOf({
   installation,
   caller,
 }: Pick<CallContext<unknown, unknown>, "env" | "installation" | "caller">): Promise<May> {
-  const acl = await aclOfHolder(env, installation, callerRecord(caller));
+  const acl = await aclOfToken(env, installation, callerRecord(caller));
   const now = currentTime();
   return (operation, path, alternatePath) => {
     const access = { operation, path, ...(alternatePath !== undefined && { alternatePath }) };

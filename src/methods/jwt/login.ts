@@ -44,7 +44,7 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   const claims = await verifiedClaims(config, fields.jwt, allowsPrivateHosts(env));
   if (!claims.ok) return claims;
   if (typeof claims.value.sub === "string") request.notes.principal = claims.value.sub;
-  const holder = holderOf(config, role, claims.value, currentTime());
+  const holder = identityOf(config, role, claims.value, currentTime());
   if (!holder.ok) return err(invalid(holder.error));
   const metadata = { ...holder.value.metadata, role: roleName };
   const { alias: aliasName, groups } = holder.value;
@@ -84,7 +84,7 @@ async function verifiedClaims(
   return claims.ok ? claims : err(refused(claims.error));
 }
 
-interface Holder {
+interface JwtIdentity {
   /** The name that the mount knows the holder by. */
   readonly alias: string;
   readonly metadata: Readonly<Record<string, string>>;
@@ -98,12 +98,12 @@ interface Holder {
  * @param now ms.
  * @returns a message; the reference's words where it has the rule.
  */
-export function holderOf(
+export function identityOf(
   config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,
   role: JwtRole,
   claims: Claims,
   now: number,
-): Result<Holder, string> {
+): Result<JwtIdentity, string> {
   const problem =
     validityProblem(claims, role.leeways, now) ??
     issuerProblem(config, claims) ??

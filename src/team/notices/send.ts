@@ -2,7 +2,7 @@ import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
 import type { Env } from "../../env.ts";
-import { readTarget, targetSettings } from "../../tree/leases/target.ts";
+import { endpointSettings, readRevocationEndpoint } from "../../tree/leases/revocation-endpoint.ts";
 import type { SealedWebhook } from "./record.ts";
 
 /** How long a webhook may take. */
@@ -21,8 +21,8 @@ export interface Attempt {
 }
 
 /** The URL of a webhook in one spelling, or what is wrong with it: the rules are those of the targets of leases. */
-export function readWebhookUrl(env: Env, url: string): ReturnType<typeof readTarget> {
-  return readTarget(url, { ...targetSettings(env), services: [] });
+export function readWebhookUrl(env: Env, url: string): ReturnType<typeof readRevocationEndpoint> {
+  return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
 
 /** Seals the key of a webhook's signatures. It can't be moved to another webhook. */

@@ -5,9 +5,9 @@ import type { TokenSpec, TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
 import { allowsEntityAlias } from "./entity-alias.ts";
-import { grantTtl } from "./grant.ts";
 import { lesserLimit } from "./limits.ts";
 import { choosePolicies } from "./policies.ts";
+import { grantTtl } from "./ttl.ts";
 
 /** The fields of a create call, parsed but not validated. Durations in seconds, possibly negative; absent strings are "". */
 export interface CreateRequest {

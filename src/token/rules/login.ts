@@ -4,7 +4,7 @@ import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenSpec, TokenType } from "../record.ts";
-import { grantTtl } from "./grant.ts";
+import { grantTtl } from "./ttl.ts";
 
 /** What an auth method decided about a holder that it has verified. Durations in seconds, 0 meaning "not set". */
 export interface Login {

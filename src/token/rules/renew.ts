@@ -3,8 +3,8 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { type MountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
-import { type Grant, grantTtl } from "./grant.ts";
 import { lesserLimit } from "./limits.ts";
+import { type GrantedTtl, grantTtl } from "./ttl.ts";
 
 /** What holds now for a token: its own terms, or those of its role or auth method as they are today. Seconds. */
 export interface RenewTerms {
@@ -61,7 +61,7 @@ export function planRenew(
   increment: number,
   mount: MountTtl,
   now: number,
-): Result<Grant, Failure> {
+): Result<GrantedTtl, Failure> {
   const refusal = refuseRenewal(token);
   if (refusal) return err(refusal);
   const lastTtl = terms.ttl === null ? token.grantedTtl : terms.ttl;

@@ -2,14 +2,14 @@ import type { LeaseView, NewLeaseIds } from "./record.ts";
 import type { LeaseRequest } from "./rules.ts";
 
 /** The token that shall hold a lease. */
-export type Holder =
+export type LeaseHolder =
   | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
   | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
   /** The parent of a batch token, which nothing stores: its leases live with the parent and end with either. */
   | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
 
 /** A lease of the tree whose id is known. */
-export interface LeaseTarget {
+export interface LeaseReference {
   readonly row: number;
   readonly tail: Uint8Array;
   readonly path: string;
@@ -19,16 +19,16 @@ export interface LeaseTarget {
 export type LeaseAction =
   | {
       readonly kind: "register";
-      readonly holder: Holder;
+      readonly holder: LeaseHolder;
       readonly request: LeaseRequest;
       readonly ids: NewLeaseIds;
       /** Sealed for the lease; null for none. */
       readonly data: Uint8Array | null;
     }
-  | { readonly kind: "lookup"; readonly lease: LeaseTarget }
-  | { readonly kind: "renew"; readonly lease: LeaseTarget; readonly increment: number }
+  | { readonly kind: "lookup"; readonly lease: LeaseReference }
+  | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: number }
   /** `wait`: answers after the revocation was sent once. `force`: once is enough, whatever the target says. */
-  | { readonly kind: "revoke"; readonly lease: LeaseTarget; readonly wait: boolean; readonly force: boolean };
+  | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
 
 /** What came of it. */
 export type LeaseOutcome =

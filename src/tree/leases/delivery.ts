@@ -2,8 +2,8 @@ import type { Keys } from "../../crypto/key-ring.ts";
 import { openData } from "../../crypto/sealed-data.ts";
 import type { Env } from "../../env.ts";
 import type { LeaseRecord } from "./record.ts";
+import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
-import { readTarget, serviceOf, targetSettings } from "./target.ts";
 
 /** How long a target may take. */
 export const TIMEOUT_MS = 5_000;
@@ -39,7 +39,7 @@ export function leaseDataContext(leaseTail: string): string {
 export async function sendRevocation(env: Env, keys: Keys, revocation: Revocation, now: number): Promise<Delivery> {
   const { leaseId, path, record } = revocation;
   // The settings may have become stricter since the lease was registered.
-  const target = readTarget(record.target, targetSettings(env));
+  const target = readRevocationEndpoint(record.target, endpointSettings(env));
   if (!target.ok) return failed(target.error, false);
   const data = await openLeaseData(keys, revocation);
   if (data === undefined) return failed("the data of the lease does not open", true);
@@ -73,7 +73,7 @@ export async function sendRevocation(env: Env, keys: Keys, revocation: Revocatio
 }
 
 function fetchTarget(env: Env, target: string, init: RequestInit): Promise<Response> {
-  const service = serviceOf(target);
+  const service = serviceBindingOf(target);
   if (!service) return fetch(target, init);
   const binding: unknown = Reflect.get(env, service.name);
   if (!isFetcher(binding)) throw new Error("there is no service binding of this name");

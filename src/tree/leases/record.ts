@@ -4,7 +4,7 @@ export interface LeaseRecord {
   /** The longest life from `issuedAt` on; 0: the system's. */
   readonly maxTtl: number;
   readonly renewable: boolean;
-  /** Where the revocation is sent, as `readTarget` writes it. */
+  /** Where the revocation is sent, as `readRevocationEndpoint` writes it. */
   readonly target: string;
   /** When the batch token that holds the lease ends; null for a service token, which the tree itself watches. */
   readonly endsBy: number | null;

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { SYSTEM_TTL_SECONDS } from "../../system/mount.ts";
-import { type Grant, grantTtl } from "../../token/rules/grant.ts";
+import { type GrantedTtl, grantTtl } from "../../token/rules/ttl.ts";
 import type { LeaseRecord } from "./record.ts";
 
 /** Times that a revocation is sent before it is given up. */
@@ -24,14 +24,14 @@ export interface LeaseRequest {
   readonly ttl: number;
   readonly maxTtl: number;
   readonly renewable: boolean;
-  /** As `readTarget` writes it. */
+  /** As `readRevocationEndpoint` writes it. */
   readonly target: string;
 }
 
 /** A lease that may be registered. */
 export interface LeasePlan {
   readonly record: LeaseRecord;
-  readonly grant: Grant;
+  readonly grant: GrantedTtl;
 }
 
 /** Why leases can't be made below `path`, or null. */
@@ -72,14 +72,14 @@ export function planLeaseRenewal(
   lease: LeaseRecord & { readonly grantedTtl: number; readonly expiresAt: number },
   increment: number,
   now: number,
-): Result<Grant, Failure> {
+): Result<GrantedTtl, Failure> {
   if (lease.expiresAt <= now) return err(invalid("lease expired"));
   if (!lease.renewable) return err(invalid("lease is not renewable"));
   const grant = grantLease(lease, increment, lease.grantedTtl, now);
   return grant ? ok(grant) : err(invalid("past the max TTL, cannot renew"));
 }
 
-function grantLease(record: LeaseRecord, requested: number, otherwise: number, now: number): Grant | null {
+function grantLease(record: LeaseRecord, requested: number, otherwise: number, now: number): GrantedTtl | null {
   const { issuedAt, maxTtl, endsBy } = record;
   const granted = grantTtl({
     issuedAt,

@@ -1,6 +1,6 @@
 import { toHex } from "../../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../../crypto/key-ring.ts";
-import { targetOrigin } from "./target.ts";
+import { endpointOrigin } from "./revocation-endpoint.ts";
 
 /** Carries `t=<unix seconds>,v1=<hex of HMAC-SHA256 over "<unix seconds>.<body>">`. */
 export const SIGNATURE_HEADER = "Grove-Signature";
@@ -13,7 +13,7 @@ const encoder = new TextEncoder();
  * if it were Grove.
  */
 export function signingKey(keys: Keys, target: string): Promise<Uint8Array<ArrayBuffer>> {
-  return keyedHash(keys.identity, encoder.encode(LABEL + targetOrigin(target)));
+  return keyedHash(keys.identity, encoder.encode(LABEL + endpointOrigin(target)));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Migration, Schema } from "../../storage/schema.ts";
-import type { Grant } from "../../token/rules/grant.ts";
+import type { GrantedTtl } from "../../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
 
@@ -131,7 +131,7 @@ export class LeaseStore {
   }
 
   /** Sets what a renewal changes. `now` in ms. */
-  renew(row: number, grant: Grant, now: number): void {
+  renew(row: number, grant: GrantedTtl, now: number): void {
     this.#sql.exec(
       "UPDATE leases SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
       grant.ttl,

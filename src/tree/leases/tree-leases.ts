@@ -6,7 +6,15 @@ import type { Env } from "../../env.ts";
 import { routedIdText } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../index/accessor-shard.ts";
 import { LIVE, REVOKED, type TokenRow, type TreeStore } from "../tree-store.ts";
-import type { FoundInTree, Holder, LeaseAction, LeaseOutcome, LeaseTarget, WalkAnswer, WalkMode } from "./actions.ts";
+import type {
+  FoundInTree,
+  LeaseAction,
+  LeaseHolder,
+  LeaseOutcome,
+  LeaseReference,
+  WalkAnswer,
+  WalkMode,
+} from "./actions.ts";
 import { LeaseOutbox } from "./outbox.ts";
 import type { LeaseView } from "./record.ts";
 import { planLease, planLeaseRenewal } from "./rules.ts";
@@ -203,14 +211,14 @@ export class TreeLeases {
     }
   }
 
-  #holder(holder: Holder, now: number): TokenRow | null {
+  #holder(holder: LeaseHolder, now: number): TokenRow | null {
     const row = this.#tree.tokens.live(holder.row, now);
     if (!row || holder.by === "batch") return row;
     const { verifier, accessorTail } = row.fixed;
     return holder.by === "token" ? same(verifier, holder.verifier, row) : same(accessorTail, holder.tail, row);
   }
 
-  #find({ row, tail, path }: LeaseTarget): LeaseRow | null {
+  #find({ row, tail, path }: LeaseReference): LeaseRow | null {
     const lease = this.#store.find(row);
     return lease && lease.path === path ? same(new Uint8Array(lease.tail), tail, lease) : null;
   }

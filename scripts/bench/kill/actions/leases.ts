@@ -1,6 +1,6 @@
 import { text } from "../client.ts";
 import { TEMPERS } from "../engine.ts";
-import type { Action, Hand } from "../hand.ts";
+import type { Action, WriterClient } from "../writer-client.ts";
 
 /** Where the leases of a token are: its place in the ledger says whose they are, also of those that were not answered. */
 export const LEASE_FOLDER = "kill/t";
@@ -11,39 +11,39 @@ const ODD = 12;
 /** Leases of secrets, and their revocation alone and by prefix. */
 export const LEASE_ACTIONS: readonly Action[] = [register, register, revoke, revokeBelow, tidy];
 
-async function register(hand: Hand): Promise<boolean> {
-  const holder = hand.pick("token");
-  if (!holder || hand.walked.has(holder)) return true;
-  const temper = TEMPERS[Math.floor(hand.random() * ODD)] ?? "willing";
-  const answer = await hand.ask("POST", "v1/sys/leases/register", {
+async function register(writer: WriterClient): Promise<boolean> {
+  const holder = writer.pick("token");
+  if (!holder || writer.walked.has(holder)) return true;
+  const temper = TEMPERS[Math.floor(writer.random() * ODD)] ?? "willing";
+  const answer = await writer.ask("POST", "v1/sys/leases/register", {
     token: holder.id,
     path: `${LEASE_FOLDER}${holder.number}`,
     ttl: "24h",
-    target: hand.world.engine.target(temper),
-    data: { user: hand.name },
+    target: writer.environment.engine.target(temper),
+    data: { user: writer.name },
   });
   if (!answer) return false;
-  hand.made("lease", text(answer, "lease_id"), holder);
+  writer.made("lease", text(answer, "lease_id"), holder);
   return true;
 }
 
-async function revoke(hand: Hand): Promise<boolean> {
-  const lease = hand.pick("lease");
+async function revoke(writer: WriterClient): Promise<boolean> {
+  const lease = writer.pick("lease");
   if (!lease) return true;
-  return hand.end([lease], () => hand.ask("POST", "v1/sys/leases/revoke", { lease_id: lease.id, sync: false }));
+  return writer.end([lease], () => writer.ask("POST", "v1/sys/leases/revoke", { lease_id: lease.id, sync: false }));
 }
 
 /** Everything below the folder of one holder: the walk over the index, which goes on after its answer. */
-async function revokeBelow(hand: Hand): Promise<boolean> {
-  const holder = hand.pick("lease")?.parent;
+async function revokeBelow(writer: WriterClient): Promise<boolean> {
+  const holder = writer.pick("lease")?.parent;
   if (!holder) return true;
-  hand.walked.add(holder);
-  const leases = hand.living("lease").filter((lease) => lease.parent === holder);
+  writer.walked.add(holder);
+  const leases = writer.living("lease").filter((lease) => lease.parent === holder);
   const path = `v1/sys/leases/revoke-prefix/${LEASE_FOLDER}${holder.number}`;
-  return hand.end(leases, () => hand.ask("POST", path, { sync: false }), { promised: true });
+  return writer.end(leases, () => writer.ask("POST", path, { sync: false }), { promised: true });
 }
 
 /** Lets a run of tidy begin, if none is under way: entries without a token wait for it (damage.ts). */
-async function tidy(hand: Hand): Promise<boolean> {
-  return (await hand.ask("POST", "v1/auth/token/tidy", {})) !== null;
+async function tidy(writer: WriterClient): Promise<boolean> {
+  return (await writer.ask("POST", "v1/auth/token/tidy", {})) !== null;
 }

@@ -1,5 +1,5 @@
 import { type Client, type Json, member, send } from "../client.ts";
-import type { Action, Hand, Kept } from "../hand.ts";
+import type { Action, Kept, WriterClient } from "../writer-client.ts";
 
 /** Uses that the token with counted uses begins with. */
 export const USES = 1_000_000;
@@ -8,37 +8,37 @@ const RENEWAL_STEP_SECONDS = 3600;
 
 /** A number of a writer that only grows: how it is written, and how it is read back. Nothing written yet reads as 0. */
 interface Counter {
-  readonly write: (hand: Hand, next: number) => ReturnType<Hand["ask"]>;
+  readonly write: (writer: WriterClient, next: number) => ReturnType<WriterClient["ask"]>;
   readonly read: (root: Client, writer: string, kept: Kept) => Promise<number>;
 }
 
 /** Writes that replace what was there: the last one that was answered, or a later one, must be there afterwards. */
 const COUNTERS: Readonly<Record<string, Counter>> = {
   policy: {
-    write: (hand, n) => hand.ask("PUT", `v1/sys/policies/acl/${hand.name}`, policyOf(n)),
+    write: (writer, n) => writer.ask("PUT", `v1/sys/policies/acl/${writer.name}`, policyOf(n)),
     async read(root, writer) {
       const body = await read(root, "GET", `v1/sys/policies/acl/${writer}`);
       return Number(/^# (\d+)/.exec(String(member(body, "data", "policy") ?? ""))?.[1] ?? 0);
     },
   },
   cubbyhole: {
-    write: (hand, n) => hand.ask("PUT", "v1/cubbyhole/number", { value: n }, { token: hand.kept.maker.id }),
+    write: (writer, n) => writer.ask("PUT", "v1/cubbyhole/number", { value: n }, { token: writer.kept.maker.id }),
     async read({ place }, _, kept) {
       const body = await read({ place, token: kept.maker.id }, "GET", "v1/cubbyhole/number");
       return Number(member(body, "data", "value") ?? 0);
     },
   },
   uses: {
-    write: (hand) => hand.ask("GET", "v1/auth/token/lookup-self", undefined, { token: hand.kept.counted }),
+    write: (writer) => writer.ask("GET", "v1/auth/token/lookup-self", undefined, { token: writer.kept.counted }),
     async read(root, _, kept) {
       const body = await read(root, "POST", "v1/auth/token/lookup", { token: kept.counted });
       return USES - Number(member(body, "data", "num_uses"));
     },
   },
   renewals: {
-    write: (hand, n) => {
-      const fields = { token: hand.kept.renewed, increment: n * RENEWAL_STEP_SECONDS };
-      return hand.ask("POST", "v1/auth/token/renew", fields);
+    write: (writer, n) => {
+      const fields = { token: writer.kept.renewed, increment: n * RENEWAL_STEP_SECONDS };
+      return writer.ask("POST", "v1/auth/token/renew", fields);
     },
     async read(root, _, kept) {
       const body = await read(root, "POST", "v1/auth/token/lookup", { token: kept.renewed });
@@ -47,14 +47,15 @@ const COUNTERS: Readonly<Record<string, Counter>> = {
     },
   },
   "cloud role": {
-    write: (hand, n) => hand.ask("POST", `v1/auth/cloud/role/${hand.name}`, { ...CLOUD_ROLE, token_ttl: n }),
+    write: (writer, n) => writer.ask("POST", `v1/auth/cloud/role/${writer.name}`, { ...CLOUD_ROLE, token_ttl: n }),
     async read(root, writer) {
       const body = await read(root, "GET", `v1/auth/cloud/role/${writer}`);
       return Number(member(body, "data", "token_ttl") ?? 0);
     },
   },
   entity: {
-    write: (hand, n) => hand.ask("POST", `v1/identity/entity/name/${hand.name}`, { metadata: { number: String(n) } }),
+    write: (writer, n) =>
+      writer.ask("POST", `v1/identity/entity/name/${writer.name}`, { metadata: { number: String(n) } }),
     async read(root, writer) {
       const body = await read(root, "GET", `v1/identity/entity/name/${writer}`);
       return Number(member(body, "data", "metadata", "number") ?? 0);
@@ -67,8 +68,8 @@ const CLOUD_ROLE = { auth_type: "vm", bound_account_id: "111111111111" };
 /** Writes of numbers. */
 export const NUMBER_ACTIONS: readonly Action[] = Object.entries(COUNTERS).map(
   ([what, { write }]): Action =>
-    (hand) =>
-      hand.count(what, (next) => write(hand, next)),
+    (writer) =>
+      writer.count(what, (next) => write(writer, next)),
 );
 
 /** What is there of the number `name`, as the ledger calls it. */

@@ -1,45 +1,45 @@
 import { TEAMS, text } from "../client.ts";
-import type { Action, Hand } from "../hand.ts";
-import { ORGANIZATION } from "../world.ts";
+import { ORGANIZATION } from "../fake-environment.ts";
+import type { Action, WriterClient } from "../writer-client.ts";
 
 /** Teams and their tokens, of which each team has at most one. */
 export const TEAM_ACTIONS: readonly Action[] = [create, generate, generate, removeToken, removeTeam];
 
-async function create(hand: Hand): Promise<boolean> {
-  const name = hand.newName();
-  const answer = await hand.ask("POST", `${TEAMS}/organizations/${ORGANIZATION}/teams`, resource("teams", { name }));
+async function create(writer: WriterClient): Promise<boolean> {
+  const name = writer.newName();
+  const answer = await writer.ask("POST", `${TEAMS}/organizations/${ORGANIZATION}/teams`, resource("teams", { name }));
   if (!answer) return false;
-  hand.made("team", text(answer, "data", "id"), null);
+  writer.made("team", text(answer, "data", "id"), null);
   return true;
 }
 
 /** A new token takes the place of the one before. */
-async function generate(hand: Hand): Promise<boolean> {
-  const team = hand.pick("team");
+async function generate(writer: WriterClient): Promise<boolean> {
+  const team = writer.pick("team");
   if (!team) return true;
-  const before = hand.living("team token").filter(({ parent }) => parent === team);
+  const before = writer.living("team token").filter(({ parent }) => parent === team);
   const path = `${TEAMS}/teams/${team.id}/authentication-token`;
   let made = "";
-  const answered = await hand.end(before, async () => {
-    const answer = await hand.ask("POST", path, resource("authentication-tokens", {}));
+  const answered = await writer.end(before, async () => {
+    const answer = await writer.ask("POST", path, resource("authentication-tokens", {}));
     if (answer) made = text(answer, "data", "attributes", "token");
     return answer;
   });
-  if (answered) hand.made("team token", made, team);
+  if (answered) writer.made("team token", made, team);
   return answered;
 }
 
-async function removeToken(hand: Hand): Promise<boolean> {
-  const token = hand.pick("team token");
+async function removeToken(writer: WriterClient): Promise<boolean> {
+  const token = writer.pick("team token");
   if (!token?.parent) return true;
   const path = `${TEAMS}/teams/${token.parent.id}/authentication-token`;
-  return hand.end([token], () => hand.ask("DELETE", path));
+  return writer.end([token], () => writer.ask("DELETE", path));
 }
 
-async function removeTeam(hand: Hand): Promise<boolean> {
-  const team = hand.pick("team");
+async function removeTeam(writer: WriterClient): Promise<boolean> {
+  const team = writer.pick("team");
   if (!team) return true;
-  return hand.end([team], () => hand.ask("DELETE", `${TEAMS}/teams/${team.id}`));
+  return writer.end([team], () => writer.ask("DELETE", `${TEAMS}/teams/${team.id}`));
 }
 
 function resource(type: string, attributes: Readonly<Record<string, unknown>>) {

@@ -10,8 +10,8 @@ import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
 import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
-import { issueToHolder } from "./holder.ts";
 import { checkInstance } from "./instance.ts";
+import { issueVerifiedLogin } from "./issue.ts";
 import { chosenMetadata } from "./metadata.ts";
 import { isBoundTo } from "./principal.ts";
 import { roleTerms, untagged } from "./terms.ts";
@@ -91,7 +91,7 @@ function issueToPrincipal(
   });
   const { friendlyName, sessionName } = principal;
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
-  return issueToHolder(attempt, {
+  return issueVerifiedLogin(attempt, {
     terms: roleTerms(role, untagged(role), boundCidrs),
     alias: aliases[identity.iamAlias],
     metadata: { ...chosen, role_id: role.roleId },

@@ -9,7 +9,7 @@ import type { RoleTag } from "../role-tag/role-tag.ts";
 import type { CloudRole } from "../roles/role.ts";
 
 /** What a role gives to one login, after its role tag took away from it. */
-export interface Grant {
+export interface RoleGrant {
   readonly policies: readonly string[];
   /** Seconds; 0: the tag sets no limit. */
   readonly tagMaxTtl: number;
@@ -18,7 +18,7 @@ export interface Grant {
 }
 
 /** What a role gives where it has no role tags. */
-export function untagged(role: CloudRole): Grant {
+export function untagged(role: CloudRole): RoleGrant {
   return {
     policies: role.token.policies,
     tagMaxTtl: 0,
@@ -32,7 +32,7 @@ export function narrowByTag(
   role: CloudRole,
   tag: RoleTag,
   login: Omit<TaggedLogin, "rolePolicies">,
-): Result<Grant, string> {
+): Result<RoleGrant, string> {
   const whole = untagged(role);
   const refusal = tagRefusal(tag, { ...login, rolePolicies: role.token.policies });
   if (refusal !== null) return err(refusal);
@@ -59,7 +59,7 @@ export type RoleTerms = Pick<
 >;
 
 /** The token that a role gives, tied to these networks. */
-export function roleTerms(role: CloudRole, grant: Grant, boundCidrs: readonly string[]): RoleTerms {
+export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): RoleTerms {
   const { token } = role;
   return {
     policies: grant.policies,

@@ -17,10 +17,10 @@ import { tagKeyPurpose } from "../roles/role.ts";
 import { openSecret } from "../secrets.ts";
 import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
-import { issueToHolder } from "./holder.ts";
 import { checkInstance } from "./instance.ts";
+import { issueVerifiedLogin } from "./issue.ts";
 import { chosenMetadata } from "./metadata.ts";
-import { type Grant, memorySeconds, narrowByTag, roleTerms, untagged } from "./terms.ts";
+import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "./terms.ts";
 import { writeTokenData } from "./token-data.ts";
 
 /**
@@ -92,7 +92,7 @@ function verifyDocument(
 }
 
 interface TaggedGrant {
-  readonly grant: Grant;
+  readonly grant: RoleGrant;
   /** The value of the tag; null when the role has no tags. */
   readonly tag: string | null;
 }
@@ -119,7 +119,7 @@ function issueToInstance(
   attempt: Attempt,
   { role, roleName, identity, boundCidrs }: LoginTarget,
   { instanceId, imageId, accountId, region }: IdentityDocument,
-  grant: Grant,
+  grant: RoleGrant,
 ): Promise<Result<IssuedLogin, Failure>> {
   const chosen = chosenMetadata(identity.vmMetadata, {
     instance_id: instanceId,
@@ -129,7 +129,7 @@ function issueToInstance(
     auth_type: "vm",
   });
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
-  return issueToHolder(attempt, {
+  return issueVerifiedLogin(attempt, {
     terms: roleTerms(role, grant, boundCidrs),
     alias: aliases[identity.vmAlias],
     metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(grant.tagMaxTtl) },

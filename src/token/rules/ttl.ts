@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 
 /** What decides how long a token lives. Durations in seconds, 0 meaning "not set"; times in ms. */
-export interface GrantTerms {
+export interface TtlTerms {
   /** When the token was made; at creation the same as `now`. */
   readonly issuedAt: number;
   readonly now: number;
@@ -16,7 +16,7 @@ export interface GrantTerms {
 }
 
 /** A lifetime that was granted. */
-export interface Grant {
+export interface GrantedTtl {
   /** Seconds. */
   readonly ttl: number;
   /** ms; never after the hard end. */
@@ -30,7 +30,7 @@ export interface Grant {
  *
  * @returns the grant, with a warning for each value that was lowered; an error when the end has already passed.
  */
-export function grantTtl(terms: GrantTerms): Result<Grant, "past_max_ttl"> {
+export function grantTtl(terms: TtlTerms): Result<GrantedTtl, "past_max_ttl"> {
   const { now, issuedAt, period, explicitMaxTtl, mount } = terms;
   const warnings: string[] = [];
   const cap = explicitMaxTtl > 0 ? Math.min(mount.maxSeconds, explicitMaxTtl) : mount.maxSeconds;

@@ -1,6 +1,6 @@
 import { type Client, type Json, send } from "./client.ts";
+import type { FakeEnvironment } from "./fake-environment.ts";
 import { type Entry, expectedOf, type Kind, type Ledger } from "./ledger.ts";
-import type { World } from "./world.ts";
 
 /** A writer goes on working with the newest entries of each kind. */
 const NEWEST = 20;
@@ -16,19 +16,19 @@ export interface Kept {
 }
 
 /** Who sends a request, and how, when it is not root without further headers. */
-export interface Manner {
+export interface RequestOptions {
   readonly token?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One thing that a writer does. False when it had no answer: then the writer waits for the next start. */
-export type Action = (hand: Hand) => Promise<boolean>;
+export type Action = (writer: WriterClient) => Promise<boolean>;
 
 /** What one writer writes with: it notes in the ledger what is sent and what is answered. */
-export class Hand {
+export class WriterClient {
   readonly name: string;
   readonly kept: Kept;
-  readonly world: World;
+  readonly environment: FakeEnvironment;
   readonly random: () => number;
   /** The token role whose tokens are revoked together; null until the next one is written. */
   role: string | null = null;
@@ -38,20 +38,23 @@ export class Hand {
   readonly #ledger: Ledger;
   readonly #own = new Map<Kind, Entry[]>();
 
-  constructor(name: string, given: { root: Client; kept: Kept; world: World; ledger: Ledger; random: () => number }) {
+  constructor(
+    name: string,
+    given: { root: Client; kept: Kept; environment: FakeEnvironment; ledger: Ledger; random: () => number },
+  ) {
     this.name = name;
     this.kept = given.kept;
-    this.world = given.world;
+    this.environment = given.environment;
     this.random = given.random;
     this.#root = given.root;
     this.#ledger = given.ledger;
   }
 
-  /** Sends a request, as root unless `manner` says otherwise. Null when no answer came, or one that promises nothing. */
-  async ask(method: string, path: string, body?: unknown, manner: Manner = {}): Promise<Json | null> {
+  /** Sends a request, as root unless `options` says otherwise. Null when no answer came, or one that promises nothing. */
+  async ask(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Json | null> {
     try {
-      const client = { place: this.#root.place, token: manner.token ?? this.#root.token };
-      const { status, body: answer } = await send(client, method, path, body, manner.headers);
+      const client = { place: this.#root.place, token: options.token ?? this.#root.token };
+      const { status, body: answer } = await send(client, method, path, body, options.headers);
       if (status < 300) return answer;
       if (!NO_ANSWERS.has(status))
         this.#ledger.surprises.push(`${method} ${path}: answered ${JSON.stringify([status, answer.errors])}`);

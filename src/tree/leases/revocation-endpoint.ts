@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 
 /** Where revocations may be sent, as operators set it. */
-export interface TargetSettings {
+export interface EndpointSettings {
   /** Names, or `*.` and a name for all below it; empty: any public host. */
   readonly hosts: readonly string[];
   /** Names of service bindings of this Worker that take revocations. */
@@ -16,7 +16,7 @@ const MAX_TARGET = 2048;
 const SERVICE = /^service:\/\/([A-Za-z_][A-Za-z0-9_]*)(\/[A-Za-z0-9_.~/-]*)?$/;
 
 /** The settings of this deployment. */
-export function targetSettings(env: Env): TargetSettings {
+export function endpointSettings(env: Env): EndpointSettings {
   return {
     hosts: names(env.LEASE_TARGET_HOSTS).map((host) => host.toLowerCase()),
     services: names(env.LEASE_SERVICES),
@@ -30,7 +30,7 @@ export function targetSettings(env: Env): TargetSettings {
  *
  * @returns the target in one spelling, or a message that does not repeat it.
  */
-export function readTarget(text: string, settings: TargetSettings): Result<string, string> {
+export function readRevocationEndpoint(text: string, settings: EndpointSettings): Result<string, string> {
   if (text === "") return err("target must be specified");
   if (text.length > MAX_TARGET) return err("target is too long");
   const service = SERVICE.exec(text);
@@ -57,13 +57,13 @@ export function readTarget(text: string, settings: TargetSettings): Result<strin
 }
 
 /** The part of a target that has one signing key: the origin of a URL, or the service. */
-export function targetOrigin(target: string): string {
+export function endpointOrigin(target: string): string {
   const service = SERVICE.exec(target);
   return service ? `service://${service[1]}` : new URL(target).origin;
 }
 
 /** The name of the service binding and the path of a target that is one, else null. */
-export function serviceOf(target: string): { readonly name: string; readonly path: string } | null {
+export function serviceBindingOf(target: string): { readonly name: string; readonly path: string } | null {
   const service = SERVICE.exec(target);
   return service && { name: service[1] ?? "", path: service[2] ?? "/" };
 }

@@ -1,8 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Env } from "../../../../src/env.ts";
-import { readTarget, type TargetSettings, targetOrigin, targetSettings } from "../../../../src/tree/leases/target.ts";
+import {
+  type EndpointSettings,
+  endpointOrigin,
+  endpointSettings,
+  readRevocationEndpoint,
+} from "../../../../src/tree/leases/revocation-endpoint.ts";
 
-const SETTINGS: TargetSettings = { hosts: [], services: ["ENGINE"], development: false };
+const SETTINGS: EndpointSettings = { hosts: [], services: ["ENGINE"], development: false };
 
 describe("the target of a revocation", () => {
   it("is an https URL of a public host, or a service binding that operators named", () => {
@@ -14,7 +19,7 @@ describe("the target of a revocation", () => {
       "service://ENGINE",
       "service://ENGINE/revoke/it",
     ]) {
-      expect(readTarget(target, SETTINGS), target).toEqual({ ok: true, value: target });
+      expect(readRevocationEndpoint(target, SETTINGS), target).toEqual({ ok: true, value: target });
     }
   });
 
@@ -60,14 +65,14 @@ describe("the target of a revocation", () => {
     ["service://__proto__", "no binding"],
     [`https://db.example.com/${"x".repeat(2048)}`, "too long"],
   ])("is not %s: %s", (target) => {
-    const read = readTarget(target, SETTINGS);
+    const read = readRevocationEndpoint(target, SETTINGS);
     expect(read.ok).toBe(false);
     if (!read.ok && target.length > 20) expect(read.error).not.toContain(target.slice(8, 20));
   });
 
   it("can be limited to hosts, exactly or with everything below them", () => {
     const limited = { ...SETTINGS, hosts: ["db.example.com", "*.engines.example.org"] };
-    const allowed = (target: string) => readTarget(target, limited).ok;
+    const allowed = (target: string) => readRevocationEndpoint(target, limited).ok;
     expect(allowed("https://db.example.com/x")).toBe(true);
     expect(allowed("https://DB.example.com/x")).toBe(true);
     expect(allowed("https://a.engines.example.org/")).toBe(true);
@@ -79,23 +84,23 @@ describe("the target of a revocation", () => {
 
   it("may be nearby and without TLS in development alone", () => {
     const development = { ...SETTINGS, development: true };
-    expect(readTarget("http://127.0.0.1:8080/revoke", development).ok).toBe(true);
-    expect(readTarget("ftp://127.0.0.1/", development).ok).toBe(false);
+    expect(readRevocationEndpoint("http://127.0.0.1:8080/revoke", development).ok).toBe(true);
+    expect(readRevocationEndpoint("ftp://127.0.0.1/", development).ok).toBe(false);
   });
 
   it("reads its limits from the settings of the deployment", () => {
     const env = { LEASE_TARGET_HOSTS: " A.example.com , ", LEASE_SERVICES: "X, Y", ALLOW_PRIVATE_ENDPOINTS: "yes" };
-    expect(targetSettings(env as unknown as Env)).toEqual({
+    expect(endpointSettings(env as unknown as Env)).toEqual({
       hosts: ["a.example.com"],
       services: ["X", "Y"],
       development: false,
     });
-    expect(targetSettings({ ALLOW_PRIVATE_ENDPOINTS: "true" } as unknown as Env).development).toBe(true);
+    expect(endpointSettings({ ALLOW_PRIVATE_ENDPOINTS: "true" } as unknown as Env).development).toBe(true);
   });
 
   it("belongs to an origin, which has one key", () => {
-    expect(targetOrigin("https://db.example.com/a")).toBe(targetOrigin("https://db.example.com:443/b?c"));
-    expect(targetOrigin("https://db.example.com:8443/a")).not.toBe(targetOrigin("https://db.example.com/a"));
-    expect(targetOrigin("service://ENGINE/a")).toBe("service://ENGINE");
+    expect(endpointOrigin("https://db.example.com/a")).toBe(endpointOrigin("https://db.example.com:443/b?c"));
+    expect(endpointOrigin("https://db.example.com:8443/a")).not.toBe(endpointOrigin("https://db.example.com/a"));
+    expect(endpointOrigin("service://ENGINE/a")).toBe("service://ENGINE");
   });
 });

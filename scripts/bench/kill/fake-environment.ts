@@ -13,7 +13,7 @@ export const ORGANIZATION = "kill";
 export const LOGIN_ROLE = "machine";
 
 /** What is around the server, and survives it: a cloud, and an engine that hangs leases on tokens. */
-export interface World {
+export interface FakeEnvironment {
   readonly cloud: FakeCloud;
   readonly signer: DocumentSigner;
   readonly engine: Engine;
@@ -21,7 +21,7 @@ export interface World {
 }
 
 /** Starts what is around the server, and makes on the server what all writers share. */
-export async function buildWorld(root: Client): Promise<World> {
+export async function startFakeEnvironment(root: Client): Promise<FakeEnvironment> {
   const cloud = new FakeCloud();
   const signer = new DocumentSigner();
   const engine = await Engine.start();

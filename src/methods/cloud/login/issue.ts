@@ -8,10 +8,10 @@ import type { Attempt } from "./attempt.ts";
 import type { Metadata } from "./metadata.ts";
 import type { RoleTerms } from "./terms.ts";
 
-/** A holder that was verified, and what the method says about it. */
-export interface Holder {
+/** What the method says about a client that it verified. */
+export interface VerifiedLogin {
   readonly terms: RoleTerms;
-  /** The name that the mount knows the holder by. */
+  /** The name that the mount knows the client by. */
   readonly alias: string;
   /** Told to clients, in the inner vocabulary. */
   readonly metadata: Metadata;
@@ -23,24 +23,27 @@ export interface Holder {
 }
 
 /**
- * Gives a verified holder its token: the last step of every login.
+ * Gives a verified client its token: the last step of every login.
  *
- * @returns "permission_denied" when an operator has disabled the entity of the holder.
+ * @returns "permission_denied" when an operator has disabled the entity of the client.
  */
-export async function issueToHolder(attempt: Attempt, holder: Holder): Promise<Result<IssuedLogin, Failure>> {
+export async function issueVerifiedLogin(
+  attempt: Attempt,
+  login: VerifiedLogin,
+): Promise<Result<IssuedLogin, Failure>> {
   const { env, installation, mount } = attempt;
   const type = mountTypeOf(mount);
   const entity = await entityForLogin(env, {
     mountAccessor: mount.accessor,
-    aliasName: holder.alias,
-    metadata: translateMetadata(type, holder.aliasMetadata),
+    aliasName: login.alias,
+    metadata: translateMetadata(type, login.aliasMetadata),
   });
   if (!entity.ok) return entity;
   return issueLogin(env, installation, mount, {
-    ...holder.terms,
-    displayName: holder.displayName,
-    metadata: translateMetadata(type, holder.metadata),
+    ...login.terms,
+    displayName: login.displayName,
+    metadata: translateMetadata(type, login.metadata),
     entityId: entity.value.entity.id,
-    internal: holder.internal,
+    internal: login.internal,
   });
 }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type GrantTerms, grantTtl } from "../../../../src/token/rules/grant.ts";
+import { grantTtl, type TtlTerms } from "../../../../src/token/rules/ttl.ts";
 
 const seconds = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 200_000 }));
 const now = Date.UTC(2026, 10, 1);
 
-const terms: fc.Arbitrary<GrantTerms> = fc
+const terms: fc.Arbitrary<TtlTerms> = fc
   .record({
     age: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 400_000_000 })),
     requestedTtl: seconds,
