@@ -15,8 +15,7 @@ import {
 } from "../wire/audit.ts";
 import { toWire } from "../wire/failure.ts";
 import type { Reply } from "../wire/reply.ts";
-import { auditCaller } from "./audit-caller.ts";
-import { type Caller, callerAccessor } from "./caller.ts";
+import { type Caller, callerAccessor, callerRecord } from "./caller.ts";
 
 /** What is known of a request so far. */
 export interface AuditSubject {
@@ -155,4 +154,10 @@ const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole
 function firstError(result: Result<unknown, Failure>): string | undefined {
   if (result.ok) return undefined;
   return result.error.code === "no_route" ? "no handler for route" : toWire(result.error).errors[0];
+}
+
+/** What the audit line says about a caller. */
+function auditCaller(caller: Caller): Pick<AuditLine, "accessor" | "display_name" | "entity_id" | "policies"> {
+  const { displayName, entityId, policies } = callerRecord(caller);
+  return { accessor: callerAccessor(caller), display_name: displayName, entity_id: entityId, policies };
 }

@@ -54,3 +54,9 @@ export const DENIED: Failure = { code: "permission_denied" };
 
 /** The refusal of a token that can't be used. */
 export const UNAUTHENTICATED: Failure = { code: "unauthenticated" };
+
+/** A failure with the step that it happened in before its message. */
+export function inContext(step: string, failure: Failure): Failure {
+  if (failure.code === "unavailable") return { ...failure, message: `${step}: ${failure.message}` };
+  return "message" in failure ? invalid(`${step}: ${failure.message}`) : failure;
+}

@@ -1,7 +1,7 @@
 /**
  * A cache in memory, bounded by the size of its entries. It has two generations: when the newer one is full, the older one is
- * dropped, and an entry that is read moves to the newer one. There is no expiry, so it is for values that never change, such
- * as what a token says. Entries may be secret and are never logged.
+ * dropped, and an entry that is read moves to the newer one. There is no expiry: it is for values that never change, such as
+ * what a token says, or whose age the reader checks. Entries may be secret and are never logged.
  */
 export class GenerationalCache<K, V> {
   readonly #maxSize: number;
@@ -34,6 +34,13 @@ export class GenerationalCache<K, V> {
     this.#size -= this.#newer.get(key)?.size ?? 0;
     this.#newer.delete(key);
     this.#older.delete(key);
+  }
+
+  /** Drops everything. */
+  clear(): void {
+    this.#newer = new Map();
+    this.#older = new Map();
+    this.#size = 0;
   }
 
   #keep(key: K, entry: Entry<V>): void {

@@ -20,3 +20,8 @@ export function maxBodyBytes(setting: string | undefined): number {
   const bytes = Number(setting ?? DEFAULT_MAX_BODY_BYTES);
   return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : DEFAULT_MAX_BODY_BYTES;
 }
+
+/** The tighter of two limits of which 0 means none. */
+export function lesserLimit(a: number, b: number): number {
+  return a === 0 || b === 0 ? a || b : Math.min(a, b);
+}

@@ -1,5 +1,7 @@
-/** Keys that one data key keeps at hand; more than the days whose values a busy isolate reads. */
-const MAX_DAYS = 512;
+import { GenerationalCache } from "../base/generational-cache.ts";
+
+/** Days in one generation of the cache of a data key; more than those whose values a busy isolate reads. */
+const MAX_DAYS = 256;
 
 /**
  * One version of the data key. It encrypts nothing itself: every day has a key of its own, derived from it. With random
@@ -7,7 +9,7 @@ const MAX_DAYS = 512;
  */
 export class DataKey {
   readonly #root: CryptoKey;
-  readonly #days = new Map<number, CryptoKey>();
+  readonly #days = new GenerationalCache<number, CryptoKey>(MAX_DAYS);
   #encryptions = 0;
 
   /** @param root an HMAC-SHA-256 key. */
@@ -26,9 +28,7 @@ export class DataKey {
 
   /** Keeps the key of a day at hand. Only for days that values were really sealed on: a forged value names any. */
   keep(day: number, key: CryptoKey): void {
-    if (this.#days.has(day)) return;
-    if (this.#days.size >= MAX_DAYS) this.#days.clear();
-    this.#days.set(day, key);
+    if (!this.#days.get(day)) this.#days.set(day, key, 1);
   }
 
   /** Counts an encryption. */

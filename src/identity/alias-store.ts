@@ -1,5 +1,6 @@
+import { nameKey } from "../base/name.ts";
 import { metadataOf } from "./entity-store.ts";
-import { type AliasRecord, type Metadata, nameKey } from "./model.ts";
+import type { AliasRecord, Metadata } from "./model.ts";
 
 interface AliasRow extends Record<string, SqlStorageValue> {
   id: string;

@@ -1,5 +1,6 @@
+import { nameKey } from "../base/name.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
-import { type EntityWrite, type Metadata, nameKey } from "./model.ts";
+import type { EntityWrite, Metadata } from "./model.ts";
 
 /** A row of the table of entities. Times in ms. */
 export interface EntityRow extends Record<string, SqlStorageValue> {

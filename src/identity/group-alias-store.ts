@@ -1,4 +1,5 @@
-import { type GroupAliasRecord, nameKey } from "./model.ts";
+import { nameKey } from "../base/name.ts";
+import type { GroupAliasRecord } from "./model.ts";
 
 interface GroupAliasRow extends Record<string, SqlStorageValue> {
   id: string;

@@ -1,5 +1,6 @@
+import { nameKey } from "../base/name.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
-import { type GroupType, type GroupWrite, nameKey } from "./model.ts";
+import type { GroupType, GroupWrite } from "./model.ts";
 
 /** A row of the table of groups. Times in ms. */
 export interface GroupRow extends Record<string, SqlStorageValue> {

@@ -130,8 +130,3 @@ export interface NewEntityIds {
   /** For an entity without a name of its own. */
   readonly entityName: string;
 }
-
-/** The form of a name in which two names are compared. */
-export function nameKey(name: string): string {
-  return name.toLowerCase();
-}

@@ -1,5 +1,5 @@
 import { type Failure, invalid } from "../base/errors.ts";
-import { hasUnprintable } from "../base/printable.ts";
+import { hasUnprintable } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../policy/name.ts";

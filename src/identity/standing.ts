@@ -1,13 +1,14 @@
 import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import { identityOf } from "./identity.ts";
 import type { EntityView } from "./model.ts";
 
-/** Entities that an isolate keeps. */
-const MAX_ENTITIES = 2048;
+/** Entities in one generation of the cache of an isolate. */
+const MAX_ENTITIES = 1024;
 
 interface Known {
   readonly view: EntityView | null;
@@ -15,8 +16,8 @@ interface Known {
   readonly checkedAt: number;
 }
 
-/** What this isolate knows, the longest unused first. */
-const known = new Map<string, Known>();
+/** What this isolate knows. */
+const known = new GenerationalCache<string, Known>(MAX_ENTITIES);
 /** Counts the own writes: an answer that was under way during one may be older than it and is not kept. */
 let writes = 0;
 
@@ -24,14 +25,11 @@ let writes = 0;
 export async function loadEntity(env: Env, id: string): Promise<EntityView | null> {
   const now = currentTime();
   const before = known.get(id);
-  if (before && now - before.checkedAt < snapshotMaxAgeMs(env) && now >= before.checkedAt) {
-    keep(id, before);
-    return before.view;
-  }
+  if (before && now - before.checkedAt < snapshotMaxAgeMs(env) && now >= before.checkedAt) return before.view;
   const writesBefore = writes;
   const answer = await identityOf(env).view(id, before?.view?.revision ?? null);
   const view = answer === "unchanged" ? (before?.view ?? null) : answer;
-  if (writes === writesBefore) keep(id, { view, checkedAt: now });
+  if (writes === writesBefore) known.set(id, { view, checkedAt: now }, 1);
   return view;
 }
 
@@ -55,12 +53,4 @@ export async function loadActiveEntity(env: Env, entityId: string): Promise<Resu
 /** The policies that answers show beside those of a token; none without an entity. */
 export async function policiesOfEntity(env: Env, entityId: string): Promise<readonly string[]> {
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
-}
-
-function keep(id: string, entry: Known): void {
-  known.delete(id);
-  known.set(id, entry);
-  if (known.size <= MAX_ENTITIES) return;
-  const [oldest] = known.keys();
-  if (oldest !== undefined) known.delete(oldest);
 }

@@ -1,14 +1,15 @@
 import { exportJWK, generateKeyPair, importJWK, type JWK } from "jose";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
 import type { SealedKey, SealedKeyPair, SigningAlgorithm } from "./model.ts";
 
-/** Private keys that an isolate keeps imported. */
-const MAX_IMPORTED = 64;
+/** Imported private keys in one generation of the cache of an isolate. */
+const MAX_IMPORTED = 32;
 const RSA_BITS = 2048;
 
 /** Imported private keys by key id: importing one takes longer than signing with it. */
-const imported = new Map<string, CryptoKey>();
+const imported = new GenerationalCache<string, CryptoKey>(MAX_IMPORTED);
 
 /** Makes a key pair and seals both halves for its key id. */
 export async function newKeyPair(keys: Keys, algorithm: SigningAlgorithm): Promise<SealedKeyPair> {
@@ -28,8 +29,7 @@ export async function openSigningKey(keys: Keys, { kid, sealed }: SealedKey): Pr
   if (known) return known;
   const key = await importJWK(await open(keys, privateContext(kid), sealed));
   if (!(key instanceof CryptoKey)) throw new Error("a signing key is not asymmetric");
-  if (imported.size >= MAX_IMPORTED) imported.clear();
-  imported.set(kid, key);
+  imported.set(kid, key, 1);
   return key;
 }
 

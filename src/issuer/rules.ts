@@ -1,5 +1,5 @@
 import { type Failure, invalid } from "../base/errors.ts";
-import { hasUnprintable } from "../base/printable.ts";
+import { hasUnprintable } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
 

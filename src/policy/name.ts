@@ -1,4 +1,4 @@
-import { hasUnprintable } from "../base/printable.ts";
+import { hasUnprintable } from "../base/name.ts";
 /** The policy that allows everything; a list of names that holds it is exactly this one. */
 export const ROOT_POLICY = "root";
 

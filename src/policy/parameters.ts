@@ -1,12 +1,9 @@
 import { parseDuration } from "../base/duration.ts";
+import { parseFlag } from "../base/flag.ts";
 import type { ParameterRule, ParameterValue } from "./rule.ts";
 
 /** Names (lower case, `*` for every name) and their values; an empty list means any value. */
 export type ParameterMap = ReadonlyMap<string, readonly ParameterValue[]>;
-
-/** How a flag may be written, in lower case. */
-const TRUE: ReadonlySet<string> = new Set(["1", "t", "true"]);
-const FALSE: ReadonlySet<string> = new Set(["", "0", "f", "false"]);
 
 /** Items of a list that are compared with denied values; no field takes more, so a longer one is refused unread. */
 const MAX_ITEMS = 1000;
@@ -101,7 +98,7 @@ function readingOf(value: unknown): Reading {
   const text = isScalar ? String(value).trim().toLowerCase() : null;
   if (text === null) return { value, text, flag: null, seconds: null };
   const duration = parseDuration(text);
-  return { value, text, flag: readFlag(text), seconds: duration.ok ? duration.value : null };
+  return { value, text, flag: parseFlag(text), seconds: duration.ok ? duration.value : null };
 }
 
 /** A value as a list, by every field that could read it: an array, one value, or the parts of a text and the text itself. */
@@ -125,11 +122,6 @@ function mayMean(denied: Reading, sent: Reading): boolean {
   if (textMatches(denied.text, sent.text)) return true;
   if (denied.flag !== null && denied.flag === sent.flag) return true;
   return denied.seconds !== null && denied.seconds === sent.seconds;
-}
-
-function readFlag(text: string): boolean | null {
-  if (TRUE.has(text)) return true;
-  return FALSE.has(text) ? false : null;
 }
 
 function textMatches(pattern: string, text: string): boolean {

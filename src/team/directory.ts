@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Failure } from "../base/errors.ts";
+import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { NAME_SEARCH_TABLES, NameSearch } from "../storage/name-search.ts";
@@ -7,7 +8,6 @@ import { RANKED_INDEX_TABLES, RankedIndex } from "../storage/ranked-index.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { TOO_BROAD } from "./failures.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
-import { nameKey } from "./rules/name.ts";
 
 export const ORGANIZATION_DIRECTORY_MIGRATIONS: readonly Migration[] = [
   {

@@ -1,5 +1,5 @@
+import { nameKey } from "../base/name.ts";
 import type { Env } from "../env.ts";
-import { nameKey } from "./rules/name.ts";
 
 /** The team at `route`. There may be none: the object then says so and stays empty. */
 export function teamAt(env: Env, route: string): ReturnType<Env["TEAM"]["getByName"]> {

@@ -1,7 +1,7 @@
+import { nameKey } from "../base/name.ts";
 import type { NameSearch, TooMany } from "../storage/name-search.ts";
 import type { RankedIndex } from "../storage/ranked-index.ts";
 import type { ListedToken, Page, PageRequest, TeamToken } from "./record.ts";
-import { nameKey } from "./rules/name.ts";
 import { TOKEN_SORTS, type TokenOrder, type TokenSort } from "./rules/sort.ts";
 
 /** The column of a token's row with its key in each order. */

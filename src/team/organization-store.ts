@@ -1,8 +1,8 @@
+import { nameKey } from "../base/name.ts";
 import { NameSearch, type TooMany } from "../storage/name-search.ts";
 import { RankedIndex } from "../storage/ranked-index.ts";
 import { ListedTokens } from "./listed-tokens.ts";
 import type { Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
-import { nameKey } from "./rules/name.ts";
 
 /** The list of all teams by name, beside those of the tokens. */
 export const TEAMS_BY_NAME = "teams";

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
+import { nameKey } from "../base/name.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -25,7 +26,6 @@ import type {
   TeamState,
 } from "./record.ts";
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
-import { nameKey } from "./rules/name.ts";
 import { OWNERS, ownersOf } from "./rules/owners.ts";
 import type { TokenOrder } from "./rules/sort.ts";
 

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { parseDuration } from "../base/duration.ts";
 import { type Failure, invalid } from "../base/errors.ts";
+import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Shape } from "./shape.ts";
@@ -36,9 +37,6 @@ export function ofKind<F extends z.ZodType>(field: F, kind: FieldKind): F {
 export function kindOf(field: z.ZodType): FieldKind | undefined {
   return KINDS.get(field)?.kind as FieldKind | undefined;
 }
-
-const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
-const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
 
 function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T | undefined): Field<T> {
   const reader = z
@@ -78,7 +76,7 @@ export function flag(otherwise: boolean): Field<boolean> {
     if (typeof value === "boolean") return value;
     if (typeof value === "number") return value === 0 ? false : value === 1 ? true : undefined;
     if (typeof value !== "string") return undefined;
-    return TRUE.has(value) ? true : FALSE.has(value) ? false : undefined;
+    return parseFlag(value) ?? undefined;
   });
 }
 

@@ -83,3 +83,12 @@ export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: re
 export function keysReply(keys: readonly string[]): Reply {
   return { kind: "data", data: { keys } };
 }
+
+const TIDY_STARTED =
+  "Tidy operation successfully started. Any information from the operation will be printed to Vault's server logs.";
+const TIDY_RUNNING = "Tidy operation already in progress.";
+
+/** What every tidy endpoint answers: 202 when a run has begun, 200 when one was under way. Both warnings are the reference's. */
+export function tidyReply(started: boolean): Reply {
+  return { kind: "data", data: null, status: started ? 202 : 200, warnings: [started ? TIDY_STARTED : TIDY_RUNNING] };
+}

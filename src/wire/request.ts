@@ -1,5 +1,6 @@
 import { parseDuration } from "../base/duration.ts";
 import { type Failure, invalid } from "../base/errors.ts";
+import { parseFlag } from "../base/flag.ts";
 import { MAX_PARAMETERS, MAX_PATH_LENGTH, MAX_TOKEN_LENGTH, maxBodyBytes } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -33,8 +34,6 @@ export interface GroveRequest {
 /** The base paths that all serve the same. */
 const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
 const MERGE_PATCH = "application/merge-patch+json";
-const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"]);
-const FALSE = new Set(["", "0", "f", "F", "FALSE", "false", "False"]);
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
@@ -74,9 +73,9 @@ function basePathOf(url: URL): string {
 export function readOperation(method: string, query: URLSearchParams): Result<Operation, Failure> {
   switch (method) {
     case "GET": {
-      if (TRUE.has(query.get("help") ?? "")) return ok("help");
-      const list = readFlag(query.get("list"));
-      const scan = readFlag(query.get("scan"));
+      if (parseFlag(query.get("help") ?? "")) return ok("help");
+      const list = parseFlag(query.get("list") ?? "");
+      const scan = parseFlag(query.get("scan") ?? "");
       if (list === null || scan === null) return err(invalid("list and scan must be true or false"));
       if (list && scan) return err(invalid("list and scan can't be asked for together"));
       return ok(list ? "list" : scan ? "scan" : "read");
@@ -142,11 +141,6 @@ export function isListing(operation: Operation): boolean {
 function isMergePatch(headers: Headers): boolean {
   const [type = ""] = (headers.get("Content-Type") ?? "").split(";");
   return type.trim().toLowerCase() === MERGE_PATCH;
-}
-
-function readFlag(text: string | null): boolean | null {
-  if (text === null || FALSE.has(text)) return false;
-  return TRUE.has(text) ? true : null;
 }
 
 /** The parameters of a query; one that comes more than once is a list. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { nameKey } from "../../../src/base/name.ts";
 import { OrganizationStore } from "../../../src/team/organization-store.ts";
 import type { TeamRecord, TeamToken } from "../../../src/team/record.ts";
-import { nameKey } from "../../../src/team/rules/name.ts";
 import type { GroveBuild } from "../servers/grove.ts";
 import { inBulk, openDatabase } from "./installation.ts";
 

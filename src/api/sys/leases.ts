@@ -17,8 +17,7 @@ import { endpointSettings, readRevocationEndpoint } from "../../tree/leases/revo
 import { SIGNATURE_HEADER, signingKey } from "../../tree/leases/signature.ts";
 import { duration, flag, text } from "../../wire/fields.ts";
 import { PAGE, type Page } from "../../wire/page.ts";
-import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
-import { TIDY_STARTED } from "../../wire/texts.ts";
+import { dataReply, EMPTY, keysReply, type Reply, tidyReply } from "../../wire/reply.ts";
 import { leaseReply, lookupObject } from "./lease-view.ts";
 
 /** Names, or irrevocable leases, that one answer holds at most. */
@@ -71,7 +70,7 @@ export const LEASE_ROUTES: readonly Route[] = [
     const job: WalkJob = { mode: "tidy", prefix: "", mount: null };
     const started = await walkOf(env, job).startUnlessRunning(job);
     if (!started) console.log(JSON.stringify({ type: "lease tidy", skipped: "one is under way" }));
-    return ok({ kind: "data", data: null, status: 202, warnings: [TIDY_STARTED] });
+    return ok(tidyReply(true));
   }),
   simpleRoute("read", "sys/leases/count", TO_DESCRIBE, z.object(TYPE), async ({ env, fields }) => {
     if (fields.type !== "irrevocable") return err({ code: "not_found" });

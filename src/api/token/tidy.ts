@@ -4,21 +4,11 @@ import { TO_DESCRIBE } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
-import { TIDY_STARTED } from "../../wire/texts.ts";
-
-const IN_PROGRESS = "Tidy operation already in progress.";
+import { tidyReply } from "../../wire/reply.ts";
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
-  simpleRoute("update", "tidy", TO_DESCRIBE, z.object({}), async ({ env }) => {
-    const started = await tidyOf(env).start();
-    return ok({
-      kind: "data",
-      data: null,
-      status: started ? 202 : 200,
-      warnings: [started ? TIDY_STARTED : IN_PROGRESS],
-    });
-  }),
+  simpleRoute("update", "tidy", TO_DESCRIBE, z.object({}), async ({ env }) => ok(tidyReply(await tidyOf(env).start()))),
 
   simpleRoute("read", "tidy-status", TO_DESCRIBE, z.object({}), async ({ env }) => {
     const { running, last, nextAt } = await tidyOf(env).status();

@@ -1,3 +1,4 @@
+import { readBoundedText } from "../../base/bounded-text.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -20,31 +21,12 @@ export async function fetchJson(url: string): Promise<Result<Record<string, unkn
       await response.body?.cancel();
       return err(`it answered ${response.status}`);
     }
-    const text = await readText(response);
-    if (text === null) return err("its answer is too long");
-    const value: unknown = JSON.parse(text);
+    const text = await readBoundedText(response, MAX_BYTES);
+    if (!text.ok) return err(text.error === "too_long" ? "its answer is too long" : "its answer is no JSON object");
+    const value: unknown = JSON.parse(text.value);
     const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
     return isObject ? ok({ ...value }) : err("its answer is no JSON object");
   } catch (error) {
     return err(error instanceof SyntaxError ? "its answer is no JSON object" : "it does not answer");
-  }
-}
-
-/** The body as text; null when it is longer than allowed. */
-async function readText(response: Response): Promise<string | null> {
-  const reader = response.body?.getReader();
-  if (!reader) return "";
-  const decoder = new TextDecoder();
-  let size = 0;
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    size += value?.byteLength ?? 0;
-    if (size > MAX_BYTES) {
-      await reader.cancel();
-      return null;
-    }
-    text += decoder.decode(value, { stream: !done });
-    if (done) return text;
   }
 }

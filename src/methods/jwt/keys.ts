@@ -1,5 +1,6 @@
 import type { JWK } from "jose";
 import { currentTime } from "../../base/clock.ts";
+import { GenerationalCache } from "../../base/generational-cache.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { type JwtConfig, urlProblem } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
@@ -15,7 +16,8 @@ const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
 const FAILED_COOL_DOWN_MS = 2_000;
 const MAX_KEYS = 128;
-const MAX_SOURCES = 256;
+/** Configurations in one generation of the cache. */
+const MAX_SOURCES = 128;
 
 interface Fetched {
   /** The last keys that were got; null while there were none. */
@@ -27,7 +29,7 @@ interface Fetched {
 }
 
 /** Keys of issuers that this isolate has fetched, by the revision of the configuration that names them. */
-const fetched = new Map<string, Fetched>();
+const fetched = new GenerationalCache<string, Fetched>(MAX_SOURCES);
 
 /**
  * The keys that may have signed a token.
@@ -101,8 +103,5 @@ function isCoolingDown({ triedAt, failed }: Fetched, now: number): boolean {
 }
 
 function remember(revision: string, entry: Fetched): void {
-  fetched.delete(revision);
-  fetched.set(revision, entry);
-  const [oldest] = fetched.keys();
-  if (fetched.size > MAX_SOURCES && oldest !== undefined) fetched.delete(oldest);
+  fetched.set(revision, entry, 1);
 }

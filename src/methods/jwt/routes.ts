@@ -9,12 +9,15 @@ import type { Env } from "../../env.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
+import { namedSegment } from "../path-name.ts";
 import { CONFIG_FIELDS, readConfig, renderConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { LOGIN_FIELDS, loginByJwt } from "./login.ts";
-import { canonicalPath, isRoleName, ROLE_SEGMENT } from "./path.ts";
+import { canonicalPath, isRoleName } from "./path.ts";
 import { ROLE_FIELDS, renderRole } from "./role.ts";
+
+const ROLE_PATH = `role/${namedSegment("name")}`;
 
 const NO_FIELDS = z.object({});
 
@@ -47,18 +50,18 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
       ),
     ),
   ),
-  simpleRoute("read", `role/${ROLE_SEGMENT}`, TO_DESCRIBE, NO_FIELDS, async (context) => {
+  simpleRoute("read", ROLE_PATH, TO_DESCRIBE, NO_FIELDS, async (context) => {
     const role = await at(context).readRole(nameOf(context));
     return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
   }),
-  simpleRoute("update", `role/${ROLE_SEGMENT}`, TO_DESCRIBE, ROLE_FIELDS, async (context) => {
+  simpleRoute("update", ROLE_PATH, TO_DESCRIBE, ROLE_FIELDS, async (context) => {
     const name = nameOf(context);
     if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
     const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
     if (!warnings.ok) return warnings;
     return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
   }),
-  simpleRoute("delete", `role/${ROLE_SEGMENT}`, TO_DESCRIBE, NO_FIELDS, async (context) => {
+  simpleRoute("delete", ROLE_PATH, TO_DESCRIBE, NO_FIELDS, async (context) => {
     await at(context).deleteRole(nameOf(context));
     return ok(EMPTY);
   }),

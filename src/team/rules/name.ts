@@ -23,8 +23,3 @@ function nameProblem(value: unknown, pattern: RegExp, rule: string): string | nu
   if (value.length > MAX_NAME_LENGTH) return `is too long (at most ${MAX_NAME_LENGTH} characters)`;
   return pattern.test(value) ? null : rule;
 }
-
-/** What two names have in common that count as the same: their case does not matter. */
-export function nameKey(name: string): string {
-  return name.toLowerCase();
-}

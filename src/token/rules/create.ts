@@ -1,11 +1,11 @@
 import { type Failure, invalid } from "../../base/errors.ts";
+import { lesserLimit } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
 import type { TokenSpec, TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
-import { allowsEntityAlias } from "./entity-alias.ts";
-import { lesserLimit } from "./limits.ts";
+import { globMatches } from "./glob.ts";
 import { choosePolicies } from "./policies.ts";
 import { grantTtl } from "./ttl.ts";
 
@@ -231,4 +231,10 @@ function creationPath(orphanEndpoint: boolean, role: TokenRole | null): string {
 export function displayName(requested: string): string {
   if (requested === "") return "token";
   return `token-${requested.replace(/[^A-Za-z0-9-]/g, "-").replace(/-$/, "")}`;
+}
+
+/** True when the role lets its tokens go to the entity of `alias`: by name or by a pattern, in any case. */
+function allowsEntityAlias(role: Pick<TokenRole, "allowedEntityAliases">, alias: string): boolean {
+  const wanted = alias.toLowerCase();
+  return (role.allowedEntityAliases ?? []).some((allowed) => globMatches(allowed.toLowerCase(), wanted));
 }

@@ -1,9 +1,9 @@
 import { type Failure, invalid } from "../../base/errors.ts";
+import { lesserLimit } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { type MountTtl, narrowTtl } from "../../system/mount.ts";
 import type { TokenView } from "../record.ts";
 import type { TokenRole } from "../role.ts";
-import { lesserLimit } from "./limits.ts";
 import { type GrantedTtl, grantTtl } from "./ttl.ts";
 
 /** What holds now for a token: its own terms, or those of its role or auth method as they are today. Seconds. */

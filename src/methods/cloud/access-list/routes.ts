@@ -3,9 +3,9 @@ import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
-import { namedSegment } from "../path.ts";
 import { renderAccessEntry } from "./entry.ts";
 
 /** The access list, under its present and its deprecated name. Only logins write it. */

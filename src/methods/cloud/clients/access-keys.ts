@@ -1,8 +1,7 @@
-import type { Failure } from "../../../base/errors.ts";
+import { type Failure, inContext } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { readAnswer } from "../answers/answer.ts";
 import { type AccessKey, readCreatedAccessKey, readUser } from "../answers/iam.ts";
-import { inContext } from "../in-context.ts";
 import { callApi } from "./call-api.ts";
 import type { CloudClient } from "./client.ts";
 import type { Credentials } from "./credentials.ts";

@@ -1,5 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
+import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import { type AssumedCredentials, readAssumedCredentials, readOwnAccount } from "../answers/sts.ts";
@@ -8,7 +9,6 @@ import type { Partition } from "../regions.ts";
 import { type ApiCall, callApi } from "./call-api.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
-import { ExpiringCache } from "./expiring-cache.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
 import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
 import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
@@ -21,9 +21,9 @@ const EARLY_MS = 2 * 60_000;
 const OWN_ACCOUNT_MS = 3_600_000;
 
 /** Sessions of satellite accounts that this isolate has, by `sessionKey`. */
-const sessions = new ExpiringCache<AssumedCredentials>(1024);
+const sessions = new ExpiringCache<AssumedCredentials>(512);
 /** Accounts of the credentials that this isolate has used. */
-const ownAccounts = new ExpiringCache<string>(256);
+const ownAccounts = new ExpiringCache<string>(128);
 
 /** Refusals that mean the credentials, not what they may do. */
 const STALE_CODES: ReadonlySet<string> = new Set([
@@ -144,7 +144,7 @@ function stsCall(
 function forget(client: CloudClient, account: CloudAccount, partition: Partition, base: Credentials): boolean {
   const own = base.sessionToken !== null && forgetOwn(client);
   if (account.stsRole === null) return own;
-  sessions.delete(sessionKey(client, account.accountId, account.stsRole, partition, base));
+  sessions.forget(sessionKey(client, account.accountId, account.stsRole, partition, base));
   return true;
 }
 

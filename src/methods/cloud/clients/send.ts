@@ -1,3 +1,4 @@
+import { readBoundedText } from "../../../base/bounded-text.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 
@@ -52,37 +53,13 @@ export async function send(request: OutboundRequest, limits: SendLimits): Promis
 
 async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const response = await fetch(request);
-  const body = await readText(response, maxBytes);
-  if (body === null) return err("unreadable");
+  const body = await readBoundedText(response, maxBytes);
+  if (!body.ok) return err("unreadable");
   const retryAfter = response.headers.get("Retry-After") ?? "";
   return ok({
     status: response.status,
     contentType: response.headers.get("Content-Type"),
-    body,
+    body: body.value,
     retryAfterSeconds: /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null,
   });
-}
-
-/** The body as text; null when it is longer than `maxBytes` or not UTF-8. */
-async function readText(response: Response, maxBytes: number): Promise<string | null> {
-  const reader = response.body?.getReader();
-  if (!reader) return "";
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let size = 0;
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    size += value?.byteLength ?? 0;
-    if (size > maxBytes) {
-      await reader.cancel().catch(() => undefined);
-      return null;
-    }
-    try {
-      text += decoder.decode(value, { stream: !done });
-    } catch {
-      await reader.cancel().catch(() => undefined);
-      return null;
-    }
-    if (done) return text;
-  }
 }

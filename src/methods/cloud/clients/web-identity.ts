@@ -1,12 +1,11 @@
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
+import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { readAssumedCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import { inContext } from "../in-context.ts";
 import type { CloudClient } from "./client.ts";
 import type { TemporaryCredentials } from "./credentials.ts";
-import { ExpiringCache } from "./expiring-cache.ts";
 import { callService } from "./retry.ts";
 import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
 
@@ -16,7 +15,7 @@ const SESSION_SECONDS = 3600;
 const EARLY_MS = 5 * 60_000;
 
 /** Sessions that this isolate has, by the revision of the client. */
-const sessions = new ExpiringCache<TemporaryCredentials>(256);
+const sessions = new ExpiringCache<TemporaryCredentials>(128);
 
 /** What the cloud answers while it can't fetch the keys of the issuer, or has them from before a rotation. */
 const ALSO_TEMPORARY: ReadonlySet<string> = new Set(["IDPCommunicationError"]);
@@ -61,5 +60,5 @@ export async function webIdentityCredentials(
 
 /** Makes the next call assume the role anew. */
 export function forgetWebIdentitySession(client: CloudClient): void {
-  sessions.delete(client.revision);
+  sessions.forget(client.revision);
 }

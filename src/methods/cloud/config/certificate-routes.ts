@@ -5,10 +5,10 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { sent, text } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { namedSegment } from "../../path-name.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../certificates/registered.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
-import { namedSegment } from "../path.ts";
 
 const PATH = `config/certificate/${namedSegment("cert_name")}`;
 const FIELDS = z.object({ cert_name: z.unknown().optional(), cloud_public_cert: sent(text()), type: sent(text()) });

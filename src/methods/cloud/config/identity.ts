@@ -18,6 +18,9 @@ const IAM_METADATA: readonly string[] = [
 ];
 const VM_METADATA: readonly string[] = [...DEFAULT_METADATA, "image_id", "instance_id", "region"];
 
+/** Text values by name, in the inner vocabulary. */
+export type Metadata = Readonly<Record<string, string>>;
+
 /** What names the holder of a token, and what is told about it. */
 export interface IdentityConfig {
   readonly iamAlias: IamAlias;
@@ -109,4 +112,10 @@ function readMetadata(
   if (names.every((name) => available.includes(name))) return ok(names);
   const what = plain ? `"${names.join(", ")}"` : field;
   return err(invalid(`${what} contains an unavailable field, please select from "${available.join(", ")}"`));
+}
+
+/** What a mount chose to tell about a holder. What does not exist for this one is left out. */
+export function chosenMetadata(configured: readonly string[] | null, available: Metadata): Metadata {
+  const names = metadataNames(configured).filter((name) => (available[name] ?? "") !== "");
+  return Object.fromEntries(names.map((name) => [name, available[name] ?? ""]));
 }

@@ -5,9 +5,9 @@ import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { sent, text } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
-import { namedSegment } from "../path.ts";
 import { readStsRole, stsRoleWarning } from "./sts-role.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;

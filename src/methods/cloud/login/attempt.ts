@@ -3,13 +3,13 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Installation } from "../../../system/installation.ts";
 import type { AuditNotes } from "../../../wire/audit.ts";
+import { isName } from "../../path-name.ts";
 import type { CloudAccount, CloudClient } from "../clients/client.ts";
 import { type CloudAccess, openClient } from "../clients/open-client.ts";
 import type { LoginStart } from "../cloud-auth.ts";
 import type { IdentityConfig } from "../config/identity.ts";
 import { isPlainWord } from "../fields.ts";
 import { cloudAuthAt } from "../mount.ts";
-import { isName } from "../path.ts";
 import { MAX_ROLE_NAME } from "../roles/limits.ts";
 import type { AuthType, CloudRole } from "../roles/role.ts";
 

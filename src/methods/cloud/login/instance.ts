@@ -1,10 +1,9 @@
-import { type Failure, invalid } from "../../../base/errors.ts";
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IamPrincipal } from "../answers/iam.ts";
 import { findRunningInstance } from "../clients/instances.ts";
 import { findProfileRole } from "../clients/principals.ts";
-import { inContext } from "../in-context.ts";
 import type { Target } from "./attempt.ts";
 import { instanceProblem, profileRoleProblem } from "./instance-rules.ts";
 

@@ -2,10 +2,10 @@ import { type IssuedLogin, issueLogin } from "../../../auth/login.ts";
 import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import { entityForLogin } from "../../../identity/login.ts";
+import type { Metadata } from "../config/identity.ts";
 import { mountTypeOf } from "../mount.ts";
 import { translateMetadata } from "../vocabulary.ts";
 import type { Attempt } from "./attempt.ts";
-import type { Metadata } from "./metadata.ts";
 import type { RoleTerms } from "./terms.ts";
 
 /** What the method says about a client that it verified. */

@@ -1,9 +1,8 @@
 import { currentTime } from "../../../base/clock.ts";
-import type { Failure } from "../../../base/errors.ts";
+import { type Failure, inContext } from "../../../base/errors.ts";
+import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { ExpiringCache } from "../clients/expiring-cache.ts";
 import { findPrincipal } from "../clients/principals.ts";
-import { inContext } from "../in-context.ts";
 import type { Target } from "./attempt.ts";
 import { matchesWildcard, matchPrincipal, type Principal } from "./principal-rules.ts";
 
@@ -11,7 +10,7 @@ import { matchesWildcard, matchPrincipal, type Principal } from "./principal-rul
 const FULL_ARN_MS = 5 * 60_000;
 
 /** Full ARNs by mount, configuration and unique ID. */
-const fullArns = new ExpiringCache<string>(4096);
+const fullArns = new ExpiringCache<string>(2048);
 
 /** Whether the role of a login is bound to a principal. Asks IAM when a wildcard decides it. */
 export async function isBoundTo(target: Target, principal: Principal): Promise<Result<boolean, Failure>> {

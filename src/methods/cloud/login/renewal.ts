@@ -1,13 +1,12 @@
 import type { LoginRenewal } from "../../../auth/login-renewal.ts";
 import { currentTime } from "../../../base/clock.ts";
-import { type Failure, invalid } from "../../../base/errors.ts";
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { findRunningInstance } from "../clients/instances.ts";
 import { openClient } from "../clients/open-client.ts";
-import { inContext } from "../in-context.ts";
 import { cloudAuthAt, mountTypeOf } from "../mount.ts";
 import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { translateMessage } from "../vocabulary.ts";

@@ -1,7 +1,7 @@
 import { tokenTypeOf } from "../../../auth/token-settings.ts";
+import { lesserLimit } from "../../../base/limits.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { MountTtl } from "../../../system/mount.ts";
-import { lesserLimit } from "../../../token/rules/limits.ts";
 import type { Login } from "../../../token/rules/login.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { type TaggedLogin, tagRefusal } from "../role-tag/restrict.ts";

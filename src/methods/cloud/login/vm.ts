@@ -9,6 +9,7 @@ import type { InstanceLogin } from "../access-list/rules.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { RegisteredCertificate } from "../certificates/registered.ts";
 import type { EnteredLogin } from "../cloud-auth.ts";
+import { chosenMetadata } from "../config/identity.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
 import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
 import { cloudAuthAt } from "../mount.ts";
@@ -19,7 +20,6 @@ import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attemp
 import type { LoginFields } from "./fields.ts";
 import { checkInstance } from "./instance.ts";
 import { issueVerifiedLogin } from "./issue.ts";
-import { chosenMetadata } from "./metadata.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "./terms.ts";
 import { writeTokenData } from "./token-data.ts";
 

@@ -4,13 +4,11 @@ import { TO_DESCRIBE } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok } from "../../../base/result.ts";
 import { sentDuration } from "../../../wire/fields.ts";
-import { TIDY_STARTED } from "../../../wire/texts.ts";
+import { tidyReply } from "../../../wire/reply.ts";
 import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../config/tidy-settings.ts";
 import { cloudAuthOf } from "../mount.ts";
 
 const FIELDS = z.object({ safety_buffer: sentDuration() });
-
-const RUNNING = "Tidy operation already in progress.";
 
 /** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
 export const TIDY_ROUTES: readonly Route[] = [
@@ -25,13 +23,7 @@ function tidyRoute(path: string, list: TidyList): Route {
     prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
     async handle(context) {
       const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
-      const started = await cloudAuthOf(context).startTidy(list, safetyBuffer, currentTime());
-      return ok({
-        kind: "data",
-        data: null,
-        status: started ? 202 : 200,
-        warnings: [started ? TIDY_STARTED : RUNNING],
-      });
+      return ok(tidyReply(await cloudAuthOf(context).startTidy(list, safetyBuffer, currentTime())));
     },
   });
 }

@@ -5,3 +5,8 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 export function hasUnprintable(name: string): boolean {
   return UNPRINTABLE.test(name);
 }
+
+/** The form in which two names are compared: their case does not matter. */
+export function nameKey(name: string): string {
+  return name.toLowerCase();
+}
