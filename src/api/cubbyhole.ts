@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { callerRecord } from "../auth/caller.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../auth/route.ts";
-import { TO_DESCRIBE } from "../auth/route-description.ts";
+import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-description.ts";
 import { DENIED, type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Outcome } from "../token/actions.ts";
@@ -22,60 +22,118 @@ const READ_BY_UNWRAPPING =
 
 const ONLY_SERVICE = invalid("cubbyhole operations are only supported by 'service' type tokens");
 
+const PATH = { path: "Where it is kept" };
+const LIST = { summary: "Lists the names that the caller's token keeps things at.", answers: KEYS };
+
 /**
  * The private store of each service token. Nobody else reaches it, root included: the rows belong to the caller's own row
  * in its tree, and the values are sealed for that row and path.
  */
 export const CUBBYHOLE_ROUTES: readonly Route[] = [
-  ...["cubbyhole", "cubbyhole/"].flatMap((path) => [
-    simpleRoute(["read", "update"], path, TO_DESCRIBE, ANY_FIELDS, async () => err(invalid("missing path"))),
-    simpleRoute("delete", path, TO_DESCRIBE, z.object({}), async () => ok(EMPTY)),
-  ]),
-  tokenRoute("read", "cubbyhole/:path{.+}", TO_DESCRIBE, z.object({}), {
-    prepare: (context) => refuseOthers(context),
-    action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
-    async handle(context) {
-      const outcome = outcomeOf(context);
-      if (!outcome.ok) return outcome;
-      if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
-      const path = context.params.path ?? "";
-      const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
-      const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
-      return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
-    },
+  ...["", "/"].flatMap((end) => {
+    const path = `cubbyhole${end}`;
+    const id = `cubbyhole-root${end === "" ? "" : "2"}`;
+    return [
+      simpleRoute(
+        ["read", "update"],
+        path,
+        {
+          summary: "Refuses: a path is missing.",
+          operationId: { read: `${id}-read`, update: `${id}-write` },
+          fields: {},
+          answers: ENVELOPE,
+        },
+        ANY_FIELDS,
+        async () => err(invalid("missing path")),
+      ),
+      simpleRoute(
+        "delete",
+        path,
+        { summary: "Does nothing: a path is missing.", operationId: `${id}-delete`, answers: NO_CONTENT },
+        z.object({}),
+        async () => ok(EMPTY),
+      ),
+    ];
   }),
-
-  tokenRoute("update", "cubbyhole/:path{.+}", TO_DESCRIBE, ANY_FIELDS, {
-    createsOrUpdates: true,
-    async prepare(context): Promise<Result<Uint8Array, Failure>> {
-      const refused = await refuseOthers(context);
-      if (!refused.ok) return refused;
-      if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
-      const { keys } = context.installation;
-      return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
+  tokenRoute(
+    "read",
+    "cubbyhole/:path{.+}",
+    {
+      summary: "Reads what the caller's token keeps at a path.",
+      operationId: "cubbyhole-read",
+      parameters: PATH,
+      answers: dataAnswer({ "*": "any" }),
     },
-    action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
-    async handle(context) {
-      const outcome = outcomeOf(context);
-      return outcome.ok ? ok(EMPTY) : outcome;
+    z.object({}),
+    {
+      prepare: (context) => refuseOthers(context),
+      action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
+      async handle(context) {
+        const outcome = outcomeOf(context);
+        if (!outcome.ok) return outcome;
+        if (outcome.value.kind !== "value") throw new Error("a read ends in a value");
+        const path = context.params.path ?? "";
+        const value = await openValue(context.installation.keys, ownerOf(context), path, outcome.value.sealed);
+        const wrapped = path === RESPONSE_PATH && isWrappingToken(callerRecord(context.caller));
+        return ok(dataReply(value, wrapped ? [READ_BY_UNWRAPPING] : []));
+      },
     },
-  }),
+  ),
 
-  tokenRoute("delete", "cubbyhole/:path{.+}", TO_DESCRIBE, z.object({}), {
-    prepare: (context) => refuseOthers(context),
-    action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
-    async handle(context) {
-      const outcome = outcomeOf(context);
-      return outcome.ok ? ok(EMPTY) : outcome;
+  tokenRoute(
+    "update",
+    "cubbyhole/:path{.+}",
+    {
+      summary: "Keeps fields at a path, for the caller's token alone.",
+      operationId: "cubbyhole-write",
+      parameters: PATH,
+      fields: { "*": { shape: "any", description: "Whatever is to be kept" } },
+      answers: NO_CONTENT,
     },
-  }),
+    ANY_FIELDS,
+    {
+      createsOrUpdates: true,
+      async prepare(context): Promise<Result<Uint8Array, Failure>> {
+        const refused = await refuseOthers(context);
+        if (!refused.ok) return refused;
+        if (Object.keys(context.fields).length === 0) return err(invalid("missing data fields"));
+        const { keys } = context.installation;
+        return ok(await sealValue(keys, ownerOf(context), context.params.path ?? "", context.fields));
+      },
+      action: async ({ params, prepared }) => ({ kind: "cubbyhole_write", path: params.path ?? "", sealed: prepared }),
+      async handle(context) {
+        const outcome = outcomeOf(context);
+        return outcome.ok ? ok(EMPTY) : outcome;
+      },
+    },
+  ),
 
-  listRoute("cubbyhole"),
-  listRoute("cubbyhole/:path{.+}"),
+  tokenRoute(
+    "delete",
+    "cubbyhole/:path{.+}",
+    {
+      summary: "Deletes what is kept at a path.",
+      operationId: "cubbyhole-delete",
+      parameters: PATH,
+      answers: NO_CONTENT,
+    },
+    z.object({}),
+    {
+      prepare: (context) => refuseOthers(context),
+      action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),
+      async handle(context) {
+        const outcome = outcomeOf(context);
+        return outcome.ok ? ok(EMPTY) : outcome;
+      },
+    },
+  ),
+
+  listRoute("cubbyhole", "cubbyhole-list", {}),
+  listRoute("cubbyhole/:path{.+}", "cubbyhole-list-below", PATH),
 ];
 
-function listRoute(path: string): Route {
-  return tokenRoute("list", path, TO_DESCRIBE, z.object(PAGE), {
+function listRoute(path: string, operationId: string, parameters: Readonly<Record<string, string>>): Route {
+  return tokenRoute("list", path, { ...LIST, operationId, parameters }, z.object(PAGE), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",

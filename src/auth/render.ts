@@ -2,7 +2,35 @@ import { formatRfc3339 } from "../base/rfc3339.ts";
 import type { BatchToken } from "../token/batch.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import type { AuthReply } from "../wire/reply.ts";
+import type { Shape } from "../wire/shape.ts";
 import type { Caller } from "./caller.ts";
+
+/** The shape of a look-up. */
+export const LOOKUP_SHAPE = {
+  id: "string",
+  accessor: "string",
+  type: "string",
+  path: "string",
+  policies: ["string"],
+  "identity_policies?": ["string"],
+  display_name: "string",
+  entity_id: "string",
+  meta: "object | null",
+  num_uses: "integer",
+  orphan: "boolean",
+  "renewable?": "boolean",
+  creation_time: "integer",
+  creation_ttl: "integer",
+  explicit_max_ttl: "integer",
+  expire_time: "string | null",
+  "issue_time?": "string",
+  "last_renewal?": "string",
+  "last_renewal_time?": "integer",
+  ttl: "integer",
+  "period?": "integer",
+  "role?": "string",
+  "bound_cidrs?": ["string"],
+} as const satisfies Shape;
 
 /**
  * What a look-up shows of a service token.

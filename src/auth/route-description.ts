@@ -39,8 +39,8 @@ export type Answer =
   | { readonly kind: "auth" }
   /** 200, the envelope with a token for the answer that was put away. */
   | { readonly kind: "wrapped" }
-  /** 200, an answer that was put away. */
-  | { readonly kind: "stored" }
+  /** The envelope, of whose data nothing is told; 200 unless said. */
+  | { readonly kind: "envelope"; readonly status?: number }
   /** A body of its own, without the envelope. */
   | { readonly kind: "plain"; readonly status: number; readonly body: Shape; readonly mediaType?: string };
 
@@ -50,6 +50,12 @@ export const NO_CONTENT: Answer = { kind: "empty" };
 export const ACCEPTED: Answer = { kind: "accepted" };
 /** A token that was given or renewed. */
 export const AUTH: Answer = { kind: "auth" };
+/** The envelope without data. */
+export const ENVELOPE: Answer = { kind: "envelope" };
+/** 202: what was asked for was begun, as the warnings say. */
+export const BEGUN: Answer = { kind: "envelope", status: 202 };
+/** 204, or an envelope with warnings. */
+export const DONE_OR_WARNED: readonly Answer[] = [NO_CONTENT, ENVELOPE];
 /** The names of a list. */
 export const KEYS: Answer = { kind: "data", data: { keys: ["string"] } };
 
@@ -67,6 +73,3 @@ export function injectedAnswer(shape: Shape): Answer {
 export function plainAnswer(body: Shape, status = 200): Answer {
   return { kind: "plain", status, body };
 }
-
-/** Stands where a description is still to be written; test/unit/app/openapi.test.ts has the list, which only shrinks. */
-export const TO_DESCRIBE: RouteDescription = { summary: "", operationId: "", answers: [] };

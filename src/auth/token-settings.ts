@@ -6,7 +6,8 @@ import { normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, MAX_CIDRS, parseCidr } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
-import { flag, integer, list, sent, sentDuration, text } from "../wire/fields.ts";
+import { deprecated, flag, integer, list, sent, sentDuration, text } from "../wire/fields.ts";
+import type { Shape } from "../wire/shape.ts";
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
 
@@ -15,20 +16,20 @@ export type RoleTokenType = (typeof TOKEN_TYPES)[number];
 
 /** The fields of a role about the tokens of its logins; undefined when not sent. Durations in seconds, possibly negative. */
 export const TOKEN_FIELDS = {
-  token_ttl: sentDuration(),
-  token_max_ttl: sentDuration(),
-  token_explicit_max_ttl: sentDuration(),
-  token_period: sentDuration(),
-  token_policies: sent(list()),
-  token_bound_cidrs: sent(list()),
-  token_strictly_bind_ip: sent(flag(false)),
-  token_no_default_policy: sent(flag(false)),
-  token_num_uses: sent(integer()),
-  token_type: sent(text()),
-  policies: sent(list()),
-  ttl: sentDuration(),
-  max_ttl: sentDuration(),
-  period: sentDuration(),
+  token_ttl: sentDuration().describe("How long tokens live"),
+  token_max_ttl: sentDuration().describe("How long tokens live at most"),
+  token_explicit_max_ttl: sentDuration().describe("How long tokens live at most, whatever is renewed"),
+  token_period: sentDuration().describe("Makes tokens periodic"),
+  token_policies: sent(list()).describe("Policies of tokens"),
+  token_bound_cidrs: sent(list()).describe("Networks that may log in and use tokens"),
+  token_strictly_bind_ip: sent(flag(false)).describe("True: a token is good for the address that logged in"),
+  token_no_default_policy: sent(flag(false)).describe("True: without the policy `default`"),
+  token_num_uses: sent(integer()).describe("Requests that a token is good for; 0 for any number"),
+  token_type: sent(text()).describe("`default`, `service`, `batch`, `default-service` or `default-batch`"),
+  policies: deprecated(sent(list())).describe("Older name of `token_policies`"),
+  ttl: deprecated(sentDuration()).describe("Older name of `token_ttl`"),
+  max_ttl: deprecated(sentDuration()).describe("Older name of `token_max_ttl`"),
+  period: deprecated(sentDuration()).describe("Older name of `token_period`"),
 };
 
 /** The fields, parsed but not validated. */
@@ -119,6 +120,24 @@ export function changeTokenSettings(
       : [];
   return ok({ settings, warnings });
 }
+
+/** The shape of the token settings of a role. */
+export const TOKEN_SETTINGS_SHAPE = {
+  token_bound_cidrs: ["string"],
+  token_explicit_max_ttl: "integer",
+  token_max_ttl: "integer",
+  token_no_default_policy: "boolean",
+  token_num_uses: "integer",
+  token_period: "integer",
+  token_policies: ["string"],
+  token_strictly_bind_ip: "boolean",
+  token_ttl: "integer",
+  token_type: "string",
+  "policies?": ["string"],
+  "ttl?": "integer",
+  "max_ttl?": "integer",
+  "period?": "integer",
+} as const satisfies Shape;
 
 /** What a read of a role shows of its token settings. */
 export function renderTokenSettings(settings: TokenSettings): Record<string, unknown> {

@@ -22,6 +22,8 @@ interface FieldKind {
   readonly format?: string;
   /** What holds when the field is absent, where that is not the zero value. */
   readonly otherwise?: boolean;
+  /** There is a newer name for it. */
+  readonly deprecated?: true;
 }
 
 /** Zod finds what was said of a field under its description too. Its types do not get through those of shapes. */
@@ -176,6 +178,11 @@ function readDuration(value: unknown): number | undefined {
   if (typeof value !== "string" && typeof value !== "number") return undefined;
   const parsed = parseDuration(String(value));
   return parsed.ok ? parsed.value : undefined;
+}
+
+/** A field that has a newer name. */
+export function deprecated<F extends z.ZodType>(field: F): F {
+  return ofKind(field, { shape: "any", ...kindOf(field), deprecated: true });
 }
 
 /** A field that is taken as it is; the endpoint itself reads it, if it does at all. */

@@ -1,7 +1,10 @@
 import { pageSize, text } from "./fields.ts";
 
 /** Fields of every list: at most `limit` entries (0: all) after the entry `after`. */
-export const PAGE = { after: text(), limit: pageSize() };
+export const PAGE = {
+  after: text().describe("Only entries after this one"),
+  limit: pageSize().describe("Entries of one answer; 0 or `max` for as many as there may be"),
+};
 
 /** The fields, read. */
 export interface Page {

@@ -1,36 +1,47 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { identityOf } from "../../identity/identity.ts";
 import { metadataProblem, nameProblem, newEntityIds } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import { pairs, text } from "../../wire/fields.ts";
+import { deprecated, pairs, text } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
-import { showAlias, summarizeAlias } from "./render.ts";
+import { ALIAS_SHAPE, ALIAS_SUMMARY_SHAPE, showAlias, summarizeAlias, WRITTEN } from "./render.ts";
 
+const ID = { id: "The id of the alias" };
 const NO_FIELDS = z.object({});
 const FIELDS = z.object({
-  id: text(),
-  name: text(),
-  mount_accessor: text(),
-  canonical_id: text(),
+  id: text().describe("The id of the alias; a new one is made unless sent"),
+  name: text().describe("The name that the mount knows the entity by"),
+  mount_accessor: text().describe("The accessor of the mount"),
+  canonical_id: text().describe("The id of the entity; one is made unless sent"),
   // The older name of canonical_id.
-  entity_id: text(),
-  custom_metadata: pairs(),
+  entity_id: deprecated(text()).describe("Older name of `canonical_id`"),
+  custom_metadata: pairs().describe("Texts by name"),
 });
 type Fields = z.infer<typeof FIELDS>;
 
 /** The names that auth mounts know entities by. */
 export const ALIAS_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/entity-alias", TO_DESCRIBE, FIELDS, (context) => write(context, context.fields.id)),
+  simpleRoute(
+    "update",
+    "identity/entity-alias",
+    { summary: "Makes or changes an alias of an entity.", operationId: "entity-create-alias", answers: WRITTEN },
+    FIELDS,
+    (context) => write(context, context.fields.id),
+  ),
   simpleRoute(
     "list",
     "identity/entity-alias/id",
-    TO_DESCRIBE,
+    {
+      summary: "Lists the aliases of entities by id.",
+      operationId: "entity-list-aliases-by-id",
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": ALIAS_SUMMARY_SHAPE } }),
+    },
     z.object(PAGE),
     async ({ env, installation, fields }) => {
       const aliases = await readPage(
@@ -42,18 +53,49 @@ export const ALIAS_ROUTES: readonly Route[] = [
       return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
     },
   ),
-  simpleRoute("update", "identity/entity-alias/id/:id", TO_DESCRIBE, FIELDS, (context) =>
-    write(context, context.params.id ?? ""),
+  simpleRoute(
+    "update",
+    "identity/entity-alias/id/:id",
+    {
+      summary: "Changes an alias of an entity.",
+      operationId: "entity-update-alias-by-id",
+      parameters: ID,
+      answers: WRITTEN,
+    },
+    FIELDS,
+    (context) => write(context, context.params.id ?? ""),
   ),
-  simpleRoute("read", "identity/entity-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, installation, params }) => {
-    const alias = await identityOf(env).readAlias(params.id ?? "");
-    return alias ? ok(dataReply(showAlias(alias, installation))) : err({ code: "not_found" });
-  }),
-  simpleRoute("delete", "identity/entity-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
-    await identityOf(env).deleteAlias(params.id ?? "");
-    forgetEntities();
-    return ok(EMPTY);
-  }),
+  simpleRoute(
+    "read",
+    "identity/entity-alias/id/:id",
+    {
+      summary: "Shows an alias of an entity.",
+      operationId: "entity-read-alias-by-id",
+      parameters: ID,
+      answers: dataAnswer(ALIAS_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ env, installation, params }) => {
+      const alias = await identityOf(env).readAlias(params.id ?? "");
+      return alias ? ok(dataReply(showAlias(alias, installation))) : err({ code: "not_found" });
+    },
+  ),
+  simpleRoute(
+    "delete",
+    "identity/entity-alias/id/:id",
+    {
+      summary: "Deletes an alias of an entity.",
+      operationId: "entity-delete-alias-by-id",
+      parameters: ID,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      await identityOf(env).deleteAlias(params.id ?? "");
+      forgetEntities();
+      return ok(EMPTY);
+    },
+  ),
 ];
 
 async function write(

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -11,28 +11,34 @@ import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import { canonicalName } from "./canonical-name.ts";
-import { showEntity, summarizeEntity } from "./render.ts";
+import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTEN } from "./render.ts";
 
+const ID = { id: "The id of the entity" };
+const NAME = { name: "The name of the entity" };
 const NO_FIELDS = z.object({});
 const FIELDS = z.object({
-  id: text(),
-  name: text(),
-  metadata: pairs(),
-  policies: commaList(),
-  disabled: sent(flag(false)),
+  id: text().describe("The id of the entity; a new one is made unless sent"),
+  name: text().describe("The name of the entity; one is made unless sent"),
+  metadata: pairs().describe("Texts by name"),
+  policies: commaList().describe("Policies that the tokens of the entity get"),
+  disabled: sent(flag(false)).describe("True: tokens of the entity can't be used"),
 });
 type Fields = z.infer<typeof FIELDS>;
 
 /** Entities, by id and by name. */
 export const ENTITY_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/entity", TO_DESCRIBE, FIELDS, (context) =>
-    write(context, context.fields.id, context.fields.name),
+  simpleRoute(
+    "update",
+    "identity/entity",
+    { summary: "Makes or changes an entity.", operationId: "entity-create", answers: WRITTEN },
+    FIELDS,
+    (context) => write(context, context.fields.id, context.fields.name),
   ),
   simpleRoute(
     "update",
     "identity/entity/batch-delete",
-    TO_DESCRIBE,
-    z.object({ entity_ids: commaList() }),
+    { summary: "Deletes entities.", operationId: "entity-batch-delete", answers: NO_CONTENT },
+    z.object({ entity_ids: commaList().describe("The ids of the entities") }),
     async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
       await identityOf(env).deleteEntities(fields.entity_ids.map((id) => ({ id })));
@@ -41,36 +47,100 @@ export const ENTITY_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute("list", "identity/entity/id", TO_DESCRIBE, z.object(PAGE), async ({ env, installation, fields }) => {
-    const entities = await list(env, "id", fields);
-    const info = entities.map((entity) => [entity.id, summarizeEntity(entity, installation)]);
-    return ok(dataReply({ keys: entities.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-  }),
-  simpleRoute("update", "identity/entity/id/:id", TO_DESCRIBE, FIELDS, (context) =>
-    write(context, context.params.id ?? "", context.fields.name),
+  simpleRoute(
+    "list",
+    "identity/entity/id",
+    {
+      summary: "Lists the entities by id.",
+      operationId: "entity-list-by-id",
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": ENTITY_SUMMARY_SHAPE } }),
+    },
+    z.object(PAGE),
+    async ({ env, installation, fields }) => {
+      const entities = await list(env, "id", fields);
+      const info = entities.map((entity) => [entity.id, summarizeEntity(entity, installation)]);
+      return ok(dataReply({ keys: entities.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+    },
   ),
-  simpleRoute("read", "identity/entity/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
-    read(context, { id: context.params.id ?? "" }),
+  simpleRoute(
+    "update",
+    "identity/entity/id/:id",
+    { summary: "Makes or changes an entity.", operationId: "entity-update-by-id", parameters: ID, answers: WRITTEN },
+    FIELDS,
+    (context) => write(context, context.params.id ?? "", context.fields.name),
   ),
-  simpleRoute("delete", "identity/entity/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
-    remove(context, { id: context.params.id ?? "" }),
+  simpleRoute(
+    "read",
+    "identity/entity/id/:id",
+    {
+      summary: "Shows an entity.",
+      operationId: "entity-read-by-id",
+      parameters: ID,
+      answers: dataAnswer(ENTITY_SHAPE),
+    },
+    NO_FIELDS,
+    (context) => read(context, { id: context.params.id ?? "" }),
+  ),
+  simpleRoute(
+    "delete",
+    "identity/entity/id/:id",
+    { summary: "Deletes an entity.", operationId: "entity-delete-by-id", parameters: ID, answers: NO_CONTENT },
+    NO_FIELDS,
+    (context) => remove(context, { id: context.params.id ?? "" }),
   ),
 
-  simpleRoute("list", "identity/entity/name", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
-    ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
+  simpleRoute(
+    "list",
+    "identity/entity/name",
+    { summary: "Lists the entities by name.", operationId: "entity-list-by-name", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
-  simpleRoute("update", "identity/entity/name/:name{.+}", TO_DESCRIBE, FIELDS, async (context) => {
-    const named = await canonicalName(context, "entity");
-    return named.ok ? write(context, "", context.params.name ?? "") : named;
-  }),
-  simpleRoute("read", "identity/entity/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const named = await canonicalName(context, "entity");
-    return named.ok ? read(context, named.value) : named;
-  }),
-  simpleRoute("delete", "identity/entity/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const named = await canonicalName(context, "entity");
-    return named.ok ? remove(context, named.value) : named;
-  }),
+  simpleRoute(
+    "update",
+    "identity/entity/name/:name{.+}",
+    {
+      summary: "Makes or changes the entity of a name.",
+      operationId: "entity-update-by-name",
+      parameters: NAME,
+      answers: WRITTEN,
+    },
+    FIELDS,
+    async (context) => {
+      const named = await canonicalName(context, "entity");
+      return named.ok ? write(context, "", context.params.name ?? "") : named;
+    },
+  ),
+  simpleRoute(
+    "read",
+    "identity/entity/name/:name{.+}",
+    {
+      summary: "Shows the entity of a name.",
+      operationId: "entity-read-by-name",
+      parameters: NAME,
+      answers: dataAnswer(ENTITY_SHAPE),
+    },
+    NO_FIELDS,
+    async (context) => {
+      const named = await canonicalName(context, "entity");
+      return named.ok ? read(context, named.value) : named;
+    },
+  ),
+  simpleRoute(
+    "delete",
+    "identity/entity/name/:name{.+}",
+    {
+      summary: "Deletes the entity of a name.",
+      operationId: "entity-delete-by-name",
+      parameters: NAME,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async (context) => {
+      const named = await canonicalName(context, "entity");
+      return named.ok ? remove(context, named.value) : named;
+    },
+  ),
 ];
 
 type Call<F> = CallContext<F, null>;

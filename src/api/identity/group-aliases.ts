@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -10,36 +10,93 @@ import { forgetEntities } from "../../identity/standing.ts";
 import { text } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
-import { showGroupAlias, summarizeGroupAlias } from "./render.ts";
+import { ALIAS_SUMMARY_SHAPE, GROUP_ALIAS_SHAPE, showGroupAlias, summarizeGroupAlias, WRITTEN } from "./render.ts";
 
+const ID = { id: "The id of the alias" };
 const NO_FIELDS = z.object({});
-const FIELDS = z.object({ id: text(), name: text(), mount_accessor: text(), canonical_id: text() });
+const FIELDS = z.object({
+  id: text().describe("The id of the alias; a new one is made unless sent"),
+  name: text().describe("The name that the mount knows the group by"),
+  mount_accessor: text().describe("The accessor of the mount"),
+  canonical_id: text().describe("The id of the group; one is made unless sent"),
+});
 type Fields = z.infer<typeof FIELDS>;
 
 /** The names that auth mounts know external groups by. */
 export const GROUP_ALIAS_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/group-alias", TO_DESCRIBE, FIELDS, (context) => write(context, context.fields.id)),
-  simpleRoute("list", "identity/group-alias/id", TO_DESCRIBE, z.object(PAGE), async ({ env, installation, fields }) => {
-    const aliases = await readPage(
-      fields,
-      (after, limit) => identityOf(env).listGroupAliases(after, limit),
-      ({ id }) => id,
-    );
-    const info = aliases.map((alias) => [alias.id, summarizeGroupAlias(alias, installation)]);
-    return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-  }),
-  simpleRoute("update", "identity/group-alias/id/:id", TO_DESCRIBE, FIELDS, (context) =>
-    write(context, context.params.id ?? ""),
+  simpleRoute(
+    "update",
+    "identity/group-alias",
+    {
+      summary: "Makes or changes the alias of an external group.",
+      operationId: "group-create-alias",
+      answers: WRITTEN,
+    },
+    FIELDS,
+    (context) => write(context, context.fields.id),
   ),
-  simpleRoute("read", "identity/group-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, installation, params }) => {
-    const alias = await identityOf(env).readGroupAlias({ id: params.id ?? "" });
-    return alias ? ok(dataReply(showGroupAlias(alias, installation))) : err({ code: "not_found" });
-  }),
-  simpleRoute("delete", "identity/group-alias/id/:id", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
-    await identityOf(env).deleteGroupAlias(params.id ?? "");
-    forgetEntities();
-    return ok(EMPTY);
-  }),
+  simpleRoute(
+    "list",
+    "identity/group-alias/id",
+    {
+      summary: "Lists the aliases of groups by id.",
+      operationId: "group-list-aliases-by-id",
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": ALIAS_SUMMARY_SHAPE } }),
+    },
+    z.object(PAGE),
+    async ({ env, installation, fields }) => {
+      const aliases = await readPage(
+        fields,
+        (after, limit) => identityOf(env).listGroupAliases(after, limit),
+        ({ id }) => id,
+      );
+      const info = aliases.map((alias) => [alias.id, summarizeGroupAlias(alias, installation)]);
+      return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/group-alias/id/:id",
+    {
+      summary: "Changes the alias of a group.",
+      operationId: "group-update-alias-by-id",
+      parameters: ID,
+      answers: WRITTEN,
+    },
+    FIELDS,
+    (context) => write(context, context.params.id ?? ""),
+  ),
+  simpleRoute(
+    "read",
+    "identity/group-alias/id/:id",
+    {
+      summary: "Shows the alias of a group.",
+      operationId: "group-read-alias-by-id",
+      parameters: ID,
+      answers: dataAnswer(GROUP_ALIAS_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ env, installation, params }) => {
+      const alias = await identityOf(env).readGroupAlias({ id: params.id ?? "" });
+      return alias ? ok(dataReply(showGroupAlias(alias, installation))) : err({ code: "not_found" });
+    },
+  ),
+  simpleRoute(
+    "delete",
+    "identity/group-alias/id/:id",
+    {
+      summary: "Deletes the alias of a group.",
+      operationId: "group-delete-alias-by-id",
+      parameters: ID,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      await identityOf(env).deleteGroupAlias(params.id ?? "");
+      forgetEntities();
+      return ok(EMPTY);
+    },
+  ),
 ];
 
 async function write(

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -12,17 +12,19 @@ import { commaList, pairs, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 import { canonicalName } from "./canonical-name.ts";
-import { showGroup, summarizeGroup } from "./render.ts";
+import { GROUP_SHAPE, GROUP_SUMMARY_SHAPE, showGroup, summarizeGroup, WRITTEN } from "./render.ts";
 
+const ID = { id: "The id of the group" };
+const NAME = { name: "The name of the group" };
 const NO_FIELDS = z.object({});
 const FIELDS = z.object({
-  id: text(),
-  name: text(),
-  type: text(),
-  metadata: pairs(),
-  policies: commaList(),
-  member_entity_ids: commaList(),
-  member_group_ids: commaList(),
+  id: text().describe("The id of the group; a new one is made unless sent"),
+  name: text().describe("The name of the group; one is made unless sent"),
+  type: text().describe("`internal`, or `external` for members by an alias"),
+  metadata: pairs().describe("Texts by name"),
+  policies: commaList().describe("Policies that tokens of members get"),
+  member_entity_ids: commaList().describe("Entities that are members"),
+  member_group_ids: commaList().describe("Groups whose members are members"),
 });
 type Fields = z.infer<typeof FIELDS>;
 
@@ -30,40 +32,103 @@ const TYPES = [INTERNAL_GROUP, EXTERNAL_GROUP] as const;
 
 /** Groups of entities, by id and by name. */
 export const GROUP_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/group", TO_DESCRIBE, FIELDS, (context) =>
-    write(context, context.fields.id, context.fields.name),
+  simpleRoute(
+    "update",
+    "identity/group",
+    { summary: "Makes or changes a group.", operationId: "group-create", answers: WRITTEN },
+    FIELDS,
+    (context) => write(context, context.fields.id, context.fields.name),
   ),
 
-  simpleRoute("list", "identity/group/id", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) => {
-    const groups = await list(env, "id", fields);
-    const info = groups.map((group) => [group.id, summarizeGroup(group)]);
-    return ok(dataReply({ keys: groups.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-  }),
-  simpleRoute("update", "identity/group/id/:id", TO_DESCRIBE, FIELDS, (context) =>
-    write(context, context.params.id ?? "", context.fields.name),
+  simpleRoute(
+    "list",
+    "identity/group/id",
+    {
+      summary: "Lists the groups by id.",
+      operationId: "group-list-by-id",
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": GROUP_SUMMARY_SHAPE } }),
+    },
+    z.object(PAGE),
+    async ({ env, fields }) => {
+      const groups = await list(env, "id", fields);
+      const info = groups.map((group) => [group.id, summarizeGroup(group)]);
+      return ok(dataReply({ keys: groups.map(({ id }) => id), key_info: Object.fromEntries(info) }));
+    },
   ),
-  simpleRoute("read", "identity/group/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
-    read(context, { id: context.params.id ?? "" }),
+  simpleRoute(
+    "update",
+    "identity/group/id/:id",
+    { summary: "Makes or changes a group.", operationId: "group-update-by-id", parameters: ID, answers: WRITTEN },
+    FIELDS,
+    (context) => write(context, context.params.id ?? "", context.fields.name),
   ),
-  simpleRoute("delete", "identity/group/id/:id", TO_DESCRIBE, NO_FIELDS, (context) =>
-    remove(context, { id: context.params.id ?? "" }),
+  simpleRoute(
+    "read",
+    "identity/group/id/:id",
+    { summary: "Shows a group.", operationId: "group-read-by-id", parameters: ID, answers: dataAnswer(GROUP_SHAPE) },
+    NO_FIELDS,
+    (context) => read(context, { id: context.params.id ?? "" }),
+  ),
+  simpleRoute(
+    "delete",
+    "identity/group/id/:id",
+    { summary: "Deletes a group.", operationId: "group-delete-by-id", parameters: ID, answers: NO_CONTENT },
+    NO_FIELDS,
+    (context) => remove(context, { id: context.params.id ?? "" }),
   ),
 
-  simpleRoute("list", "identity/group/name", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
-    ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
+  simpleRoute(
+    "list",
+    "identity/group/name",
+    { summary: "Lists the groups by name.", operationId: "group-list-by-name", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
-  simpleRoute("update", "identity/group/name/:name{.+}", TO_DESCRIBE, FIELDS, async (context) => {
-    const named = await canonicalName(context, "group");
-    return named.ok ? write(context, "", context.params.name ?? "") : named;
-  }),
-  simpleRoute("read", "identity/group/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const named = await canonicalName(context, "group");
-    return named.ok ? read(context, named.value) : named;
-  }),
-  simpleRoute("delete", "identity/group/name/:name{.+}", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const named = await canonicalName(context, "group");
-    return named.ok ? remove(context, named.value) : named;
-  }),
+  simpleRoute(
+    "update",
+    "identity/group/name/:name{.+}",
+    {
+      summary: "Makes or changes the group of a name.",
+      operationId: "group-update-by-name",
+      parameters: NAME,
+      answers: WRITTEN,
+    },
+    FIELDS,
+    async (context) => {
+      const named = await canonicalName(context, "group");
+      return named.ok ? write(context, "", context.params.name ?? "") : named;
+    },
+  ),
+  simpleRoute(
+    "read",
+    "identity/group/name/:name{.+}",
+    {
+      summary: "Shows the group of a name.",
+      operationId: "group-read-by-name",
+      parameters: NAME,
+      answers: dataAnswer(GROUP_SHAPE),
+    },
+    NO_FIELDS,
+    async (context) => {
+      const named = await canonicalName(context, "group");
+      return named.ok ? read(context, named.value) : named;
+    },
+  ),
+  simpleRoute(
+    "delete",
+    "identity/group/name/:name{.+}",
+    {
+      summary: "Deletes the group of a name.",
+      operationId: "group-delete-by-name",
+      parameters: NAME,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async (context) => {
+      const named = await canonicalName(context, "group");
+      return named.ok ? remove(context, named.value) : named;
+    },
+  ),
 ];
 
 type Call<F> = CallContext<F, null>;

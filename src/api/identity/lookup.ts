@@ -1,38 +1,58 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type EntityKey, type IdOrName, identityOf } from "../../identity/identity.ts";
 import { text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
-import { showEntity, showGroup } from "./render.ts";
+import { ENTITY_SHAPE, GROUP_SHAPE, showEntity, showGroup } from "./render.ts";
 
 const FIELDS = z.object({
-  id: text(),
-  name: text(),
-  alias_id: text(),
-  alias_name: text(),
-  alias_mount_accessor: text(),
+  id: text().describe("The id"),
+  name: text().describe("The name"),
+  alias_id: text().describe("The id of an alias"),
+  alias_name: text().describe("The name of an alias"),
+  alias_mount_accessor: text().describe("The accessor of the mount of that alias"),
 });
 
 /** Finding an entity or a group by whatever is known of it; 204 when there is none. */
 export const LOOKUP_ROUTES: readonly Route[] = [
-  simpleRoute("update", "identity/lookup/entity", TO_DESCRIBE, FIELDS, async ({ env, installation, fields }) => {
-    const key = readKey(fields);
-    if (!key.ok) return key;
-    const entity = await identityOf(env).readEntity(key.value);
-    return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
-  }),
+  simpleRoute(
+    "update",
+    "identity/lookup/entity",
+    {
+      summary: "Finds an entity by whatever is known of it; 204 when there is none.",
+      operationId: "entity-look-up",
+      answers: [dataAnswer(ENTITY_SHAPE), NO_CONTENT],
+    },
+    FIELDS,
+    async ({ env, installation, fields }) => {
+      const key = readKey(fields);
+      if (!key.ok) return key;
+      const entity = await identityOf(env).readEntity(key.value);
+      return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
+    },
+  ),
 
-  simpleRoute("update", "identity/lookup/group", TO_DESCRIBE, FIELDS, async ({ env, installation, fields }) => {
-    const key = readKey(fields);
-    if (!key.ok) return key;
-    const known = await groupKey(env, key.value);
-    const group = known && (await identityOf(env).readGroup(known));
-    return ok(group ? dataReply(showGroup(group, installation)) : EMPTY);
-  }),
+  simpleRoute(
+    "update",
+    "identity/lookup/group",
+    {
+      summary: "Finds a group by whatever is known of it; 204 when there is none.",
+      operationId: "group-look-up",
+      answers: [dataAnswer(GROUP_SHAPE), NO_CONTENT],
+    },
+    FIELDS,
+    async ({ env, installation, fields }) => {
+      const key = readKey(fields);
+      if (!key.ok) return key;
+      const known = await groupKey(env, key.value);
+      const group = known && (await identityOf(env).readGroup(known));
+      return ok(group ? dataReply(showGroup(group, installation)) : EMPTY);
+    },
+  ),
 ];
 
 /** How the group that is looked for is read; null when no group has the alias. */

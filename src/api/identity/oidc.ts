@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { callerRecord } from "../../auth/caller.ts";
 import { type CallContext, openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid, UNAUTHENTICATED } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -21,22 +21,39 @@ import { commaList, optionalText, sent, sentDuration, text } from "../../wire/fi
 import { PAGE, pageOf } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 
+const KEY_NAME = { name: "The name of the key" };
+const ROLE_NAME = { name: "The name of the role" };
+const DISCOVERY = plainAnswer({
+  issuer: "string",
+  jwks_uri: "string",
+  response_types_supported: ["string"],
+  subject_types_supported: ["string"],
+  id_token_signing_alg_values_supported: ["string"],
+});
+const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
 const NO_FIELDS = z.object({});
-const CONFIG_FIELDS = z.object({ issuer: optionalText() });
+const CONFIG_FIELDS = z.object({
+  issuer: optionalText().describe('The URL that tokens name; "" for the address by which the service was called'),
+});
 const KEY_FIELDS = z.object({
-  algorithm: sent(text()),
-  rotation_period: sentDuration(),
-  verification_ttl: sentDuration(),
-  allowed_client_ids: commaList(),
+  algorithm: sent(text()).describe("The algorithm that it signs with"),
+  rotation_period: sentDuration().describe("How long a key signs"),
+  verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
+  allowed_client_ids: commaList().describe("The audiences that it may sign for; `*` for all"),
 });
-const ROTATE_FIELDS = z.object({ verification_ttl: sentDuration() });
+const ROTATE_FIELDS = z.object({
+  verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
+});
 const ROLE_FIELDS = z.object({
-  key: optionalText(),
-  template: optionalText(),
-  ttl: sentDuration(),
-  client_id: optionalText(),
+  key: optionalText().describe("The name of the signing key"),
+  template: optionalText().describe("Claims to add, as JSON or as base64 of it"),
+  ttl: sentDuration().describe("How long tokens are good"),
+  client_id: optionalText().describe("The audience of tokens; one is made unless sent"),
 });
-const INTROSPECT_FIELDS = z.object({ token: text(), client_id: text() });
+const INTROSPECT_FIELDS = z.object({
+  token: text().describe("The token"),
+  client_id: text().describe("The audience of tokens; one is made unless sent"),
+});
 
 /** Characters of a token to introspect. */
 const MAX_TOKEN_LENGTH = 32_768;
@@ -49,69 +66,218 @@ const ISSUER_UNSET = "The issuer is not set: tokens name the address by which th
 
 /** The OpenID issuer (identity/oidc): keys, roles, tokens, and what verifies them. */
 export const OIDC_ROUTES: readonly Route[] = [
-  openRoute("read", "identity/oidc/.well-known/openid-configuration", TO_DESCRIBE, (context) =>
-    published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl))),
+  openRoute(
+    "read",
+    "identity/oidc/.well-known/openid-configuration",
+    {
+      summary: "The OpenID discovery document of the issuer.",
+      operationId: "oidc-read-open-id-configuration",
+      fields: {},
+      answers: DISCOVERY,
+    },
+    (context) => published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl))),
   ),
-  openRoute("read", "identity/oidc/.well-known/keys", TO_DESCRIBE, (context) => published(context, keySet)),
-  openRoute("read", "identity/oidc/plugins/.well-known/openid-configuration", TO_DESCRIBE, (context) =>
-    published(context, (known) =>
-      known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer)),
-    ),
+  openRoute(
+    "read",
+    "identity/oidc/.well-known/keys",
+    { summary: "The public keys of the issuer.", operationId: "oidc-read-public-keys", fields: {}, answers: KEY_SET },
+    (context) => published(context, keySet),
   ),
-  openRoute("read", "identity/oidc/plugins/.well-known/keys", TO_DESCRIBE, (context) => published(context, keySet)),
+  openRoute(
+    "read",
+    "identity/oidc/plugins/.well-known/openid-configuration",
+    {
+      summary: "The discovery document of the issuer of the identity tokens that auth mounts use.",
+      operationId: "oidc-read-plugins-open-id-configuration",
+      fields: {},
+      answers: DISCOVERY,
+    },
+    (context) =>
+      published(context, (known) =>
+        known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer)),
+      ),
+  ),
+  openRoute(
+    "read",
+    "identity/oidc/plugins/.well-known/keys",
+    {
+      summary: "The public keys of that issuer.",
+      operationId: "oidc-read-plugins-public-keys",
+      fields: {},
+      answers: KEY_SET,
+    },
+    (context) => published(context, keySet),
+  ),
 
-  simpleRoute("read", "identity/oidc/config", TO_DESCRIBE, NO_FIELDS, async ({ env }) => {
-    const issuer = await issuerOf(env).readIssuer();
-    return ok(dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : undefined));
-  }),
-  simpleRoute("update", "identity/oidc/config", TO_DESCRIBE, CONFIG_FIELDS, async ({ env, fields }) => {
-    if (fields.issuer === null) return ok(EMPTY);
-    const issuer = readIssuer(fields.issuer);
-    if (!issuer.ok) return issuer;
-    await issuerOf(env).writeIssuer(issuer.value);
-    forgetPublishedKeys();
-    return ok(issuer.value === "" ? EMPTY : { kind: "empty", warnings: [ISSUER_SET] });
-  }),
-
-  simpleRoute("list", "identity/oidc/key", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
-    ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
+  simpleRoute(
+    "read",
+    "identity/oidc/config",
+    {
+      summary: "Shows the issuer that tokens name.",
+      operationId: "oidc-read-configuration",
+      answers: dataAnswer({ issuer: "string" }),
+    },
+    NO_FIELDS,
+    async ({ env }) => {
+      const issuer = await issuerOf(env).readIssuer();
+      return ok(dataReply({ issuer }, issuer === "" ? [ISSUER_UNSET] : undefined));
+    },
   ),
-  simpleRoute("read", "identity/oidc/key/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
-    const key = await issuerOf(env).readKey(params.name ?? "");
-    if (!key) return err({ code: "not_found" });
-    return ok(
-      dataReply({
-        algorithm: key.algorithm,
-        rotation_period: key.rotationPeriod,
-        verification_ttl: key.verificationTtl,
-        allowed_client_ids: key.allowedClientIds,
+  simpleRoute(
+    "update",
+    "identity/oidc/config",
+    { summary: "Sets the issuer that tokens name.", operationId: "oidc-configure", answers: DONE_OR_WARNED },
+    CONFIG_FIELDS,
+    async ({ env, fields }) => {
+      if (fields.issuer === null) return ok(EMPTY);
+      const issuer = readIssuer(fields.issuer);
+      if (!issuer.ok) return issuer;
+      await issuerOf(env).writeIssuer(issuer.value);
+      forgetPublishedKeys();
+      return ok(issuer.value === "" ? EMPTY : { kind: "empty", warnings: [ISSUER_SET] });
+    },
+  ),
+
+  simpleRoute(
+    "list",
+    "identity/oidc/key",
+    { summary: "Lists the signing keys.", operationId: "oidc-list-keys", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
+  ),
+  simpleRoute(
+    "read",
+    "identity/oidc/key/:name",
+    {
+      summary: "Shows a signing key.",
+      operationId: "oidc-read-key",
+      parameters: KEY_NAME,
+      answers: dataAnswer({
+        algorithm: "string",
+        rotation_period: "integer",
+        verification_ttl: "integer",
+        allowed_client_ids: ["string"],
       }),
-    );
-  }),
-  simpleRoute("update", "identity/oidc/key/:name", TO_DESCRIBE, KEY_FIELDS, writeKey),
-  simpleRoute("delete", "identity/oidc/key/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
-    const deleted = await issuerOf(env).deleteKey(params.name ?? "");
-    forgetPublishedKeys();
-    return deleted.ok ? ok(EMPTY) : deleted;
-  }),
-  simpleRoute("update", "identity/oidc/key/:name/rotate", TO_DESCRIBE, ROTATE_FIELDS, rotateKey),
-
-  simpleRoute("list", "identity/oidc/role", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
-    ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      const key = await issuerOf(env).readKey(params.name ?? "");
+      if (!key) return err({ code: "not_found" });
+      return ok(
+        dataReply({
+          algorithm: key.algorithm,
+          rotation_period: key.rotationPeriod,
+          verification_ttl: key.verificationTtl,
+          allowed_client_ids: key.allowedClientIds,
+        }),
+      );
+    },
   ),
-  simpleRoute("read", "identity/oidc/role/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
-    const role = await issuerOf(env).readRole(params.name ?? "");
-    if (!role) return err({ code: "not_found" });
-    return ok(dataReply({ client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl }));
-  }),
-  simpleRoute("update", "identity/oidc/role/:name", TO_DESCRIBE, ROLE_FIELDS, writeRole),
-  simpleRoute("delete", "identity/oidc/role/:name", TO_DESCRIBE, NO_FIELDS, async ({ env, params }) => {
-    await issuerOf(env).deleteRole(params.name ?? "");
-    return ok(EMPTY);
-  }),
+  simpleRoute(
+    "update",
+    "identity/oidc/key/:name",
+    {
+      summary: "Makes or changes a signing key.",
+      operationId: "oidc-write-key",
+      parameters: KEY_NAME,
+      answers: NO_CONTENT,
+    },
+    KEY_FIELDS,
+    writeKey,
+  ),
+  simpleRoute(
+    "delete",
+    "identity/oidc/key/:name",
+    { summary: "Deletes a signing key.", operationId: "oidc-delete-key", parameters: KEY_NAME, answers: NO_CONTENT },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      const deleted = await issuerOf(env).deleteKey(params.name ?? "");
+      forgetPublishedKeys();
+      return deleted.ok ? ok(EMPTY) : deleted;
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/key/:name/rotate",
+    { summary: "Rotates a signing key.", operationId: "oidc-rotate-key", parameters: KEY_NAME, answers: NO_CONTENT },
+    ROTATE_FIELDS,
+    rotateKey,
+  ),
 
-  simpleRoute("read", "identity/oidc/token/:name", TO_DESCRIBE, NO_FIELDS, makeToken),
-  simpleRoute("update", "identity/oidc/introspect", TO_DESCRIBE, INTROSPECT_FIELDS, introspect),
+  simpleRoute(
+    "list",
+    "identity/oidc/role",
+    { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
+  ),
+  simpleRoute(
+    "read",
+    "identity/oidc/role/:name",
+    {
+      summary: "Shows a role of the issuer.",
+      operationId: "oidc-read-role",
+      parameters: ROLE_NAME,
+      answers: dataAnswer({ client_id: "string", key: "string", template: "string", ttl: "integer" }),
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      const role = await issuerOf(env).readRole(params.name ?? "");
+      if (!role) return err({ code: "not_found" });
+      return ok(dataReply({ client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl }));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/role/:name",
+    {
+      summary: "Makes or changes a role of the issuer.",
+      operationId: "oidc-write-role",
+      parameters: ROLE_NAME,
+      answers: NO_CONTENT,
+    },
+    ROLE_FIELDS,
+    writeRole,
+  ),
+  simpleRoute(
+    "delete",
+    "identity/oidc/role/:name",
+    {
+      summary: "Deletes a role of the issuer.",
+      operationId: "oidc-delete-role",
+      parameters: ROLE_NAME,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      await issuerOf(env).deleteRole(params.name ?? "");
+      return ok(EMPTY);
+    },
+  ),
+
+  simpleRoute(
+    "read",
+    "identity/oidc/token/:name",
+    {
+      summary: "Signs an identity token about the caller.",
+      operationId: "oidc-generate-token",
+      parameters: ROLE_NAME,
+      answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
+    },
+    NO_FIELDS,
+    makeToken,
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/introspect",
+    {
+      summary: "Tells whether an identity token is good.",
+      operationId: "oidc-introspect",
+      answers: plainAnswer({ active: "boolean", "error?": "string" }),
+    },
+    INTROSPECT_FIELDS,
+    introspect,
+  ),
 ];
 
 type Call<F> = CallContext<F, null>;

@@ -1,6 +1,8 @@
+import { type Answer, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata } from "../../identity/model.ts";
 import type { Installation } from "../../system/installation.ts";
+import type { Shape } from "../../wire/shape.ts";
 
 /** What reading shows of an entity. */
 export function showEntity(entity: EntityRecord, installation: Installation): Record<string, unknown> {
@@ -124,3 +126,76 @@ function mountOf(
 function shown(metadata: Metadata): Metadata | null {
   return Object.keys(metadata).length === 0 ? null : metadata;
 }
+
+const MOUNT_SHAPE = { mount_accessor: "string", mount_path: "string", mount_type: "string" } as const;
+
+/** The shape of what a list tells of an alias. */
+export const ALIAS_SUMMARY_SHAPE = { ...MOUNT_SHAPE, name: "string", canonical_id: "string" } as const satisfies Shape;
+
+const ALIAS_OF_ENTITY_SHAPE = {
+  ...MOUNT_SHAPE,
+  id: "string",
+  canonical_id: "string",
+  name: "string",
+  metadata: "object | null",
+  custom_metadata: "object | null",
+  merged_from_canonical_ids: "any",
+  local: "boolean",
+  creation_time: "string",
+  last_update_time: "string",
+} as const;
+
+/** The shape of an alias. */
+export const ALIAS_SHAPE = { ...ALIAS_OF_ENTITY_SHAPE, namespace_id: "string" } as const satisfies Shape;
+
+/** The shape of a group alias. */
+export const GROUP_ALIAS_SHAPE = ALIAS_SHAPE;
+
+/** The shape of what a list tells of an entity. */
+export const ENTITY_SUMMARY_SHAPE = {
+  name: "string",
+  aliases: [{ ...MOUNT_SHAPE, id: "string", name: "string" }],
+} as const satisfies Shape;
+
+/** The shape of an entity. */
+export const ENTITY_SHAPE = {
+  id: "string",
+  name: "string",
+  metadata: "object | null",
+  policies: ["string"],
+  disabled: "boolean",
+  namespace_id: "string",
+  creation_time: "string",
+  last_update_time: "string",
+  merged_entity_ids: "any",
+  aliases: [ALIAS_OF_ENTITY_SHAPE],
+  direct_group_ids: ["string"],
+  inherited_group_ids: ["string"],
+  group_ids: ["string"],
+} as const satisfies Shape;
+
+/** The shape of what a list tells of a group. */
+export const GROUP_SUMMARY_SHAPE = {
+  name: "string",
+  num_member_entities: "integer",
+  num_parent_groups: "integer",
+} as const satisfies Shape;
+
+/** The shape of a group. Its members are null where nobody can set them. */
+export const GROUP_SHAPE = {
+  id: "string",
+  name: "string",
+  type: "string",
+  metadata: "object | null",
+  policies: ["string"],
+  member_entity_ids: "any",
+  member_group_ids: "any",
+  parent_group_ids: ["string"],
+  alias: "object",
+  namespace_id: "string",
+  creation_time: "string",
+  last_update_time: "string",
+} as const satisfies Shape;
+
+/** What a write answers: what it made, or nothing where it only changed something. */
+export const WRITTEN: readonly Answer[] = [dataAnswer({ id: "string", "*": "any" }), NO_CONTENT];

@@ -1,7 +1,9 @@
+import type { RouteDescription } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Page, PageRequest } from "../../team/record.ts";
 import { MAX_NAME_LENGTH } from "../../team/rules/name.ts";
+import type { Shape } from "../../wire/shape.ts";
 
 const DEFAULT_SIZE = 20;
 const MAX_SIZE = 100;
@@ -118,3 +120,33 @@ function readNumber(text: string | undefined, otherwise: number, max: number): n
 function shownName(name: string): string {
   return /^[\w[\]-]{1,64}$/.test(name) ? name : "";
 }
+
+/** The shape of a page. */
+export function pageShape(resource: Shape): Shape {
+  return {
+    data: [resource],
+    links: { self: "string", first: "string", prev: "string | null", next: "string | null", last: "string" },
+    meta: {
+      pagination: {
+        "current-page": "integer",
+        "page-size": "integer",
+        "prev-page": "integer | null",
+        "next-page": "integer | null",
+        "total-pages": "integer",
+        "total-count": "integer",
+      },
+    },
+    "included?": ["object"],
+  };
+}
+
+/** The parameters of every list. */
+export const PAGE_FIELDS = {
+  [NUMBER]: { shape: "integer", description: "The number of the page, from 1" },
+  [SIZE]: { shape: "integer", description: `Entries of a page, up to ${MAX_SIZE}; ${DEFAULT_SIZE} unless said` },
+} as const satisfies RouteDescription["fields"];
+
+/** The parameter of lists that are searched. */
+export const SEARCH_FIELD = {
+  q: { shape: "string", description: "What names have to hold" },
+} as const satisfies RouteDescription["fields"];

@@ -1,30 +1,75 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 
+const DEVICE = { path: "The name of an audit device" };
+const DEVICE_FIELDS = {
+  type: { shape: "string", description: "The type of the device" },
+  description: { shape: "string", description: "For people" },
+  options: { shape: "object", description: "What the device is told" },
+  local: { shape: "boolean", description: "Not replicated" },
+} as const;
+
 /**
  * The audit log has one place, the Worker's console, set by who deploys. A place chosen over the API would let a caller with
  * rights write files or send requests (CVE-2025-54997), so there is none.
  */
 export const AUDIT_ROUTES: readonly Route[] = [
-  simpleRoute("read", "sys/audit", TO_DESCRIBE, z.object({}), async () => ok({ kind: "data", data: {}, inject: true })),
-
-  simpleRoute("update", "sys/audit/:path{.+}", TO_DESCRIBE, ANY_FIELDS, async () =>
-    err(invalid("cannot enable audit device via API; use declarative, config-based audit device management instead")),
+  simpleRoute(
+    "read",
+    "sys/audit",
+    {
+      summary: "Lists the audit devices: none, since the log has one place, which deployers choose.",
+      operationId: "auditing-list-enabled-devices",
+      answers: injectedAnswer({ "*": "object" }),
+    },
+    z.object({}),
+    async () => ok({ kind: "data", data: {}, inject: true }),
   ),
 
-  simpleRoute("delete", "sys/audit/:path{.+}", TO_DESCRIBE, z.object({}), async () => ok(EMPTY)),
+  simpleRoute(
+    "update",
+    "sys/audit/:path{.+}",
+    {
+      summary: "Refuses: audit devices can't be enabled over the API.",
+      operationId: "auditing-enable-device",
+      parameters: DEVICE,
+      fields: DEVICE_FIELDS,
+      answers: NO_CONTENT,
+    },
+    ANY_FIELDS,
+    async () =>
+      err(invalid("cannot enable audit device via API; use declarative, config-based audit device management instead")),
+  ),
+
+  simpleRoute(
+    "delete",
+    "sys/audit/:path{.+}",
+    {
+      summary: "Does nothing: there is no audit device to disable.",
+      operationId: "auditing-disable-device",
+      parameters: DEVICE,
+      answers: NO_CONTENT,
+    },
+    z.object({}),
+    async () => ok(EMPTY),
+  ),
 
   simpleRoute(
     "update",
     "sys/audit-hash/:path{.+}",
-    TO_DESCRIBE,
-    z.object({ input: text() }),
+    {
+      summary: "Answers the hash under which the audit log shows a text.",
+      operationId: "auditing-calculate-hash",
+      parameters: DEVICE,
+      answers: dataAnswer({ hash: "string" }),
+    },
+    z.object({ input: text().describe("The text") }),
     async ({ installation, fields }) =>
       fields.input === ""
         ? err(invalid('the "input" parameter is empty'))

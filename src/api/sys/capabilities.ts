@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { injectedAnswer } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -18,11 +18,17 @@ import { aclOfToken } from "../../identity/access.ts";
 import { capabilitiesOfBoth } from "../../policy/evaluate.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { commaList, text } from "../../wire/fields.ts";
+import { commaList, deprecated, text, unread } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 
 /** `path` is the older name of `paths`. */
-const PATHS = { paths: commaList(), path: commaList() };
+const PATHS = {
+  paths: commaList().describe("The paths"),
+  path: deprecated(commaList()).describe("Older name of `paths`"),
+};
+
+/** Each path with what may be done there; `capabilities` when one path was asked for. */
+const CAPABILITIES = injectedAnswer({ "*": ["string"] });
 
 const INVALID_TOKEN = invalid("invalid token");
 const INVALID_ACCESSOR = invalid("invalid accessor");
@@ -35,40 +41,61 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
   simpleRoute(
     "update",
     "sys/capabilities-self",
-    TO_DESCRIBE,
-    z.object({ ...PATHS, token: z.unknown().optional() }),
+    {
+      summary: "Tells what the caller may do on paths.",
+      operationId: "query-token-self-capabilities",
+      answers: CAPABILITIES,
+    },
+    z.object({ ...PATHS, token: unread("string").describe("The token") }),
     async (context) => answer(context, callerRecord(context.caller)),
   ),
 
-  tokenRoute("update", "sys/capabilities", TO_DESCRIBE, z.object({ ...PATHS, token: z.unknown().optional() }), {
-    async prepare(context): Promise<Result<Subject, Failure>> {
-      const { fields } = context;
-      if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
-      const read = typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
-      if (!read.ok) return read;
-      if (!read.value) return err(INVALID_TOKEN);
-      if (read.value.kind === "service") {
-        const { treeId, target } = tokenTarget(read.value);
-        return ok({ treeId, action: { kind: "lookup", target } });
-      }
-      return ok({ presented: read.value });
+  tokenRoute(
+    "update",
+    "sys/capabilities",
+    { summary: "Tells what a token may do on paths.", operationId: "query-token-capabilities", answers: CAPABILITIES },
+    z.object({ ...PATHS, token: unread("string").describe("The token") }),
+    {
+      async prepare(context): Promise<Result<Subject, Failure>> {
+        const { fields } = context;
+        if (fields.token === undefined || fields.token === "") return err(invalid("no token found"));
+        const read =
+          typeof fields.token === "string" ? await readTargetToken(context, fields.token) : err(INVALID_TOKEN);
+        if (!read.ok) return read;
+        if (!read.value) return err(INVALID_TOKEN);
+        if (read.value.kind === "service") {
+          const { treeId, target } = tokenTarget(read.value);
+          return ok({ treeId, action: { kind: "lookup", target } });
+        }
+        return ok({ presented: read.value });
+      },
+      action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+      handle: (context) => answerForSubject(context, INVALID_TOKEN),
     },
-    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
-    handle: (context) => answerForSubject(context, INVALID_TOKEN),
-  }),
+  ),
 
-  tokenRoute("update", "sys/capabilities-accessor", TO_DESCRIBE, z.object({ ...PATHS, accessor: text() }), {
-    async prepare(context): Promise<Result<Subject, Failure>> {
-      const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
-      const found = await accessorTarget(context, accessor);
-      return found
-        ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
-        : err(INVALID_ACCESSOR);
+  tokenRoute(
+    "update",
+    "sys/capabilities-accessor",
+    {
+      summary: "Tells what the token that an accessor belongs to may do on paths.",
+      operationId: "query-token-accessor-capabilities",
+      answers: CAPABILITIES,
     },
-    action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
-    handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
-  }),
+    z.object({ ...PATHS, accessor: text().describe("The accessor of the token") }),
+    {
+      async prepare(context): Promise<Result<Subject, Failure>> {
+        const { accessor } = context.fields;
+        if (accessor === "") return err(invalid("missing accessor"));
+        const found = await accessorTarget(context, accessor);
+        return found
+          ? ok({ treeId: found.treeId, action: { kind: "lookup", target: found.target } })
+          : err(INVALID_ACCESSOR);
+      },
+      action: async (context) => ("presented" in context.prepared ? null : inCallersTree(context, context.prepared)),
+      handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
+    },
+  ),
 ];
 
 interface PathFields {

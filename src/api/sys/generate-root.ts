@@ -1,6 +1,6 @@
 import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../auth/generate-root.ts";
 import { openRoute, type RequestContext, type Route } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -9,6 +9,7 @@ import type { Env } from "../../env.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -20,6 +21,19 @@ const NEEDS_INIT_TOKEN: Failure = {
   message: "generating a root token needs the secret GROVE_INIT_TOKEN of this deployment, set and sent as the token",
 };
 
+const STATUS_SHAPE: Shape = {
+  nonce: "string",
+  started: "boolean",
+  progress: "integer",
+  required: "integer",
+  complete: "boolean",
+  encoded_token: "string",
+  encoded_root_token: "string",
+  pgp_fingerprint: "string",
+  otp: "string",
+  otp_length: "integer",
+};
+
 /**
  * Generation of a root token for operators who have lost theirs. In the reference anybody may begin or cancel an attempt
  * (CVE-2025-52894, CVE-2026-5807), so here every call needs the init token, and without that secret there is none.
@@ -27,45 +41,107 @@ const NEEDS_INIT_TOKEN: Failure = {
  * Newer clients use the paths with `-token`, whose answers have an envelope; older ones those without.
  */
 export const GENERATE_ROOT_ROUTES: readonly Route[] = [
-  ...routesAt("sys/generate-root-token", (data) => ({ kind: "data", data })),
-  ...routesAt("sys/generate-root", (body) => ({ kind: "plain", status: 200, body })),
+  ...routesAt(
+    "sys/generate-root-token",
+    {
+      read: "root-token-generation-read-progress2",
+      begin: "root-token-generation-initialize",
+      cancel: "root-token-generation-cancel",
+      finish: "root-token-generation-update",
+    },
+    dataAnswer(STATUS_SHAPE),
+    (data) => ({ kind: "data", data }),
+  ),
+  ...routesAt(
+    "sys/generate-root",
+    {
+      read: "root-token-generation-read-progress",
+      begin: "root-token-generation-initialize2",
+      cancel: "root-token-generation-cancel2",
+      finish: "root-token-generation-update2",
+    },
+    plainAnswer(STATUS_SHAPE),
+    (body) => ({ kind: "plain", status: 200, body }),
+  ),
 ];
 
-function routesAt(path: string, answer: (status: Status) => Reply): Route[] {
+function routesAt(
+  path: string,
+  ids: Readonly<Record<"read" | "begin" | "cancel" | "finish", string>>,
+  answers: Answer,
+  answer: (status: Status) => Reply,
+): Route[] {
   return [
-    openRoute("read", `${path}/attempt`, TO_DESCRIBE, (context) =>
-      guarded(context, "read", async ({ env }) => {
-        const attempt = await systemOf(env).rootGeneration(currentTime());
-        return ok(answer(statusOf(attempt?.nonce ?? "", attempt !== null)));
-      }),
+    openRoute(
+      "read",
+      `${path}/attempt`,
+      {
+        summary: "Tells whether a root token is being generated.",
+        operationId: ids.read,
+        fields: {},
+        answers: answers,
+      },
+      (context) =>
+        guarded(context, "read", async ({ env }) => {
+          const attempt = await systemOf(env).rootGeneration(currentTime());
+          return ok(answer(statusOf(attempt?.nonce ?? "", attempt !== null)));
+        }),
     ),
 
-    openRoute("update", `${path}/attempt`, TO_DESCRIBE, (context) =>
-      guarded(context, "started", async ({ env, request }, installation) => {
-        const { otp, pgp_key: pgpKey } = request.data;
-        if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
-        const begun = await beginRootGeneration(env, installation, text(otp));
-        return begun.ok ? ok(answer({ ...statusOf(begun.value.nonce, true), otp: begun.value.generatedOtp })) : begun;
-      }),
+    openRoute(
+      "update",
+      `${path}/attempt`,
+      {
+        summary: "Begins to generate a root token.",
+        operationId: ids.begin,
+        fields: {
+          otp: { shape: "string", description: "What the new token will be encoded with; one is made unless sent" },
+          pgp_key: { shape: "string", description: "Not supported" },
+        },
+        answers: answers,
+      },
+      (context) =>
+        guarded(context, "started", async ({ env, request }, installation) => {
+          const { otp, pgp_key: pgpKey } = request.data;
+          if (text(pgpKey) !== "") return err(invalid("pgp_key is not supported; use an OTP"));
+          const begun = await beginRootGeneration(env, installation, text(otp));
+          return begun.ok ? ok(answer({ ...statusOf(begun.value.nonce, true), otp: begun.value.generatedOtp })) : begun;
+        }),
     ),
 
-    openRoute("delete", `${path}/attempt`, TO_DESCRIBE, (context) =>
-      guarded(context, "canceled", async ({ env }) => {
-        await systemOf(env).cancelRootGeneration();
-        return ok(EMPTY);
-      }),
+    openRoute(
+      "delete",
+      `${path}/attempt`,
+      { summary: "Cancels the generation of a root token.", operationId: ids.cancel, fields: {}, answers: NO_CONTENT },
+      (context) =>
+        guarded(context, "canceled", async ({ env }) => {
+          await systemOf(env).cancelRootGeneration();
+          return ok(EMPTY);
+        }),
     ),
 
-    openRoute("update", `${path}/update`, TO_DESCRIBE, (context) =>
-      guarded(context, "completed", async ({ env, request }, installation) => {
-        const { nonce, key } = request.data;
-        if (text(nonce) === "") return err(invalid("nonce is required"));
-        if (text(key) === "") return err(invalid("key is required"));
-        const token = await finishRootGeneration(env, installation, text(nonce), text(key));
-        if (!token.ok) return token;
-        const encoded = { encoded_token: token.value, encoded_root_token: token.value };
-        return ok(answer({ ...statusOf(text(nonce), true), progress: 1, complete: true, ...encoded }));
-      }),
+    openRoute(
+      "update",
+      `${path}/update`,
+      {
+        summary: "Generates the root token.",
+        operationId: ids.finish,
+        fields: {
+          nonce: { shape: "string", description: "The nonce of the attempt" },
+          key: { shape: "string", description: "The seal key of the deployment" },
+        },
+        answers: answers,
+      },
+      (context) =>
+        guarded(context, "completed", async ({ env, request }, installation) => {
+          const { nonce, key } = request.data;
+          if (text(nonce) === "") return err(invalid("nonce is required"));
+          if (text(key) === "") return err(invalid("key is required"));
+          const token = await finishRootGeneration(env, installation, text(nonce), text(key));
+          if (!token.ok) return token;
+          const encoded = { encoded_token: token.value, encoded_root_token: token.value };
+          return ok(answer({ ...statusOf(text(nonce), true), progress: 1, complete: true, ...encoded }));
+        }),
     ),
   ];
 }

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
@@ -13,48 +13,94 @@ import { EMPTY } from "../../wire/reply.ts";
 const NO_FIELDS = z.object({});
 
 const ROTATION = z.object({
-  enabled: sent(flag(true)),
-  max_operations: sent(count()),
-  interval: sentDuration(),
+  enabled: sent(flag(true)).describe("False: never"),
+  max_operations: sent(count()).describe("Uses of a term after which the next begins"),
+  interval: sentDuration().describe("How long a term is used at most; 0 for any time"),
 });
 
 /** Rotation of the keys under which values are sealed and tokens are hashed. Both spellings mean the same. */
 export const KEY_ROUTES: readonly Route[] = [
-  simpleRoute("read", "sys/key-status", TO_DESCRIBE, NO_FIELDS, async ({ env, installation }) => {
-    const { terms, termBeganAt } = installation.keys;
-    const term = terms[0].version;
-    const { encryptions } = await systemOf(env).keyUse(term);
-    return ok({
-      kind: "data",
-      data: { term, install_time: new Date(termBeganAt).toISOString(), encryptions },
-      inject: true,
-    });
-  }),
-
-  ...["sys/rotate", "sys/rotate/keyring"].map((path) =>
-    simpleRoute("update", path, TO_DESCRIBE, NO_FIELDS, async ({ env }) => {
-      const rotated = await rotateKeys(env, currentTime());
-      if (!rotated.ok) return rotated;
-      const refreshed = await refreshInstallation(env);
-      return refreshed.ok ? ok(EMPTY) : refreshed;
-    }),
-  ),
-
-  ...["sys/rotate/config", "sys/rotate/keyring/config"].flatMap((path) => [
-    simpleRoute("read", path, TO_DESCRIBE, NO_FIELDS, async ({ env, installation }) => {
-      const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
-      const { enabled, maxOperations, interval } = settings;
+  simpleRoute(
+    "read",
+    "sys/key-status",
+    {
+      summary: "Tells which term of the keys is used, since when and how often.",
+      operationId: "status-encryption-key",
+      answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer" }),
+    },
+    NO_FIELDS,
+    async ({ env, installation }) => {
+      const { terms, termBeganAt } = installation.keys;
+      const term = terms[0].version;
+      const { encryptions } = await systemOf(env).keyUse(term);
       return ok({
         kind: "data",
-        data: { enabled, max_operations: maxOperations, interval: interval === 0 ? 0 : formatDuration(interval) },
+        data: { term, install_time: new Date(termBeganAt).toISOString(), encryptions },
         inject: true,
       });
-    }),
+    },
+  ),
 
-    simpleRoute("update", path, TO_DESCRIBE, ROTATION, async ({ env, fields }) => {
-      const { enabled, max_operations: maxOperations, interval } = fields;
-      const configured = await systemOf(env).configureRotation({ enabled, maxOperations, interval });
-      return configured.ok ? ok(EMPTY) : configured;
-    }),
+  ...(
+    [
+      ["sys/rotate", "rotate-encryption-key"],
+      ["sys/rotate/keyring", "rotate-rotate-keyring"],
+    ] as const
+  ).map(([path, operationId]) =>
+    simpleRoute(
+      "update",
+      path,
+      {
+        summary: "Begins a new term of the keys under which values are sealed and tokens are hashed.",
+        operationId,
+        answers: NO_CONTENT,
+      },
+      NO_FIELDS,
+      async ({ env }) => {
+        const rotated = await rotateKeys(env, currentTime());
+        if (!rotated.ok) return rotated;
+        const refreshed = await refreshInstallation(env);
+        return refreshed.ok ? ok(EMPTY) : refreshed;
+      },
+    ),
+  ),
+
+  ...(
+    [
+      ["sys/rotate/config", "rotate-config"],
+      ["sys/rotate/keyring/config", "rotate-keyring-config"],
+    ] as const
+  ).flatMap(([path, name]) => [
+    simpleRoute(
+      "read",
+      path,
+      {
+        summary: "Shows when keys are rotated by themselves.",
+        operationId: `read-${name}`,
+        answers: injectedAnswer({ enabled: "boolean", max_operations: "integer", interval: "any" }),
+      },
+      NO_FIELDS,
+      async ({ env, installation }) => {
+        const { settings } = await systemOf(env).keyUse(installation.keys.terms[0].version);
+        const { enabled, maxOperations, interval } = settings;
+        return ok({
+          kind: "data",
+          data: { enabled, max_operations: maxOperations, interval: interval === 0 ? 0 : formatDuration(interval) },
+          inject: true,
+        });
+      },
+    ),
+
+    simpleRoute(
+      "update",
+      path,
+      { summary: "Sets when keys are rotated by themselves.", operationId: `configure-${name}`, answers: NO_CONTENT },
+      ROTATION,
+      async ({ env, fields }) => {
+        const { enabled, max_operations: maxOperations, interval } = fields;
+        const configured = await systemOf(env).configureRotation({ enabled, maxOperations, interval });
+        return configured.ok ? ok(EMPTY) : configured;
+      },
+    ),
   ]),
 ];

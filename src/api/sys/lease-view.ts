@@ -3,6 +3,19 @@ import type { ShownLease } from "../../lease/service.ts";
 import type { TokenView } from "../../token/record.ts";
 import { type LeaseView, leaseIdOf } from "../../tree/leases/record.ts";
 import type { LeaseReply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
+
+/** The shape of a look-up of a lease. */
+export const LEASE_SHAPE = {
+  id: "string",
+  path: "string",
+  renewable: "boolean",
+  issue_time: "string",
+  expire_time: "string | null",
+  last_renewal: "string | null",
+  ttl: "integer",
+  "revoke_error?": "string",
+} as const satisfies Shape;
 
 /** What a look-up shows of a lease. `now` in ms. */
 export function lookupObject(shown: ShownLease, now: number): Record<string, unknown> {

@@ -1,6 +1,14 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import {
+  ACCEPTED,
+  BEGUN,
+  dataAnswer,
+  ENVELOPE,
+  KEYS,
+  NO_CONTENT,
+  type RouteDescription,
+} from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -15,10 +23,10 @@ import { readLeaseId } from "../../tree/leases/ids.ts";
 import { leaseIdOf } from "../../tree/leases/record.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../tree/leases/revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../tree/leases/signature.ts";
-import { duration, flag, text } from "../../wire/fields.ts";
+import { duration, flag, ofKind, text, unread } from "../../wire/fields.ts";
 import { PAGE, type Page } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply, tidyReply } from "../../wire/reply.ts";
-import { leaseReply, lookupObject } from "./lease-view.ts";
+import { LEASE_SHAPE, leaseReply, lookupObject } from "./lease-view.ts";
 
 /** Names, or irrevocable leases, that one answer holds at most. */
 const MAX_LIST = 10_000;
@@ -28,60 +36,117 @@ const ALL = -1;
 /** Characters of a path prefix; it names the object that walks it. */
 const MAX_PREFIX = 512;
 
-const ACCEPTED: Reply = { kind: "accepted" };
+const GOES_ON: Reply = { kind: "accepted" };
 const INVALID_LEASE = invalid("invalid lease");
 const TOO_MANY =
   "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.";
 
-const LEASE_ID = { lease_id: z.unknown().optional() };
+const LEASE_ID = { lease_id: unread("string").describe("The id of the lease") };
 const TYPE = {
-  type: text(),
+  type: text().describe("`irrevocable`, the only type"),
   // There is one namespace, so there is nothing below it.
-  include_child_namespaces: z.unknown().optional(),
+  include_child_namespaces: unread("boolean").describe("Without effect: there is one namespace"),
 };
+
+const LEASE_PARAMETER = { url_lease_id: "The id of the lease, unless the body has it" };
 
 /** Leases of tokens and of secrets, at `sys/leases/`. */
 export const LEASE_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/leases/lookup", TO_DESCRIBE, z.object(LEASE_ID), async ({ env, installation, fields }) => {
-    const id = readLeaseIdField(fields.lease_id, "");
-    if (!id.ok) return id;
-    const found = await lookupLease(env, installation, id.value);
-    return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
-  }),
-  simpleRoute("list", "sys/leases/lookup", TO_DESCRIBE, z.object(PAGE), ({ env, installation, fields }) =>
-    listNames(env, installation, "", fields),
+  simpleRoute(
+    "update",
+    "sys/leases/lookup",
+    { summary: "Shows a lease.", operationId: "leases-read-lease", answers: dataAnswer(LEASE_SHAPE) },
+    z.object(LEASE_ID),
+    async ({ env, installation, fields }) => {
+      const id = readLeaseIdField(fields.lease_id, "");
+      if (!id.ok) return id;
+      const found = await lookupLease(env, installation, id.value);
+      return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
+    },
+  ),
+  simpleRoute(
+    "list",
+    "sys/leases/lookup",
+    { summary: "Lists the first segments of the paths of leases.", operationId: "leases-look-up", answers: KEYS },
+    z.object(PAGE),
+    ({ env, installation, fields }) => listNames(env, installation, "", fields),
   ),
   simpleRoute(
     "list",
     "sys/leases/lookup/:prefix{.+}",
-    TO_DESCRIBE,
+    {
+      summary: "Lists what is below a path of leases.",
+      operationId: "leases-look-up-with-prefix",
+      parameters: { prefix: "The path" },
+      answers: KEYS,
+    },
     z.object(PAGE),
     ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
   ),
 
-  renewRoute("sys/leases/renew"),
-  renewRoute("sys/leases/renew/:id{.+}"),
-  revokeRoute("sys/leases/revoke"),
-  revokeRoute("sys/leases/revoke/:id{.+}"),
-  revokeBelowRoute("sys/leases/revoke-prefix/:prefix{.+}", "revoke"),
-  revokeBelowRoute("sys/leases/revoke-force/:prefix{.+}", "force"),
+  renewRoute("sys/leases/renew", "leases-renew-lease2"),
+  renewRoute("sys/leases/renew/:url_lease_id{.+}", "leases-renew-lease"),
+  revokeRoute("sys/leases/revoke", "leases-revoke-lease2"),
+  revokeRoute("sys/leases/revoke/:url_lease_id{.+}", "leases-revoke-lease"),
+  revokeBelowRoute(
+    "sys/leases/revoke-prefix/:prefix{.+}",
+    { summary: "Revokes all leases and tokens below a path.", operationId: "leases-revoke-lease-with-prefix2" },
+    "revoke",
+  ),
+  revokeBelowRoute(
+    "sys/leases/revoke-force/:prefix{.+}",
+    {
+      summary: "Revokes all leases and tokens below a path, whether or not their targets answer.",
+      operationId: "leases-force-revoke-lease-with-prefix2",
+    },
+    "force",
+  ),
 
-  simpleRoute("update", "sys/leases/tidy", TO_DESCRIBE, z.object({}), async ({ env }) => {
-    const job: WalkJob = { mode: "tidy", prefix: "", mount: null };
-    const started = await walkOf(env, job).startUnlessRunning(job);
-    if (!started) console.log(JSON.stringify({ type: "lease tidy", skipped: "one is under way" }));
-    return ok(tidyReply(true));
-  }),
-  simpleRoute("read", "sys/leases/count", TO_DESCRIBE, z.object(TYPE), async ({ env, fields }) => {
-    if (fields.type !== "irrevocable") return err({ code: "not_found" });
-    const counts = await countIrrevocable(env);
-    const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    return ok(dataReply({ lease_count: total, counts }));
-  }),
-  simpleRoute("read", "sys/leases", TO_DESCRIBE, z.object({ ...TYPE, limit: text() }), async ({ env, fields }) => {
-    if (fields.type !== "irrevocable") return err({ code: "not_found" });
-    return listGivenUp(env, fields.limit);
-  }),
+  simpleRoute(
+    "update",
+    "sys/leases/tidy",
+    { summary: "Revokes leases and tokens whose end was not seen to.", operationId: "leases-tidy", answers: BEGUN },
+    z.object({}),
+    async ({ env }) => {
+      const job: WalkJob = { mode: "tidy", prefix: "", mount: null };
+      const started = await walkOf(env, job).startUnlessRunning(job);
+      if (!started) console.log(JSON.stringify({ type: "lease tidy", skipped: "one is under way" }));
+      return ok(tidyReply(true));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/leases/count",
+    {
+      summary: "Counts the leases that could not be revoked.",
+      operationId: "leases-count",
+      answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
+    },
+    z.object(TYPE),
+    async ({ env, fields }) => {
+      if (fields.type !== "irrevocable") return err({ code: "not_found" });
+      const counts = await countIrrevocable(env);
+      const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+      return ok(dataReply({ lease_count: total, counts }));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/leases",
+    {
+      summary: "Lists the leases that could not be revoked.",
+      operationId: "leases-list",
+      answers: dataAnswer({
+        lease_count: "integer",
+        leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
+      }),
+    },
+    z.object({ ...TYPE, limit: text().describe("Entries at most; `none` for all") }),
+    async ({ env, fields }) => {
+      if (fields.type !== "irrevocable") return err({ code: "not_found" });
+      return listGivenUp(env, fields.limit);
+    },
+  ),
 
   ...registrationRoutes(),
 ];
@@ -89,63 +154,107 @@ export const LEASE_ROUTES: readonly Route[] = [
 /** For engines elsewhere: giving a lease to a token, and the key that tells them that a revocation is genuine. */
 function registrationRoutes(): Route[] {
   const register = z.object({
-    token: text(),
-    accessor: text(),
-    path: text(),
-    ttl: duration(),
-    max_ttl: duration(),
-    renewable: flag(true),
-    target: text(),
-    data: z.record(z.string(), z.unknown()).nullish(),
+    token: text().describe("The token that the lease hangs on"),
+    accessor: text().describe("The accessor of that token, in the place of it"),
+    path: text().describe("The path that the lease is listed under"),
+    ttl: duration().describe("How long it lives"),
+    max_ttl: duration().describe("How long it lives at most"),
+    renewable: flag(true).describe("False: it can't be renewed"),
+    target: text().describe("Where its revocation is sent to"),
+    data: ofKind(z.record(z.string(), z.unknown()).nullish(), { shape: "object" }).describe(
+      "What the revocation tells the target",
+    ),
   });
   return [
-    simpleRoute("update", "sys/leases/register", TO_DESCRIBE, register, async ({ env, installation, fields }) => {
-      const { token, accessor, path, ttl, max_ttl: maxTtl, renewable, target, data } = fields;
-      const registration = { token, accessor, path, ttl, maxTtl, renewable, target, data: data ?? null };
-      return grantedReply(await registerLease(env, installation, registration));
-    }),
-    simpleRoute("update", "sys/leases/signing-key", TO_DESCRIBE, z.object({ target: text() }), async (context) => {
-      const { env, installation, fields } = context;
-      const target = readRevocationEndpoint(fields.target, endpointSettings(env));
-      if (!target.ok) return err(invalid(target.error));
-      const key = await signingKey(installation.keys, target.value);
-      return ok(dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER }));
-    }),
+    simpleRoute(
+      "update",
+      "sys/leases/register",
+      {
+        summary: "Gives a lease on a secret that an engine elsewhere has made.",
+        operationId: "leases-register",
+        answers: ENVELOPE,
+      },
+      register,
+      async ({ env, installation, fields }) => {
+        const { token, accessor, path, ttl, max_ttl: maxTtl, renewable, target, data } = fields;
+        const registration = { token, accessor, path, ttl, maxTtl, renewable, target, data: data ?? null };
+        return grantedReply(await registerLease(env, installation, registration));
+      },
+    ),
+    simpleRoute(
+      "update",
+      "sys/leases/signing-key",
+      {
+        summary: "Answers the key by which a target knows that a revocation is genuine.",
+        operationId: "leases-read-signing-key",
+        answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
+      },
+      z.object({ target: text().describe("Where its revocation is sent to") }),
+      async (context) => {
+        const { env, installation, fields } = context;
+        const target = readRevocationEndpoint(fields.target, endpointSettings(env));
+        if (!target.ok) return err(invalid(target.error));
+        const key = await signingKey(installation.keys, target.value);
+        return ok(dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER }));
+      },
+    ),
   ];
 }
 
-function renewRoute(path: string): Route {
-  return simpleRoute("update", path, TO_DESCRIBE, z.object({ ...LEASE_ID, increment: duration() }), async (context) => {
-    const { env, installation, fields, params } = context;
-    const id = readLeaseIdField(fields.lease_id, params.id ?? "");
-    return id.ok ? grantedReply(await renewLease(env, installation, id.value, fields.increment)) : id;
-  });
+function renewRoute(path: string, operationId: string): Route {
+  return simpleRoute(
+    "update",
+    path,
+    { summary: "Renews a lease.", operationId, parameters: LEASE_PARAMETER, answers: ENVELOPE },
+    z.object({ ...LEASE_ID, increment: duration().describe("How long it should live from now") }),
+    async (context) => {
+      const { env, installation, fields, params } = context;
+      const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
+      return id.ok ? grantedReply(await renewLease(env, installation, id.value, fields.increment)) : id;
+    },
+  );
 }
 
-function revokeRoute(path: string): Route {
-  return simpleRoute("update", path, TO_DESCRIBE, z.object({ ...LEASE_ID, sync: flag(true) }), async (context) => {
-    const { env, installation, fields, params } = context;
-    const id = readLeaseIdField(fields.lease_id, params.id ?? "");
-    if (!id.ok) return id;
-    return revokeOne(env, installation, id.value, { wait: fields.sync, force: false });
-  });
+function revokeRoute(path: string, operationId: string): Route {
+  return simpleRoute(
+    "update",
+    path,
+    { summary: "Revokes a lease.", operationId, parameters: LEASE_PARAMETER, answers: [NO_CONTENT, ACCEPTED] },
+    z.object({ ...LEASE_ID, sync: flag(true).describe("False: the answer does not wait for the end") }),
+    async (context) => {
+      const { env, installation, fields, params } = context;
+      const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
+      if (!id.ok) return id;
+      return revokeOne(env, installation, id.value, { wait: fields.sync, force: false });
+    },
+  );
 }
 
 /** A prefix that is the id of a lease means that one alone; else everything below it. */
-function revokeBelowRoute(path: string, mode: Exclude<WalkMode, "tidy">): Route {
-  return simpleRoute("update", path, TO_DESCRIBE, z.object({ sync: flag(true) }), async (context) => {
-    const { env, installation, fields, params } = context;
-    const prefix = params.prefix ?? "";
-    if (await readLeaseId(installation.keys, prefix)) {
-      return revokeOne(env, installation, prefix, { wait: fields.sync, force: mode === "force" });
-    }
-    if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
-    const job: WalkJob = { mode, prefix: `${prefix}/`, mount: null };
-    const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
-    if (!failure) return ok(finished ? EMPTY : ACCEPTED);
-    const { leaseId, number, of, error } = failure;
-    return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
-  });
+function revokeBelowRoute(
+  path: string,
+  description: Pick<RouteDescription, "summary" | "operationId">,
+  mode: Exclude<WalkMode, "tidy">,
+): Route {
+  return simpleRoute(
+    "update",
+    path,
+    { ...description, parameters: { prefix: "The path, or the id of one lease" }, answers: [NO_CONTENT, ACCEPTED] },
+    z.object({ sync: flag(true).describe("False: the answer does not wait for the end") }),
+    async (context) => {
+      const { env, installation, fields, params } = context;
+      const prefix = params.prefix ?? "";
+      if (await readLeaseId(installation.keys, prefix)) {
+        return revokeOne(env, installation, prefix, { wait: fields.sync, force: mode === "force" });
+      }
+      if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
+      const job: WalkJob = { mode, prefix: `${prefix}/`, mount: null };
+      const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
+      if (!failure) return ok(finished ? EMPTY : GOES_ON);
+      const { leaseId, number, of, error } = failure;
+      return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
+    },
+  );
 }
 
 async function revokeOne(
@@ -156,7 +265,7 @@ async function revokeOne(
 ): Promise<Result<Reply, Failure>> {
   const revoked = await revokeLease(env, installation, leaseId, how);
   if (!revoked.ok) return revoked;
-  return ok(how.wait ? EMPTY : ACCEPTED);
+  return ok(how.wait ? EMPTY : GOES_ON);
 }
 
 async function listNames(

@@ -1,5 +1,37 @@
 import { toHex } from "../../crypto/bytes.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "../../system/mount.ts";
+import type { Shape } from "../../wire/shape.ts";
+
+const SETTINGS_SHAPE = {
+  default_lease_ttl: "integer",
+  max_lease_ttl: "integer",
+  force_no_cache: "boolean",
+  "token_type?": "string",
+  "listing_visibility?": "string",
+  "passthrough_request_headers?": ["string"],
+  "allowed_response_headers?": ["string"],
+  "audit_non_hmac_request_keys?": ["string"],
+  "audit_non_hmac_response_keys?": ["string"],
+} as const satisfies Shape;
+
+/** The shape of a mount. */
+export const MOUNT_SHAPE = {
+  type: "string",
+  description: "string",
+  accessor: "string",
+  uuid: "string",
+  local: "boolean",
+  seal_wrap: "boolean",
+  external_entropy_access: "boolean",
+  options: "object | null",
+  plugin_version: "string",
+  running_plugin_version: "string",
+  running_sha256: "string",
+  config: SETTINGS_SHAPE,
+} as const satisfies Shape;
+
+/** The shape of the tuning of a mount. */
+export const TUNE_SHAPE = { description: "string", ...SETTINGS_SHAPE } as const satisfies Shape;
 
 /** What reading shows of an auth mount. */
 export function mountObject(mount: Mount): Record<string, unknown> {

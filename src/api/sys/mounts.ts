@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { ACCEPTED, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -10,87 +10,179 @@ import { refreshInstallation } from "../../system/installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../system/mount-rules.ts";
 import { systemOf } from "../../system/system.ts";
-import { commaList, flag, optionalText, text } from "../../wire/fields.ts";
+import { commaList, flag, ofKind, optionalText, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
-import { fixedMounts, fixedTuneObject, mountObject, tuneObject } from "./mount-view.ts";
+import { fixedMounts, fixedTuneObject, MOUNT_SHAPE, mountObject, TUNE_SHAPE, tuneObject } from "./mount-view.ts";
 
 /** Sent by clients with every mount; nothing here differs by them. */
 const WITHOUT_EFFECT = {
-  force_no_cache: z.unknown().optional(),
-  options: z.unknown().optional(),
-  plugin_name: z.unknown().optional(),
-  plugin_version: z.unknown().optional(),
+  force_no_cache: unread("boolean").describe("Without effect"),
+  options: unread("object").describe("Without effect"),
+  plugin_name: unread("string").describe("Without effect"),
+  plugin_version: unread("string").describe("Without effect"),
 };
 
 const SETTINGS = {
-  default_lease_ttl: text(),
-  max_lease_ttl: text(),
-  token_type: optionalText(),
-  listing_visibility: optionalText(),
-  passthrough_request_headers: commaList(),
-  allowed_response_headers: commaList(),
-  audit_non_hmac_request_keys: commaList(),
-  audit_non_hmac_response_keys: commaList(),
+  default_lease_ttl: text().describe("How long tokens live unless the login says else; `system` for the system's time"),
+  max_lease_ttl: text().describe("How long tokens live at most; `system` for the system's time"),
+  token_type: optionalText().describe("The kind of tokens: `default-service`, `default-batch`, `service` or `batch`"),
+  listing_visibility: optionalText().describe("`unauth`: listed for user interfaces before login"),
+  passthrough_request_headers: commaList().describe("Kept and shown"),
+  allowed_response_headers: commaList().describe("Kept and shown"),
+  audit_non_hmac_request_keys: commaList().describe("Fields that the audit log shows as they are"),
+  audit_non_hmac_response_keys: commaList().describe("Kept and shown"),
 };
 
 const CONFIG = z.object({ ...SETTINGS, ...WITHOUT_EFFECT });
 
 const ENABLE = z.object({
-  type: text(),
-  description: text(),
-  config: CONFIG.nullish(),
-  local: flag(false),
-  seal_wrap: z.unknown().optional(),
-  external_entropy_access: z.unknown().optional(),
+  type: text().describe("The type of the auth method"),
+  description: text().describe("For people"),
+  config: ofKind(CONFIG.nullish(), { shape: "object" }).describe("The tuning of the mount"),
+  local: flag(false).describe("Kept and shown"),
+  seal_wrap: unread("boolean").describe("Without effect"),
+  external_entropy_access: unread("boolean").describe("Without effect"),
   ...WITHOUT_EFFECT,
 });
 
 const TUNE = z.object({
-  description: optionalText(),
+  description: optionalText().describe("For people"),
   ...SETTINGS,
   ...WITHOUT_EFFECT,
-  user_lockout_config: z.unknown().optional(),
+  user_lockout_config: unread("object").describe("Without effect"),
 });
+
+const MOUNT = { path: "The path of the mount" };
 
 const NO_FIELDS = z.object({});
 const TUNE_SUFFIX = /\/tune$/;
 
 /** Auth mounts and their tuning, and what there is of other mounts. */
 export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPath, [
-  simpleRoute("read", "sys/auth", TO_DESCRIBE, NO_FIELDS, async ({ installation }) => {
-    const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
-    return injected(Object.fromEntries(mounts));
-  }),
+  simpleRoute(
+    "read",
+    "sys/auth",
+    {
+      summary: "Lists the auth mounts.",
+      operationId: "auth-list-enabled-methods",
+      answers: injectedAnswer({ "*": MOUNT_SHAPE }),
+    },
+    NO_FIELDS,
+    async ({ installation }) => {
+      const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
+      return injected(Object.fromEntries(mounts));
+    },
+  ),
   // Before the mounts themselves, whose paths can have several segments.
-  ...tuneRoutes("sys/auth/:path{.+/tune}"),
-  ...tuneRoutes("sys/mounts/auth/:path{.+/tune}"),
-  simpleRoute("read", "sys/mounts/:path{.+/tune}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
-    const path = tunedPath(params);
-    const mount = (await fixedMounts(installation.clusterId))[path];
-    return mount ? injected(fixedTuneObject(mount)) : err(noEngine(path));
+  ...tuneRoutes("sys/auth/:path{.+/tune}", {
+    read: "auth-read-tuning-information",
+    write: "auth-tune-configuration-parameters",
   }),
-  simpleRoute("read", "sys/auth/:path{.+}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
-    const path = normalizeMountPath(params.path ?? "");
-    const mount = installation.mountAt(path);
-    return mount ? injected(mountObject(mount)) : err(noMount(path));
+  ...tuneRoutes("sys/mounts/auth/:path{.+/tune}", {
+    read: "mounts-read-auth-tuning-information",
+    write: "mounts-tune-auth-configuration-parameters",
   }),
-  simpleRoute("update", "sys/auth/:path{.+}", TO_DESCRIBE, ENABLE, enable),
-  simpleRoute("delete", "sys/auth/:path{.+}", TO_DESCRIBE, NO_FIELDS, disable),
+  simpleRoute(
+    "read",
+    "sys/mounts/:path{.+/tune}",
+    {
+      summary: "Shows the tuning of a mount that every installation has.",
+      operationId: "mounts-read-tuning-information",
+      parameters: MOUNT,
+      answers: injectedAnswer(TUNE_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = tunedPath(params);
+      const mount = (await fixedMounts(installation.clusterId))[path];
+      return mount ? injected(fixedTuneObject(mount)) : err(noEngine(path));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/auth/:path{.+}",
+    {
+      summary: "Shows an auth mount.",
+      operationId: "auth-read-configuration",
+      parameters: MOUNT,
+      answers: injectedAnswer(MOUNT_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = normalizeMountPath(params.path ?? "");
+      const mount = installation.mountAt(path);
+      return mount ? injected(mountObject(mount)) : err(noMount(path));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "sys/auth/:path{.+}",
+    {
+      summary: "Enables an auth method at a path.",
+      operationId: "auth-enable-method",
+      parameters: MOUNT,
+      answers: NO_CONTENT,
+    },
+    ENABLE,
+    enable,
+  ),
+  simpleRoute(
+    "delete",
+    "sys/auth/:path{.+}",
+    {
+      summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
+      operationId: "auth-disable-method",
+      parameters: MOUNT,
+      answers: [NO_CONTENT, ACCEPTED],
+    },
+    NO_FIELDS,
+    disable,
+  ),
 
-  simpleRoute("read", "sys/mounts", TO_DESCRIBE, NO_FIELDS, async ({ installation }) =>
-    injected(await fixedMounts(installation.clusterId)),
+  simpleRoute(
+    "read",
+    "sys/mounts",
+    {
+      summary: "Lists the mounts that every installation has.",
+      operationId: "mounts-list-secrets-engines",
+      answers: injectedAnswer({ "*": MOUNT_SHAPE }),
+    },
+    NO_FIELDS,
+    async ({ installation }) => injected(await fixedMounts(installation.clusterId)),
   ),
   // Clients that manage mounts of every kind read an auth mount here too.
-  simpleRoute("read", "sys/mounts/auth/:path{.+}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
-    const path = normalizeMountPath(params.path ?? "");
-    const mount = installation.mountAt(path);
-    return mount ? injected(mountObject(mount)) : err(noEngine(`auth/${path}`));
-  }),
-  simpleRoute("read", "sys/mounts/:path{.+}", TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
-    const path = normalizeMountPath(params.path ?? "");
-    const mount = (await fixedMounts(installation.clusterId))[path];
-    return mount ? injected(mount) : err(noEngine(path));
-  }),
+  simpleRoute(
+    "read",
+    "sys/mounts/auth/:path{.+}",
+    {
+      summary: "Shows an auth mount, for clients that read mounts of every kind here.",
+      operationId: "mounts-read-auth-configuration",
+      parameters: MOUNT,
+      answers: injectedAnswer(MOUNT_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = normalizeMountPath(params.path ?? "");
+      const mount = installation.mountAt(path);
+      return mount ? injected(mountObject(mount)) : err(noEngine(`auth/${path}`));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/mounts/:path{.+}",
+    {
+      summary: "Shows a mount that every installation has.",
+      operationId: "mounts-read-configuration",
+      parameters: MOUNT,
+      answers: injectedAnswer(MOUNT_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = normalizeMountPath(params.path ?? "");
+      const mount = (await fixedMounts(installation.clusterId))[path];
+      return mount ? injected(mount) : err(noEngine(path));
+    },
+  ),
 ]);
 
 /** The path with that of the mount as it is stored, without the slash at its end. */
@@ -101,19 +193,41 @@ function canonicalMountPath(path: string): string {
   });
 }
 
-function tuneRoutes(path: string): Route[] {
+function tuneRoutes(path: string, ids: Readonly<Record<"read" | "write", string>>): Route[] {
   return [
-    simpleRoute("read", path, TO_DESCRIBE, NO_FIELDS, async ({ installation, params }) => {
-      const mountPath = tunedPath(params);
-      const mount = installation.mountAt(mountPath);
-      return mount ? injected(tuneObject(mount)) : err(noMount(mountPath));
-    }),
-    simpleRoute("update", path, TO_DESCRIBE, TUNE, async ({ env, params, fields }) => {
-      const change = readChange(fields, fields.description);
-      if (!change.ok) return change;
-      const tuned = await systemOf(env).tuneMount(tunedPath(params), change.value);
-      return tuned.ok ? done(env) : tuned;
-    }),
+    simpleRoute(
+      "read",
+      path,
+      {
+        summary: "Shows the tuning of an auth mount.",
+        operationId: ids.read,
+        parameters: MOUNT,
+        answers: injectedAnswer(TUNE_SHAPE),
+      },
+      NO_FIELDS,
+      async ({ installation, params }) => {
+        const mountPath = tunedPath(params);
+        const mount = installation.mountAt(mountPath);
+        return mount ? injected(tuneObject(mount)) : err(noMount(mountPath));
+      },
+    ),
+    simpleRoute(
+      "update",
+      path,
+      {
+        summary: "Changes the tuning of an auth mount.",
+        operationId: ids.write,
+        parameters: MOUNT,
+        answers: NO_CONTENT,
+      },
+      TUNE,
+      async ({ env, params, fields }) => {
+        const change = readChange(fields, fields.description);
+        if (!change.ok) return change;
+        const tuned = await systemOf(env).tuneMount(tunedPath(params), change.value);
+        return tuned.ok ? done(env) : tuned;
+      },
+    ),
   ];
 }
 

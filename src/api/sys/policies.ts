@@ -1,6 +1,13 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import {
+  DONE_OR_WARNED,
+  dataAnswer,
+  ENVELOPE,
+  injectedAnswer,
+  KEYS,
+  NO_CONTENT,
+} from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -18,6 +25,7 @@ import type { StoredPolicy } from "../../system/policy-store.ts";
 import { systemOf } from "../../system/system.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
 import { OLD_WRITE_FIELDS, PATCH_FIELDS, readPatch, readWrite, WRITE_FIELDS } from "./policy-fields.ts";
 
 const NO_FIELDS = z.object({});
@@ -36,35 +44,180 @@ const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
   }),
 );
 
+const POLICY = { name: "The name of the policy" };
+const BELOW = { prefix: "What comes before the last slash of the names" };
+const POLICY_SHAPE = {
+  name: "string",
+  version: "integer",
+  cas_required: "boolean",
+  allow_slashes_in_identity_templates: "boolean",
+  allow_wildcards_in_identity_templates: "boolean",
+  modified: "string",
+  "expiration?": "string",
+} as const satisfies Shape;
+const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_SHAPE, policy: "string" } } });
+
 /** Policies, at the places where clients look for them. */
 export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(spellPolicyPath, [
-  simpleRoute(["read", "list"], "sys/policy", TO_DESCRIBE, NAMES, async ({ env, fields }) => {
-    const keys = await listNames(env, "", fields);
-    return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
-  }),
-  simpleRoute("list", "sys/policy/:prefix{.+}", TO_DESCRIBE, NAMES, listBelow),
-  simpleRoute("read", "sys/policy/:name{.+}", TO_DESCRIBE, NO_FIELDS, (context) => read(context, "rules")),
-  simpleRoute("update", "sys/policy/:name{.+}", TO_DESCRIBE, OLD_WRITE_FIELDS, async (context) => {
-    const { policy, rules } = context.fields;
-    const written = await write(context, policy || rules);
-    if (!written.ok || rules === "") return written;
-    return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
-  }),
-  simpleRoute("delete", "sys/policy/:name{.+}", TO_DESCRIBE, NO_FIELDS, remove),
-
-  simpleRoute("list", "sys/policies/acl", TO_DESCRIBE, NAMES, async ({ env, fields }) =>
-    ok({ kind: "data", data: { keys: await listNames(env, "", fields) } }),
+  simpleRoute(
+    ["read", "list"],
+    "sys/policy",
+    {
+      summary: "Lists the policies.",
+      operationId: { read: "policies-list", list: "policies-list-with-list" },
+      answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
+    },
+    NAMES,
+    async ({ env, fields }) => {
+      const keys = await listNames(env, "", fields);
+      return ok({ kind: "data", data: { keys, policies: keys }, inject: true });
+    },
   ),
-  simpleRoute("list", "sys/policies/acl/:prefix{.+}", TO_DESCRIBE, NAMES, listBelow),
-  simpleRoute("read", "sys/policies/acl/:name{.+}", TO_DESCRIBE, NO_FIELDS, (context) => read(context, "policy")),
-  simpleRoute("update", "sys/policies/acl/:name{.+}", TO_DESCRIBE, WRITE_FIELDS, (context) =>
-    write(context, context.fields.policy),
+  simpleRoute(
+    "list",
+    "sys/policy/:prefix{.+}",
+    {
+      summary: "Lists the policies below a name with slashes.",
+      operationId: "policies-list-below2",
+      parameters: BELOW,
+      answers: KEYS,
+    },
+    NAMES,
+    listBelow,
   ),
-  simpleRoute("patch", "sys/policies/acl/:name{.+}", TO_DESCRIBE, PATCH_FIELDS, patch),
-  simpleRoute("delete", "sys/policies/acl/:name{.+}", TO_DESCRIBE, NO_FIELDS, remove),
+  simpleRoute(
+    "read",
+    "sys/policy/:name{.+}",
+    {
+      summary: "Shows a policy.",
+      operationId: "policies-read-acl-policy2",
+      parameters: POLICY,
+      answers: injectedAnswer({ ...POLICY_SHAPE, rules: "string" }),
+    },
+    NO_FIELDS,
+    (context) => read(context, "rules"),
+  ),
+  simpleRoute(
+    "update",
+    "sys/policy/:name{.+}",
+    {
+      summary: "Makes or replaces a policy.",
+      operationId: "policies-write-acl-policy2",
+      parameters: POLICY,
+      answers: DONE_OR_WARNED,
+    },
+    OLD_WRITE_FIELDS,
+    async (context) => {
+      const { policy, rules } = context.fields;
+      const written = await write(context, policy || rules);
+      if (!written.ok || rules === "") return written;
+      return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+    },
+  ),
+  simpleRoute(
+    "delete",
+    "sys/policy/:name{.+}",
+    {
+      summary: "Deletes a policy.",
+      operationId: "policies-delete-acl-policy2",
+      parameters: POLICY,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    remove,
+  ),
 
-  simpleRoute("list", "sys/policies/detailed/acl", TO_DESCRIBE, NAMES, listDetailed),
-  simpleRoute("list", "sys/policies/detailed/acl/:prefix{.+}", TO_DESCRIBE, NAMES, listDetailed),
+  simpleRoute(
+    "list",
+    "sys/policies/acl",
+    { summary: "Lists the policies.", operationId: "policies-list-acl-policies", answers: KEYS },
+    NAMES,
+    async ({ env, fields }) => ok({ kind: "data", data: { keys: await listNames(env, "", fields) } }),
+  ),
+  simpleRoute(
+    "list",
+    "sys/policies/acl/:prefix{.+}",
+    {
+      summary: "Lists the policies below a name with slashes.",
+      operationId: "policies-list-below",
+      parameters: BELOW,
+      answers: KEYS,
+    },
+    NAMES,
+    listBelow,
+  ),
+  simpleRoute(
+    "read",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Shows a policy.",
+      operationId: "policies-read-acl-policy",
+      parameters: POLICY,
+      answers: dataAnswer({ ...POLICY_SHAPE, policy: "string" }),
+    },
+    NO_FIELDS,
+    (context) => read(context, "policy"),
+  ),
+  simpleRoute(
+    "update",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Makes or replaces a policy.",
+      operationId: "policies-write-acl-policy",
+      parameters: POLICY,
+      answers: DONE_OR_WARNED,
+    },
+    WRITE_FIELDS,
+    (context) => write(context, context.fields.policy),
+  ),
+  simpleRoute(
+    "patch",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Changes what a policy names; the rest stays.",
+      operationId: "policies-patch-acl-policy",
+      parameters: POLICY,
+      answers: ENVELOPE,
+    },
+    PATCH_FIELDS,
+    patch,
+  ),
+  simpleRoute(
+    "delete",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Deletes a policy.",
+      operationId: "policies-delete-acl-policy",
+      parameters: POLICY,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    remove,
+  ),
+
+  simpleRoute(
+    "list",
+    "sys/policies/detailed/acl",
+    {
+      summary: "Lists the policies with what they say.",
+      operationId: "system-list-policies-detailed-acl",
+      answers: DETAILED,
+    },
+    NAMES,
+    listDetailed,
+  ),
+  simpleRoute(
+    "list",
+    "sys/policies/detailed/acl/:prefix{.+}",
+    {
+      summary: "Lists the policies below a name with slashes, with what they say.",
+      operationId: "system-list-policies-detailed-acl-name",
+      parameters: BELOW,
+      answers: DETAILED,
+    },
+    NAMES,
+    listDetailed,
+  ),
 ]);
 
 /** The path with the name of the policy as it is stored. */

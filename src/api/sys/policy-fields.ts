@@ -4,31 +4,31 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { policyExpiry } from "../../policy/write.ts";
 import type { PolicyPatch, PolicyText, PolicyWrite } from "../../system/policy-store.ts";
-import { flag, integer, sent, text } from "../../wire/fields.ts";
+import { deprecated, flag, integer, ofKind, sent, text } from "../../wire/fields.ts";
 
 /** Fields of a write that replaces the whole policy. */
 export const WRITE_FIELDS = z.object({
-  policy: text(),
-  expiration: text(),
-  ttl: text(),
-  cas: sent(integer()),
-  cas_required: flag(false),
-  allow_slashes_in_identity_templates: flag(false),
-  allow_wildcards_in_identity_templates: flag(false),
+  policy: text().describe("The rules, in HCL or JSON"),
+  expiration: text().describe("When the policy ends, as RFC 3339"),
+  ttl: ofKind(text(), { shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
+  cas: sent(integer()).describe("Only if the policy has this version; -1 only if there is none"),
+  cas_required: flag(false).describe("True: every write has to name the version that it changes"),
+  allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may hold slashes"),
+  allow_wildcards_in_identity_templates: flag(false).describe("True: values of templates may hold `*` and `+`"),
 });
 
 /** The same at the older path, with the older name of the text. */
-export const OLD_WRITE_FIELDS = WRITE_FIELDS.extend({ rules: text() });
+export const OLD_WRITE_FIELDS = WRITE_FIELDS.extend({ rules: deprecated(text()).describe("Older name of `policy`") });
 
 /** Fields of a write that changes what it names. */
 export const PATCH_FIELDS = z.object({
-  policy: text(),
-  expiration: text(),
-  ttl: text(),
-  cas: sent(integer()),
-  cas_required: sent(flag(false)),
-  allow_slashes_in_identity_templates: sent(flag(false)),
-  allow_wildcards_in_identity_templates: sent(flag(false)),
+  policy: text().describe("The rules, in HCL or JSON"),
+  expiration: text().describe("When the policy ends, as RFC 3339"),
+  ttl: ofKind(text(), { shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
+  cas: sent(integer()).describe("Only if the policy has this version; -1 only if there is none"),
+  cas_required: sent(flag(false)).describe("True: every write has to name the version that it changes"),
+  allow_slashes_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold slashes"),
+  allow_wildcards_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold `*` and `+`"),
 });
 
 /** Reads a write. `policyText` is the text under whichever name it came; `now` in ms. */

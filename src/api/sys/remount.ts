@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, injectedAnswer } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { walkOfMove } from "../../lease/walk.ts";
@@ -10,7 +10,10 @@ import { normalizeMountPath } from "../../system/mount-rules.ts";
 import { systemOf } from "../../system/system.ts";
 import { text } from "../../wire/fields.ts";
 
-const FIELDS = z.object({ from: text(), to: text() });
+const FIELDS = z.object({
+  from: text().describe("Where the mount is, with `auth/` before it"),
+  to: text().describe("Where it shall be, with `auth/` before it"),
+});
 
 const QUEUED = "Mount move has been queued. Its progress is told by sys/remount/status with the returned migration_id";
 
@@ -19,28 +22,52 @@ const FIXED = ["cubbyhole/", "identity/", "sys/"];
 
 /** Moving an auth mount to another place. */
 export const REMOUNT_ROUTES: readonly Route[] = [
-  simpleRoute("update", "sys/remount", TO_DESCRIBE, FIELDS, async ({ env, fields }) => {
-    const paths = readPaths(fields.from, fields.to);
-    if (!paths.ok) return paths;
-    const { from, to } = paths.value;
-    const mount = await systemOf(env).findMount(from);
-    if (!mount) return err(invalid(`no matching mount at "auth/${from}"`));
-    const id = crypto.randomUUID();
-    const started = await walkOfMove(env, id).startMove({ path: from, uuid: mount.uuid, move: { id, to } });
-    if (!started.ok) return started;
-    const refreshed = await refreshInstallation(env);
-    if (!refreshed.ok) return refreshed;
-    return ok({ kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
-  }),
+  simpleRoute(
+    "update",
+    "sys/remount",
+    {
+      summary: "Moves an auth mount to another path.",
+      operationId: "remount",
+      answers: injectedAnswer({ migration_id: "string" }),
+    },
+    FIELDS,
+    async ({ env, fields }) => {
+      const paths = readPaths(fields.from, fields.to);
+      if (!paths.ok) return paths;
+      const { from, to } = paths.value;
+      const mount = await systemOf(env).findMount(from);
+      if (!mount) return err(invalid(`no matching mount at "auth/${from}"`));
+      const id = crypto.randomUUID();
+      const started = await walkOfMove(env, id).startMove({ path: from, uuid: mount.uuid, move: { id, to } });
+      if (!started.ok) return started;
+      const refreshed = await refreshInstallation(env);
+      if (!refreshed.ok) return refreshed;
+      return ok({ kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
+    },
+  ),
 
-  simpleRoute("read", "sys/remount/status/:migration_id", TO_DESCRIBE, z.object({}), async ({ env, params }) => {
-    const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
-    if (!move) return err({ code: "not_found" });
-    // Whoever is told that the mount has moved finds it at the new place.
-    const refreshed = await refreshInstallation(env);
-    if (!refreshed.ok) return refreshed;
-    return ok({ kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
-  }),
+  simpleRoute(
+    "read",
+    "sys/remount/status/:migration_id",
+    {
+      summary: "Tells how far the move of a mount is.",
+      operationId: "remount-status",
+      parameters: { migration_id: "The id that the move was answered with" },
+      answers: dataAnswer({
+        migration_id: "string",
+        migration_info: { source_mount: "string", target_mount: "string", status: "string" },
+      }),
+    },
+    z.object({}),
+    async ({ env, params }) => {
+      const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
+      if (!move) return err({ code: "not_found" });
+      // Whoever is told that the mount has moved finds it at the new place.
+      const refreshed = await refreshInstallation(env);
+      if (!refreshed.ok) return refreshed;
+      return ok({ kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
+    },
+  ),
 ];
 
 /** The two places below `auth/` as mounts are stored, or why there is nothing to move. */

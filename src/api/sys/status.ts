@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { initialize } from "../../auth/initialize.ts";
 import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -10,6 +10,7 @@ import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import type { Reply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
 
 /**
  * The version that clients are told. They switch features on by it and know only the versions of the reference server, so
@@ -26,34 +27,168 @@ const NEEDS_INIT_TOKEN: Failure = {
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
+const HEALTH_SHAPE: Shape = {
+  initialized: "boolean",
+  sealed: "boolean",
+  standby: "boolean",
+  performance_standby: "boolean",
+  replication_performance_mode: "string",
+  replication_dr_mode: "string",
+  server_time_utc: "integer",
+  version: "string",
+  grove_version: "string",
+  "cluster_name?": "string",
+  "cluster_id?": "string",
+};
+/** The usual statuses: the service works, is not initialized, is sealed. */
+const HEALTH_ANSWERS = [200, 501, 503].map((status) => plainAnswer(HEALTH_SHAPE, status));
+const HEALTH_FIELDS = {
+  activecode: { shape: "integer", description: "The status when the service works; 200 unless said" },
+  uninitcode: { shape: "integer", description: "The status when it is not initialized; 501 unless said" },
+  sealedcode: { shape: "integer", description: "The status when it is sealed; 503 unless said" },
+} as const;
+const SEAL_SHAPE: Shape = {
+  type: "string",
+  initialized: "boolean",
+  sealed: "boolean",
+  t: "integer",
+  n: "integer",
+  progress: "integer",
+  nonce: "string",
+  recovery_seal: "boolean",
+  version: "string",
+  commit_date: "string",
+  migration: "boolean",
+  "cluster_name?": "string",
+  "cluster_id?": "string",
+  "seal_key_version?": "integer",
+  storage_type: "string",
+};
+const NODE_SHAPE: Shape = {
+  hostname: "string",
+  api_address: "string",
+  cluster_address: "string",
+  active_node: "boolean",
+  last_echo: "string | null",
+  version: "string",
+};
+/** Sent by clients of the reference; there are no unseal keys here. */
+const INIT_FIELDS = {
+  secret_shares: { shape: "integer", description: "Not used" },
+  secret_threshold: { shape: "integer", description: "Not used" },
+  pgp_keys: { shape: ["string"], description: "Not used" },
+  root_token_pgp_key: { shape: "string", description: "Not used" },
+  recovery_shares: { shape: "integer", description: "Not used" },
+  recovery_threshold: { shape: "integer", description: "Not used" },
+  recovery_pgp_keys: { shape: ["string"], description: "Not used" },
+} as const;
+
 /** State of the service, readable without a token, and its initialisation. */
 export const STATUS_ROUTES: readonly Route[] = [
-  openRoute("read", "sys/init", TO_DESCRIBE, async ({ env }) =>
-    plain({ initialized: (await readState(env)).initialized }),
+  openRoute(
+    "read",
+    "sys/init",
+    {
+      summary: "Tells whether the service is initialized.",
+      operationId: "read-initialization-status",
+      fields: {},
+      answers: plainAnswer({ initialized: "boolean" }),
+    },
+    async ({ env }) => plain({ initialized: (await readState(env)).initialized }),
   ),
 
-  openRoute("update", "sys/init", TO_DESCRIBE, async ({ env, request }) => {
-    if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
-    const root = await initialize(env, "");
-    // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
-    return root.ok ? plain({ keys: [], keys_base64: [], root_token: root.value }) : root;
-  }),
+  openRoute(
+    "update",
+    "sys/init",
+    {
+      summary: "Initializes the service, once, and answers the root token.",
+      operationId: "initialize-system",
+      fields: INIT_FIELDS,
+      answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
+    },
+    async ({ env, request }) => {
+      if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
+      const root = await initialize(env, "");
+      // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
+      return root.ok ? plain({ keys: [], keys_base64: [], root_token: root.value }) : root;
+    },
+  ),
 
-  openRoute(["read", "head"], "sys/health", TO_DESCRIBE, health),
+  openRoute(
+    ["read", "head"],
+    "sys/health",
+    {
+      summary: "Tells whether the service works, by its status too.",
+      operationId: "read-health-status",
+      fields: HEALTH_FIELDS,
+      answers: HEALTH_ANSWERS,
+    },
+    health,
+  ),
 
-  openRoute("read", "sys/seal-status", TO_DESCRIBE, async ({ env }) => plain(await sealStatus(env))),
+  openRoute(
+    "read",
+    "sys/seal-status",
+    {
+      summary: "Tells whether the service is sealed.",
+      operationId: "seal-status",
+      fields: {},
+      answers: plainAnswer(SEAL_SHAPE),
+    },
+    async ({ env }) => plain(await sealStatus(env)),
+  ),
   // There is nothing to unseal; clients that try get the state as it is.
-  openRoute("update", "sys/unseal", TO_DESCRIBE, async ({ env }) => plain(await sealStatus(env))),
+  openRoute(
+    "update",
+    "sys/unseal",
+    {
+      summary: "Tells whether the service is sealed: there is nothing to unseal.",
+      operationId: "unseal",
+      fields: {
+        key: { shape: "string", description: "Not used" },
+        reset: { shape: "boolean", description: "Not used" },
+        migrate: { shape: "boolean", description: "Not used" },
+      },
+      answers: plainAnswer(SEAL_SHAPE),
+    },
+    async ({ env }) => plain(await sealStatus(env)),
+  ),
 
-  openRoute("read", "sys/leader", TO_DESCRIBE, async () => plain({ ha_enabled: false })),
+  openRoute(
+    "read",
+    "sys/leader",
+    {
+      summary: "Tells that there is no leader: every instance of the Worker is the same.",
+      operationId: "leader-status",
+      fields: {},
+      answers: plainAnswer({ ha_enabled: "boolean" }),
+    },
+    async () => plain({ ha_enabled: false }),
+  ),
 
-  simpleRoute("read", "sys/ha-status", TO_DESCRIBE, z.object({}), async ({ request }) =>
-    ok({ kind: "data", data: { nodes: [nodeAt(request.baseUrl)] }, inject: true }),
+  simpleRoute(
+    "read",
+    "sys/ha-status",
+    {
+      summary: "Shows the one node that clients of a cluster see.",
+      operationId: "ha-status",
+      answers: injectedAnswer({ nodes: [NODE_SHAPE] }),
+    },
+    z.object({}),
+    async ({ request }) => ok({ kind: "data", data: { nodes: [nodeAt(request.baseUrl)] }, inject: true }),
   ),
 
   // How clients of the Terraform ecosystem find the interface of teams: service ids and the base path of each.
-  openRoute("read", ".well-known/terraform.json", TO_DESCRIBE, async () =>
-    plain({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),
+  openRoute(
+    "read",
+    ".well-known/terraform.json",
+    {
+      summary: "Tells clients of the Terraform ecosystem where the interface of teams is.",
+      operationId: "terraform-discovery",
+      fields: {},
+      answers: plainAnswer({ "*": "string" }),
+    },
+    async () => plain({ "tfe.v2": TEAMS_BASE, "tfe.v2.1": TEAMS_BASE, "tfe.v2.2": TEAMS_BASE }),
   ),
 ];
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { callerRecord, identify } from "../../auth/caller.ts";
 import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -10,18 +10,43 @@ import type { Acl } from "../../policy/acl.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
-import { fixedMounts, mountObject, optionsOf } from "./mount-view.ts";
+import { fixedMounts, MOUNT_SHAPE, mountObject, optionsOf } from "./mount-view.ts";
 
 type MountObject = Readonly<Record<string, unknown>>;
 
 /** What user interfaces ask before they show anything. */
 export const UI_ROUTES: readonly Route[] = [
-  openRoute("read", "sys/internal/ui/mounts", TO_DESCRIBE, listMounts),
-  openRoute("read", "sys/internal/ui/mounts/:path{.+}", TO_DESCRIBE, readMount),
+  openRoute(
+    "read",
+    "sys/internal/ui/mounts",
+    {
+      summary: "Lists the mounts that the caller reaches; without a token those that are to be seen before login.",
+      operationId: "internal-ui-list-enabled-visible-mounts",
+      fields: {},
+      answers: dataAnswer({ auth: { "*": "object" }, secret: { "*": "object" } }),
+    },
+    listMounts,
+  ),
+  openRoute(
+    "read",
+    "sys/internal/ui/mounts/:path{.+}",
+    {
+      summary: "Shows the mount of a path.",
+      operationId: "internal-ui-read-mount-information",
+      parameters: { path: "A path below the mount" },
+      fields: {},
+      answers: dataAnswer({ ...MOUNT_SHAPE, path: "string" }),
+    },
+    readMount,
+  ),
   simpleRoute(
     "read",
     "sys/internal/ui/resultant-acl",
-    TO_DESCRIBE,
+    {
+      summary: "Shows all that the caller's policies grant.",
+      operationId: "internal-ui-read-resultant-acl",
+      answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
+    },
     z.object({}),
     async ({ env, installation, caller }) => {
       const acl = await aclOfToken(env, installation, callerRecord(caller));

@@ -8,7 +8,7 @@ import {
   type Route,
   tokenRoute,
 } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer, ENVELOPE, NO_CONTENT } from "../../auth/route-description.ts";
 import { inCallersTree, outcomeOf, type TargetedAction, tokenTarget } from "../../auth/target.ts";
 import { wrapAnswer } from "../../auth/wrap.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -18,7 +18,7 @@ import { type Installation, loadInstallation } from "../../system/installation.t
 import type { Outcome } from "../../token/actions.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
 import { treeOf } from "../../tree/find-tree.ts";
-import { ANY_FIELDS } from "../../wire/fields.ts";
+import { ANY_FIELDS, unread } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
@@ -26,37 +26,78 @@ import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stor
 /** Told of every token that holds no wrapped answer: unknown, used, expired, or of another kind. */
 const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
 
-const FIELDS = z.object({ token: z.unknown().optional() });
+const FIELDS = z.object({ token: unread("string").describe("The wrapping token; that of the request unless sent") });
 type Fields = z.infer<typeof FIELDS>;
 
 /** Wrapping tokens: made on demand, looked at, exchanged for their answer or for another of their kind. */
 export const WRAPPING_ROUTES: readonly Route[] = [
   // The answer to this request is what was sent; the header that it must carry has it wrapped like any other answer.
-  tokenRoute("update", "sys/wrapping/wrap", TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ request }) =>
-      request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
-    handle: async ({ fields }) => ok(dataReply(fields)),
-  }),
+  tokenRoute(
+    "update",
+    "sys/wrapping/wrap",
+    {
+      summary: "Answers what was sent, wrapped: a token that gives it once.",
+      operationId: "wrap",
+      fields: { "*": { shape: "any", description: "Whatever is to be wrapped" } },
+      answers: { kind: "wrapped" },
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ request }) =>
+        request.wrapTtlSeconds > 0 ? ok(null) : err(invalid("endpoint requires response wrapping to be used")),
+      handle: async ({ fields }) => ok(dataReply(fields)),
+    },
+  ),
 
   // Whoever was handed a wrapping token may check it before use, without any right of its own.
-  openRoute(["read", "update"], "sys/wrapping/lookup", TO_DESCRIBE, lookUp),
-
-  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/unwrap", TO_DESCRIBE, FIELDS, {
-    refusal: (request) => tokenProblem(request) ?? (request.data.token === undefined ? NO_ANSWER : null),
-    prepare: (context) => prepareByToken(context, true),
-    action: async (context) => inCallersTree(context, context.prepared),
-    async handle(context) {
-      const outcome = await outcomeOf(context, context.prepared);
-      const unwrapped = await readAnswer(context.installation, outcome);
-      return unwrapped.ok ? ok({ kind: "stored", answer: unwrapped.value.answer }) : unwrapped;
+  openRoute(
+    ["read", "update"],
+    "sys/wrapping/lookup",
+    {
+      summary: "Tells when and for which path a wrapping token was made.",
+      operationId: { read: "read-wrapping-properties2", update: "read-wrapping-properties" },
+      fields: { token: { shape: "string", description: "The wrapping token; that of the request unless sent" } },
+      answers: dataAnswer({ creation_path: "string", creation_time: "string", creation_ttl: "integer" }),
     },
-  }),
+    lookUp,
+  ),
 
-  tokenRoute<Fields, TargetedAction>("update", "sys/wrapping/rewrap", TO_DESCRIBE, FIELDS, {
-    refusal: tokenProblem,
-    prepare: (context) => prepareByToken(context, false),
-    handle: rewrap,
-  }),
+  tokenRoute<Fields, TargetedAction>(
+    "update",
+    "sys/wrapping/unwrap",
+    {
+      summary: "Takes the answer that a wrapping token holds.",
+      operationId: "unwrap",
+      answers: [ENVELOPE, NO_CONTENT],
+    },
+    FIELDS,
+    {
+      refusal: (request) => tokenProblem(request) ?? (request.data.token === undefined ? NO_ANSWER : null),
+      prepare: (context) => prepareByToken(context, true),
+      action: async (context) => inCallersTree(context, context.prepared),
+      async handle(context) {
+        const outcome = await outcomeOf(context, context.prepared);
+        const unwrapped = await readAnswer(context.installation, outcome);
+        return unwrapped.ok ? ok({ kind: "stored", answer: unwrapped.value.answer }) : unwrapped;
+      },
+    },
+  ),
+
+  tokenRoute<Fields, TargetedAction>(
+    "update",
+    "sys/wrapping/rewrap",
+    {
+      summary: "Exchanges a wrapping token for another of the same answer.",
+      operationId: "rewrap",
+      answers: { kind: "wrapped" },
+    },
+    FIELDS,
+    {
+      refusal: tokenProblem,
+      prepare: (context) => prepareByToken(context, false),
+      handle: rewrap,
+    },
+  ),
 ];
 
 async function lookUp({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {

@@ -2,6 +2,7 @@ import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { Author, ListedToken, OrganizationRecord, TeamRecord, TeamToken } from "../../team/record.ts";
 import { ORGANIZATION_ACCESS } from "../../team/rules/organization-access.ts";
 import { allSettings } from "../../team/rules/organization-settings.ts";
+import type { Shape } from "../../wire/shape.ts";
 
 /** A resource of a JSON:API document. */
 export type ResourceObject = Record<string, unknown>;
@@ -117,3 +118,69 @@ export function serviceUserResource(userId: string, team: TeamRecord, token: Tea
     links: { self: `/api/v2/users/${userId}`, "auth-token": `/api/v2/authentication-tokens/${token.tokenId}` },
   };
 }
+
+const REFERENCE = { data: { id: "string", type: "string" } } as const;
+
+/** The shape of a token. */
+export const TOKEN_SHAPE = {
+  id: "string",
+  type: "string",
+  attributes: {
+    "team-name": "string",
+    "created-at": "string",
+    "last-used-at": "string | null",
+    "expired-at": "string | null",
+    description: "string | null",
+    "rotated-at?": "string",
+    "rotated-to?": "string",
+    token: "string | null",
+  },
+  relationships: { team: REFERENCE, "created-by": REFERENCE },
+} as const satisfies Shape;
+
+/** The shape of a token in a list. */
+export const LISTED_TOKEN_SHAPE = { ...TOKEN_SHAPE, Type: "string" } as const satisfies Shape;
+
+/** The shape of a team. */
+export const TEAM_SHAPE = {
+  id: "string",
+  type: "string",
+  attributes: {
+    name: "string",
+    visibility: "string",
+    "sso-team-id": "string | null",
+    "allow-member-token-management": "boolean",
+    "organization-access": { "*": "boolean" },
+    "token-policies": ["string"],
+    "is-unified": "boolean",
+    "users-count": "integer",
+    "created-at": "string",
+    permissions: { "*": "boolean" },
+  },
+  relationships: { organization: REFERENCE, "*": "object" },
+  links: { self: "string" },
+} as const satisfies Shape;
+
+/** The shape of an organization. */
+export const ORGANIZATION_SHAPE = {
+  id: "string",
+  type: "string",
+  attributes: {
+    name: "string",
+    "external-id": "string",
+    email: "string",
+    "created-at": "string",
+    permissions: { "*": "boolean" },
+    "*": "any",
+  },
+  links: { self: "string" },
+} as const satisfies Shape;
+
+/** The shape of a user. */
+export const USER_SHAPE = {
+  id: "string",
+  type: "string",
+  attributes: { username: "string", "is-service-account": "boolean", email: "string | null" },
+  "relationships?": "object",
+  links: { self: "string", "auth-token?": "string" },
+} as const satisfies Shape;

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -13,7 +13,7 @@ import { ANY_FIELDS } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { readResource, refused } from "../json-api/document.ts";
 import { authorOf } from "./author.ts";
-import { tokenResource } from "./render.ts";
+import { TOKEN_SHAPE, tokenResource } from "./render.ts";
 import { readEitherId, TOKEN_TYPES } from "./token-id.ts";
 
 /** 30 days. */
@@ -40,11 +40,27 @@ type Attributes = z.infer<typeof ATTRIBUTES>;
 
 /** Rotation: a new token at once, and the old one good until the end of an overlap. */
 export const ROTATION_ROUTES: readonly Route[] = [
-  tokenRoute("update", "authentication-tokens/:id/actions/rotate", TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ request, fields }) =>
-      readResource({ type: request.resourceType, attributes: fields }, TOKEN_TYPES, ATTRIBUTES),
-    handle: rotate,
-  }),
+  tokenRoute(
+    "update",
+    "authentication-tokens/:id/actions/rotate",
+    {
+      summary: "Makes a new token in the place of an old one, which stays good until the end of an overlap.",
+      operationId: "teams-rotate-token",
+      parameters: { id: "The id of the token" },
+      fields: {
+        "overlap-seconds": { shape: "integer", description: "How long the old token stays good, 0 to 2,592,000" },
+        "expired-at": { shape: "string | null", description: "When the new token ends, as RFC 3339" },
+        "idempotency-key": { shape: "string", description: "A repeat with the same key gets the same token for a day" },
+      },
+      answers: plainAnswer({ data: TOKEN_SHAPE }, 201),
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ request, fields }) =>
+        readResource({ type: request.resourceType, attributes: fields }, TOKEN_TYPES, ATTRIBUTES),
+      handle: rotate,
+    },
+  ),
 ];
 
 /**

@@ -1,5 +1,5 @@
 import { type CallContext, openRoute, type Route, simpleRoute, withAlternatePath } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
@@ -8,7 +8,7 @@ import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { authorOf } from "./author.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
-import { serviceUserResource, userResource } from "./render.ts";
+import { serviceUserResource, USER_SHAPE, userResource } from "./render.ts";
 import { ROTATION_ROUTES } from "./rotation.ts";
 import { TEAMS_ROUTES } from "./teams.ts";
 import { TOKEN_LIST_ROUTES } from "./token-list.ts";
@@ -19,8 +19,29 @@ import { WEBHOOK_ROUTES } from "./webhooks.ts";
 /** The interface of teams, by full path. */
 export const TEAM_ROUTES: readonly Route[] = [
   // Clients ask this first, for the headers that every answer here has.
-  openRoute(["read", "head"], "ping", TO_DESCRIBE, async () => ok(EMPTY)),
-  simpleRoute("read", "account/details", TO_DESCRIBE, ANY_FIELDS, showAccount),
+  openRoute(
+    ["read", "head"],
+    "ping",
+    {
+      summary: "Answers nothing but the headers that clients ask first.",
+      operationId: "teams-ping",
+      fields: {},
+      answers: NO_CONTENT,
+    },
+    async () => ok(EMPTY),
+  ),
+  simpleRoute(
+    "read",
+    "account/details",
+    {
+      summary: "Shows who the caller is.",
+      operationId: "teams-read-account",
+      fields: {},
+      answers: plainAnswer({ data: USER_SHAPE }),
+    },
+    ANY_FIELDS,
+    showAccount,
+  ),
   ...ORGANIZATION_ROUTES,
   ...withAlternatePath(
     ({ env, installation }, path) => canonicalTeamPath(env, installation.keys, path),

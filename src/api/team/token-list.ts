@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { inGroups } from "../../base/parallel.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -11,8 +11,16 @@ import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { refused } from "../json-api/document.ts";
-import { pageDocument, readListQuery, readSearch, refusedParameter } from "../json-api/page.ts";
-import { listedTokenResource } from "./render.ts";
+import {
+  PAGE_FIELDS,
+  pageDocument,
+  pageShape,
+  readListQuery,
+  readSearch,
+  refusedParameter,
+  SEARCH_FIELD,
+} from "../json-api/page.ts";
+import { LISTED_TOKEN_SHAPE, listedTokenResource } from "./render.ts";
 
 /** Tokens that one request deletes. */
 const MAX_DELETED = 100;
@@ -24,30 +32,62 @@ const DELETED = z
 
 /** The tokens of all teams of an organization. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
-  tokenRoute("read", "organizations/:organization/team-tokens", TO_DESCRIBE, ANY_FIELDS, {
-    async prepare({ fields }) {
-      const query = readListQuery(fields, ["q", "sort"]);
-      if (!query.ok) return query;
-      const search = readSearch(query.value);
-      if (!search.ok) return search;
-      const order = readTokenOrder(query.value.parameters.sort);
-      if (!order)
-        return refusedParameter("sort", `sort must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
-      return ok({ query: query.value, search: search.value, order });
+  tokenRoute(
+    "read",
+    "organizations/:organization/team-tokens",
+    {
+      summary: "Lists the tokens of all teams of an organization by page.",
+      operationId: "teams-list-tokens",
+      parameters: { organization: "The name of the organization" },
+      fields: {
+        ...PAGE_FIELDS,
+        ...SEARCH_FIELD,
+        sort: {
+          shape: "string",
+          description:
+            "`team-name`, `created-by`, `expired-at` or `last-used-at`, with `-` before it for the reverse order",
+        },
+      },
+      answers: plainAnswer(pageShape(LISTED_TOKEN_SHAPE)),
     },
-    async handle({ env, params, request, prepared: { query, search, order } }) {
-      const name = params.organization ?? "";
-      const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
-      if (!page.ok) return page;
-      const body = pageDocument(request.baseUrl, request.path, query, page.value, listedTokenResource);
-      return ok({ kind: "plain", status: 200, body });
+    ANY_FIELDS,
+    {
+      async prepare({ fields }) {
+        const query = readListQuery(fields, ["q", "sort"]);
+        if (!query.ok) return query;
+        const search = readSearch(query.value);
+        if (!search.ok) return search;
+        const order = readTokenOrder(query.value.parameters.sort);
+        if (!order)
+          return refusedParameter("sort", `sort must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
+        return ok({ query: query.value, search: search.value, order });
+      },
+      async handle({ env, params, request, prepared: { query, search, order } }) {
+        const name = params.organization ?? "";
+        const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
+        if (!page.ok) return page;
+        const body = pageDocument(request.baseUrl, request.path, query, page.value, listedTokenResource);
+        return ok({ kind: "plain", status: 200, body });
+      },
     },
-  }),
+  ),
 
-  tokenRoute("delete", "organizations/:organization/team-tokens", TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ fields }) => readIds(fields.data),
-    handle: removeAll,
-  }),
+  tokenRoute(
+    "delete",
+    "organizations/:organization/team-tokens",
+    {
+      summary: "Deletes up to 100 tokens of teams, all or none.",
+      operationId: "teams-delete-tokens",
+      parameters: { organization: "The name of the organization" },
+      fields: { data: { shape: [{ type: "string", id: "string" }], description: "The tokens" } },
+      answers: NO_CONTENT,
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ fields }) => readIds(fields.data),
+      handle: removeAll,
+    },
+  ),
 ];
 
 /** The ids that a document names, each once. */

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
@@ -23,12 +23,22 @@ const POLICY = z.object(
 );
 const ATTRIBUTES = z.object({ "token-ttl-policies": z.array(POLICY, RULE).min(1, RULE).max(MAX_POLICIES, RULE) });
 
+const POLICIES = plainAnswer({
+  data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
+});
+
 /** The greatest lifetimes of an organization's tokens. That of teams counts while `max-ttl-enabled` is true. */
 export const TOKEN_TTL_ROUTES: readonly Route[] = [
   simpleRoute(
     "read",
     "organizations/:organization/token-ttl-policies",
-    TO_DESCRIBE,
+    {
+      summary: "Shows how long tokens of an organization live at most, by kind.",
+      operationId: "teams-read-token-ttl-policies",
+      parameters: { organization: "The name of the organization" },
+      fields: {},
+      answers: POLICIES,
+    },
     ANY_FIELDS,
     async ({ env, params }) => {
       const name = params.organization ?? "";
@@ -36,11 +46,28 @@ export const TOKEN_TTL_ROUTES: readonly Route[] = [
     },
   ),
 
-  tokenRoute("patch", "organizations/:organization/token-ttl-policies", TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ request, fields }) =>
-      readResource({ type: request.resourceType, attributes: fields }, [TYPE], ATTRIBUTES),
-    handle: change,
-  }),
+  tokenRoute(
+    "patch",
+    "organizations/:organization/token-ttl-policies",
+    {
+      summary: "Sets how long tokens of an organization live at most.",
+      operationId: "teams-update-token-ttl-policies",
+      parameters: { organization: "The name of the organization" },
+      fields: {
+        "token-ttl-policies": {
+          shape: [{ "token-type": "string", "max-ttl-ms": "integer" }],
+          description: "Kinds of tokens with their greatest lifetime in ms",
+        },
+      },
+      answers: POLICIES,
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ request, fields }) =>
+        readResource({ type: request.resourceType, attributes: fields }, [TYPE], ATTRIBUTES),
+      handle: change,
+    },
+  ),
 ];
 
 async function change({

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -12,7 +12,7 @@ import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { readResource, refused } from "../json-api/document.ts";
 import { authorOf } from "./author.ts";
-import { tokenResource } from "./render.ts";
+import { TOKEN_SHAPE, tokenResource } from "./render.ts";
 import { readEitherId, TOKEN_TYPES } from "./token-id.ts";
 
 /** Nothing but these: a misspelt expiry that is ignored would make a token that never ends. */
@@ -40,42 +40,132 @@ interface TokenOptions extends Expiry {
   readonly description: string | null;
 }
 
+const TEAM = { team: "The id of the team" };
+const TOKEN = { id: "The id of the token, or of a team for its token without a description" };
+
 /** The tokens of a team: by the team the one without a description, all by their own ids. */
 export const TEAM_TOKEN_ROUTES: readonly Route[] = [
-  tokenRoute("update", "teams/:team/authentication-token", TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ request, fields }) => readOptions(request.resourceType, fields, UNDESCRIBED),
-    handle: create,
-  }),
-
-  tokenRoute("update", "teams/:team/authentication-tokens", TO_DESCRIBE, ANY_FIELDS, {
-    async prepare({ request, fields }) {
-      const problem = descriptionProblem(fields.description);
-      if (problem) return refused("/data/attributes/description", `description ${problem}`);
-      return readOptions(request.resourceType, fields, DESCRIBED);
+  tokenRoute(
+    "update",
+    "teams/:team/authentication-token",
+    {
+      summary: "Makes the token of a team that has no description, in the place of the one before.",
+      operationId: "teams-create-token",
+      parameters: TEAM,
+      fields: {
+        "expired-at": {
+          shape: "string | null",
+          description: "When the token ends, as RFC 3339; never unless sent and the organization says nothing",
+        },
+        description: {
+          shape: "any",
+          description: "Must be null: tokens with a description are made at `authentication-tokens`",
+        },
+      },
+      answers: plainAnswer({ data: TOKEN_SHAPE }, 201),
     },
-    handle: create,
-  }),
+    ANY_FIELDS,
+    {
+      prepare: async ({ request, fields }) => readOptions(request.resourceType, fields, UNDESCRIBED),
+      handle: create,
+    },
+  ),
 
-  simpleRoute("read", "teams/:team/authentication-token", TO_DESCRIBE, ANY_FIELDS, async (context) => {
-    const route = await readTeamId(context.installation.keys, context.params.team ?? "");
-    return show(context, route, "");
-  }),
+  tokenRoute(
+    "update",
+    "teams/:team/authentication-tokens",
+    {
+      summary: "Makes another token of a team.",
+      operationId: "teams-create-described-token",
+      parameters: TEAM,
+      fields: {
+        "expired-at": {
+          shape: "string | null",
+          description: "When the token ends, as RFC 3339; never unless sent and the organization says nothing",
+        },
+        description: { shape: "string", description: "What no other token of the team is called" },
+      },
+      answers: plainAnswer({ data: TOKEN_SHAPE }, 201),
+    },
+    ANY_FIELDS,
+    {
+      async prepare({ request, fields }) {
+        const problem = descriptionProblem(fields.description);
+        if (problem) return refused("/data/attributes/description", `description ${problem}`);
+        return readOptions(request.resourceType, fields, DESCRIBED);
+      },
+      handle: create,
+    },
+  ),
 
-  simpleRoute("delete", "teams/:team/authentication-token", TO_DESCRIBE, ANY_FIELDS, async (context) => {
-    const route = await readTeamId(context.installation.keys, context.params.team ?? "");
-    return remove(context, route, "");
-  }),
+  simpleRoute(
+    "read",
+    "teams/:team/authentication-token",
+    {
+      summary: "Shows the token of a team that has no description.",
+      operationId: "teams-read-token-of-team",
+      parameters: TEAM,
+      fields: {},
+      answers: plainAnswer({ data: TOKEN_SHAPE }),
+    },
+    ANY_FIELDS,
+    async (context) => {
+      const route = await readTeamId(context.installation.keys, context.params.team ?? "");
+      return show(context, route, "");
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    "teams/:team/authentication-token",
+    {
+      summary: "Deletes the token of a team that has no description.",
+      operationId: "teams-delete-token-of-team",
+      parameters: TEAM,
+      fields: {},
+      answers: NO_CONTENT,
+    },
+    ANY_FIELDS,
+    async (context) => {
+      const route = await readTeamId(context.installation.keys, context.params.team ?? "");
+      return remove(context, route, "");
+    },
+  ),
 
   // An id of a team stands for its token without a description.
-  simpleRoute("read", "authentication-tokens/:id", TO_DESCRIBE, ANY_FIELDS, async (context) => {
-    const { route, tokenId } = await readEitherId(context);
-    return show(context, route, tokenId);
-  }),
+  simpleRoute(
+    "read",
+    "authentication-tokens/:id",
+    {
+      summary: "Shows a token of a team.",
+      operationId: "teams-read-token",
+      parameters: TOKEN,
+      fields: {},
+      answers: plainAnswer({ data: TOKEN_SHAPE }),
+    },
+    ANY_FIELDS,
+    async (context) => {
+      const { route, tokenId } = await readEitherId(context);
+      return show(context, route, tokenId);
+    },
+  ),
 
-  simpleRoute("delete", "authentication-tokens/:id", TO_DESCRIBE, ANY_FIELDS, async (context) => {
-    const { route, tokenId } = await readEitherId(context);
-    return remove(context, route, tokenId);
-  }),
+  simpleRoute(
+    "delete",
+    "authentication-tokens/:id",
+    {
+      summary: "Deletes a token of a team.",
+      operationId: "teams-delete-token",
+      parameters: TOKEN,
+      fields: {},
+      answers: NO_CONTENT,
+    },
+    ANY_FIELDS,
+    async (context) => {
+      const { route, tokenId } = await readEitherId(context);
+      return remove(context, route, tokenId);
+    },
+  ),
 ];
 
 type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "params">;

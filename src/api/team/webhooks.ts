@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -13,8 +13,9 @@ import { readWebhookUrl, sealSecret, sendToWebhook } from "../../team/notices/se
 import { MAX_WEBHOOKS } from "../../team/notices/webhook-store.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
 import { readResource, refused } from "../json-api/document.ts";
-import { pageDocument, readListQuery } from "../json-api/page.ts";
+import { PAGE_FIELDS, pageDocument, pageShape, readListQuery } from "../json-api/page.ts";
 
 const TYPE = "notification-configurations";
 const MAX_TEXT = 255;
@@ -46,64 +47,193 @@ const PATH = "organizations/:organization/notification-configurations";
 
 type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "params">;
 
+const ORGANIZATION = { organization: "The name of the organization" };
+const WEBHOOK = { ...ORGANIZATION, id: "The id of the webhook" };
+const WEBHOOK_FIELDS = {
+  name: { shape: "string", description: "The name" },
+  url: { shape: "string", description: "Where notices are sent to" },
+  token: { shape: "string | null", description: "What notices are signed with; never shown" },
+  enabled: { shape: "boolean", description: "True: it has to take a verification first" },
+  triggers: { shape: ["string"], description: `What it is told of: ${TRIGGERS.join(", ")}` },
+  "destination-type": { shape: "string", description: "`generic`" },
+} as const;
+const WEBHOOK_SHAPE = {
+  id: "string",
+  type: "string",
+  attributes: {
+    name: "string",
+    url: "string",
+    enabled: "boolean",
+    token: "string | null",
+    triggers: ["string"],
+    "destination-type": "string",
+    "created-at": "string",
+  },
+} as const satisfies Shape;
+const DELIVERY_SHAPE = {
+  id: "string",
+  type: "string",
+  attributes: {
+    trigger: "string",
+    state: "string",
+    attempts: "integer",
+    "sent-at": "string",
+    code: "integer | null",
+    error: "string | null",
+  },
+  relationships: { "*": "object" },
+} as const satisfies Shape;
+
 /** Webhooks of an organization, which are told of tokens that end. */
 export const WEBHOOK_ROUTES: readonly Route[] = [
-  simpleRoute("read", PATH, TO_DESCRIBE, ANY_FIELDS, async ({ env, params }) => {
-    const name = params.organization ?? "";
-    const webhooks = await organizationNamed(env, name).webhooks(name);
-    return webhooks ? document(200, webhooks.map(webhookResource)) : NOT_FOUND;
-  }),
-
-  tokenRoute("update", PATH, TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ request, fields }) =>
-      readResource({ type: request.resourceType, attributes: fields }, [TYPE], NEW),
-    async handle(context) {
-      const { name, url } = context.prepared;
-      const now = currentTime();
-      const created = { id: newWebhookId(), name, url, enabled: false, triggers: TRIGGERS, createdAt: now, since: now };
-      return store(context, 201, { ...created, secret: null }, context.prepared);
+  simpleRoute(
+    "read",
+    PATH,
+    {
+      summary: "Lists the webhooks of an organization.",
+      operationId: "teams-list-notification-configurations",
+      parameters: ORGANIZATION,
+      fields: {},
+      answers: plainAnswer({ data: [WEBHOOK_SHAPE] }),
     },
-  }),
-
-  simpleRoute("read", `${PATH}/:id`, TO_DESCRIBE, ANY_FIELDS, async (context) => {
-    const webhook = await find(context);
-    return webhook ? document(200, webhookResource(webhook)) : NOT_FOUND;
-  }),
-
-  tokenRoute("patch", `${PATH}/:id`, TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ request, fields }) =>
-      readResource({ type: request.resourceType, attributes: fields }, [TYPE], CHANGE),
-    async handle(context) {
-      const webhook = await find(context);
-      return webhook ? store(context, 200, webhook, context.prepared) : NOT_FOUND;
-    },
-  }),
-
-  simpleRoute("delete", `${PATH}/:id`, TO_DESCRIBE, ANY_FIELDS, async ({ env, params }) => {
-    const name = params.organization ?? "";
-    return (await organizationNamed(env, name).removeWebhook(name, params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
-  }),
-
-  simpleRoute("update", `${PATH}/:id/actions/verify`, TO_DESCRIBE, ANY_FIELDS, async (context) => {
-    const webhook = await find(context);
-    if (!webhook) return NOT_FOUND;
-    const problem = await verify(context, webhook);
-    return problem ? err(problem) : document(200, webhookResource(webhook));
-  }),
-
-  tokenRoute("read", `${PATH}/:id/deliveries`, TO_DESCRIBE, ANY_FIELDS, {
-    prepare: async ({ fields }) => readListQuery(fields, []),
-    async handle({ env, params, request, prepared: query }) {
+    ANY_FIELDS,
+    async ({ env, params }) => {
       const name = params.organization ?? "";
-      const page = await organizationNamed(env, name).deliveries(name, params.id ?? "", query.page);
-      if (!page) return NOT_FOUND;
-      return ok({
-        kind: "plain",
-        status: 200,
-        body: pageDocument(request.baseUrl, request.path, query, page, deliveryResource),
-      });
+      const webhooks = await organizationNamed(env, name).webhooks(name);
+      return webhooks ? document(200, webhooks.map(webhookResource)) : NOT_FOUND;
     },
-  }),
+  ),
+
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Makes a webhook, which is told of tokens that end.",
+      operationId: "teams-create-notification-configuration",
+      parameters: ORGANIZATION,
+      fields: WEBHOOK_FIELDS,
+      answers: plainAnswer({ data: WEBHOOK_SHAPE }, 201),
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ request, fields }) =>
+        readResource({ type: request.resourceType, attributes: fields }, [TYPE], NEW),
+      async handle(context) {
+        const { name, url } = context.prepared;
+        const now = currentTime();
+        const created = {
+          id: newWebhookId(),
+          name,
+          url,
+          enabled: false,
+          triggers: TRIGGERS,
+          createdAt: now,
+          since: now,
+        };
+        return store(context, 201, { ...created, secret: null }, context.prepared);
+      },
+    },
+  ),
+
+  simpleRoute(
+    "read",
+    `${PATH}/:id`,
+    {
+      summary: "Shows a webhook.",
+      operationId: "teams-read-notification-configuration",
+      parameters: WEBHOOK,
+      fields: {},
+      answers: plainAnswer({ data: WEBHOOK_SHAPE }),
+    },
+    ANY_FIELDS,
+    async (context) => {
+      const webhook = await find(context);
+      return webhook ? document(200, webhookResource(webhook)) : NOT_FOUND;
+    },
+  ),
+
+  tokenRoute(
+    "patch",
+    `${PATH}/:id`,
+    {
+      summary: "Changes a webhook.",
+      operationId: "teams-update-notification-configuration",
+      parameters: WEBHOOK,
+      fields: WEBHOOK_FIELDS,
+      answers: plainAnswer({ data: WEBHOOK_SHAPE }),
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ request, fields }) =>
+        readResource({ type: request.resourceType, attributes: fields }, [TYPE], CHANGE),
+      async handle(context) {
+        const webhook = await find(context);
+        return webhook ? store(context, 200, webhook, context.prepared) : NOT_FOUND;
+      },
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    `${PATH}/:id`,
+    {
+      summary: "Deletes a webhook.",
+      operationId: "teams-delete-notification-configuration",
+      parameters: WEBHOOK,
+      fields: {},
+      answers: NO_CONTENT,
+    },
+    ANY_FIELDS,
+    async ({ env, params }) => {
+      const name = params.organization ?? "";
+      return (await organizationNamed(env, name).removeWebhook(name, params.id ?? "")) ? ok(EMPTY) : NOT_FOUND;
+    },
+  ),
+
+  simpleRoute(
+    "update",
+    `${PATH}/:id/actions/verify`,
+    {
+      summary: "Sends the verification to a webhook again.",
+      operationId: "teams-verify-notification-configuration",
+      parameters: WEBHOOK,
+      fields: {},
+      answers: plainAnswer({ data: WEBHOOK_SHAPE }),
+    },
+    ANY_FIELDS,
+    async (context) => {
+      const webhook = await find(context);
+      if (!webhook) return NOT_FOUND;
+      const problem = await verify(context, webhook);
+      return problem ? err(problem) : document(200, webhookResource(webhook));
+    },
+  ),
+
+  tokenRoute(
+    "read",
+    `${PATH}/:id/deliveries`,
+    {
+      summary: "Lists what was sent to a webhook by page.",
+      operationId: "teams-list-notification-deliveries",
+      parameters: WEBHOOK,
+      fields: PAGE_FIELDS,
+      answers: plainAnswer(pageShape(DELIVERY_SHAPE)),
+    },
+    ANY_FIELDS,
+    {
+      prepare: async ({ fields }) => readListQuery(fields, []),
+      async handle({ env, params, request, prepared: query }) {
+        const name = params.organization ?? "";
+        const page = await organizationNamed(env, name).deliveries(name, params.id ?? "", query.page);
+        if (!page) return NOT_FOUND;
+        return ok({
+          kind: "plain",
+          status: 200,
+          body: pageDocument(request.baseUrl, request.path, query, page, deliveryResource),
+        });
+      },
+    },
+  ),
 ];
 
 /** Stores a webhook with changes. One that is switched on has to answer first. */

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { issue } from "../../auth/issue.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { MAX_META_LENGTH } from "../../base/limits.ts";
@@ -14,28 +14,38 @@ import { withEntityOfAlias } from "../../token/entity-alias.ts";
 import { newTokenIds } from "../../token/ids.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
-import { type FieldSchema, flag, integer, looseDuration, pairs, text, textList } from "../../wire/fields.ts";
+import {
+  deprecated,
+  type FieldSchema,
+  flag,
+  integer,
+  looseDuration,
+  pairs,
+  text,
+  textList,
+  unread,
+} from "../../wire/fields.ts";
 import type { AuthReply, Reply } from "../../wire/reply.ts";
 import { ROLE_NAME } from "./roles.ts";
 
 const FIELDS = z.object({
-  id: text(),
-  display_name: text(),
-  policies: textList(),
-  meta: pairs(),
-  no_parent: flag(false),
-  no_default_policy: flag(false),
-  renewable: flag(true),
-  lease: z.unknown().optional(),
-  ttl: looseDuration(),
-  explicit_max_ttl: looseDuration(),
-  period: looseDuration(),
-  num_uses: integer(),
-  type: text(),
-  entity_alias: text(),
+  id: text().describe("The token itself, for callers with sudo; else one is generated"),
+  display_name: text().describe("A name for the audit log and for lists"),
+  policies: textList().describe("Policies of the token; those of the caller unless said"),
+  meta: pairs().describe("Texts by name that the token carries"),
+  no_parent: flag(false).describe("True: the token has no parent, and does not end with the caller's"),
+  no_default_policy: flag(false).describe("True: without the policy `default`"),
+  renewable: flag(true).describe("False: it can't be renewed"),
+  lease: deprecated(unread("string")).describe("Older name of `ttl`"),
+  ttl: looseDuration().describe("How long it lives"),
+  explicit_max_ttl: looseDuration().describe("How long it lives at most, whatever is renewed"),
+  period: looseDuration().describe("Makes it periodic: each renewal lasts this long"),
+  num_uses: integer().describe("Requests that it is good for; 0 for any number"),
+  type: text().describe("`service` or `batch`"),
+  entity_alias: text().describe("The alias, allowed by the role, whose entity the token belongs to"),
 });
 
-const LEASE = z.object({ lease: looseDuration() });
+const LEASE = z.object({ lease: deprecated(looseDuration()).describe("Older name of `ttl`") });
 
 type CreateFields = z.infer<typeof FIELDS>;
 
@@ -46,13 +56,28 @@ const MAX_ENTITY_ALIAS = 512;
 
 /** `create`, `create-orphan` and `create/:role_name`. */
 export const CREATE_ROUTES: readonly Route[] = [
-  createRoute("create", FIELDS, false),
-  createRoute("create-orphan", FIELDS, true),
-  createRoute(`create/${ROLE_NAME}`, FIELDS.extend({ role_name: z.unknown().optional() }), false),
+  createRoute("create", { summary: "Makes a token below the caller's.", operationId: "create" }, FIELDS, false),
+  createRoute(
+    "create-orphan",
+    { summary: "Makes a token without a parent.", operationId: "create-orphan" },
+    FIELDS,
+    true,
+  ),
+  createRoute(
+    `create/${ROLE_NAME}`,
+    { summary: "Makes a token by the rules of a role.", operationId: "create-against-role" },
+    FIELDS.extend({ role_name: unread("string").describe("The role whose rules the token follows") }),
+    false,
+  ),
 ];
 
-function createRoute(path: string, schema: FieldSchema<CreateFields>, orphanEndpoint: boolean): Route {
-  return tokenRoute("update", path, TO_DESCRIBE, schema, {
+function createRoute(
+  path: string,
+  description: Omit<RouteDescription, "answers">,
+  schema: FieldSchema<CreateFields>,
+  orphanEndpoint: boolean,
+): Route {
+  return tokenRoute("update", path, { ...description, answers: AUTH }, schema, {
     prepare: async ({ request, fields }) => {
       const lease = readLease(fields.lease, request.data.ttl);
       return lease.ok ? readCreateRequest(fields, lease.value, orphanEndpoint) : lease;

@@ -1,8 +1,8 @@
 import * as z from "zod";
 import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
-import { lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
+import { LOOKUP_SHAPE, lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { dataAnswer } from "../../auth/route-description.ts";
 import { accessorTarget, inCallersTree, outcomeOf, readTargetToken, tokenTarget } from "../../auth/target.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
@@ -10,7 +10,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { text } from "../../wire/fields.ts";
+import { text, unread } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 
 const BAD_TOKEN: Failure = { code: "bad_token" };
@@ -18,53 +18,81 @@ const BAD_TOKEN: Failure = { code: "bad_token" };
 /** `lookup`, `lookup-self` and `lookup-accessor`. */
 export const LOOKUP_ROUTES: readonly Route[] = [
   // The path names the caller: a token in the body is ignored, not unknown.
-  simpleRoute(["read", "update"], "lookup-self", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), (context) =>
-    lookUpCaller(context),
+  simpleRoute(
+    ["read", "update"],
+    "lookup-self",
+    {
+      summary: "Shows the token of the request.",
+      operationId: { read: "look-up-self-get", update: "look-up-self-update" },
+      answers: dataAnswer(LOOKUP_SHAPE),
+    },
+    z.object({ token: unread("string").describe("The token") }),
+    (context) => lookUpCaller(context),
   ),
 
-  tokenRoute(["read", "update"], "lookup", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), {
-    async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
-      const { token } = context.fields;
-      return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
+  tokenRoute(
+    ["read", "update"],
+    "lookup",
+    {
+      summary: "Shows a token; without one in the body that of the request.",
+      operationId: { read: "look-up-get", update: "look-up-update" },
+      answers: dataAnswer(LOOKUP_SHAPE),
     },
-    async action(context) {
-      const { prepared } = context;
-      if (!prepared || prepared === "caller" || prepared.kind !== "service") return null;
-      const { treeId, target } = tokenTarget(prepared);
-      return inCallersTree(context, { treeId, action: { kind: "lookup", target } });
+    z.object({ token: unread("string").describe("The token") }),
+    {
+      async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
+        const { token } = context.fields;
+        return token === undefined || token === "" ? ok("caller") : readTargetToken(context, token);
+      },
+      async action(context) {
+        const { prepared } = context;
+        if (!prepared || prepared === "caller" || prepared.kind !== "service") return null;
+        const { treeId, target } = tokenTarget(prepared);
+        return inCallersTree(context, { treeId, action: { kind: "lookup", target } });
+      },
+      async handle(context) {
+        const { env, prepared } = context;
+        const now = currentTime();
+        if (prepared === "caller") return lookUpCaller(context);
+        if (!prepared) return err(BAD_TOKEN);
+        if (prepared.kind !== "service") {
+          const holder = await callerOf(env, prepared);
+          return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
+        }
+        const { treeId, target } = tokenTarget(prepared);
+        const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
+        if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
+        const { token } = outcome.value;
+        return shown(env, token, lookupToken(token, prepared.text, now));
+      },
     },
-    async handle(context) {
-      const { env, prepared } = context;
-      const now = currentTime();
-      if (prepared === "caller") return lookUpCaller(context);
-      if (!prepared) return err(BAD_TOKEN);
-      if (prepared.kind !== "service") {
-        const holder = await callerOf(env, prepared);
-        return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
-      }
-      const { treeId, target } = tokenTarget(prepared);
-      const outcome = await outcomeOf(context, { treeId, action: { kind: "lookup", target } });
-      if (!outcome.ok || outcome.value.kind !== "token") return err(BAD_TOKEN);
-      const { token } = outcome.value;
-      return shown(env, token, lookupToken(token, prepared.text, now));
-    },
-  }),
+  ),
 
-  tokenRoute("update", "lookup-accessor", TO_DESCRIBE, z.object({ accessor: text() }), {
-    async prepare(context) {
-      const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
-      const found = await accessorTarget(context, accessor);
-      return ok(found && { treeId: found.treeId, action: { kind: "lookup", target: found.target } as const });
+  tokenRoute(
+    "update",
+    "lookup-accessor",
+    {
+      summary: "Shows the token that an accessor belongs to, without its id.",
+      operationId: "look-up-by-accessor",
+      answers: dataAnswer(LOOKUP_SHAPE),
     },
-    action: async (context) => inCallersTree(context, context.prepared),
-    async handle(context) {
-      const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
-      if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
-      const { token } = outcome.value;
-      return shown(context.env, token, lookupToken(token, "", currentTime()));
+    z.object({ accessor: text().describe("The accessor of the token") }),
+    {
+      async prepare(context) {
+        const { accessor } = context.fields;
+        if (accessor === "") return err(invalid("missing accessor"));
+        const found = await accessorTarget(context, accessor);
+        return ok(found && { treeId: found.treeId, action: { kind: "lookup", target: found.target } as const });
+      },
+      action: async (context) => inCallersTree(context, context.prepared),
+      async handle(context) {
+        const outcome = context.prepared ? await outcomeOf(context, context.prepared) : err(DENIED);
+        if (!outcome.ok || outcome.value.kind !== "token") return err(invalid("invalid accessor"));
+        const { token } = outcome.value;
+        return shown(context.env, token, lookupToken(token, "", currentTime()));
+      },
     },
-  }),
+  ),
 ];
 
 function lookUpCaller({ env, caller, presented }: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {

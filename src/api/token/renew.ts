@@ -2,7 +2,7 @@ import * as z from "zod";
 import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { AUTH } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -23,7 +23,7 @@ import type { TokenView } from "../../token/record.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
 import { treeOf } from "../../tree/find-tree.ts";
-import { duration, text } from "../../wire/fields.ts";
+import { duration, text, unread } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 
 /** A renewal in the tree of the token. */
@@ -41,41 +41,79 @@ const NOT_FOUND = invalid("token not found");
 
 /** `renew` (also with the token in the URL), `renew-self` and `renew-accessor`. */
 export const RENEW_ROUTES: readonly Route[] = [
-  tokenRoute("update", "renew", TO_DESCRIBE, z.object({ token: z.unknown().optional(), increment: duration() }), {
-    prepare: (context) => prepareByToken(context, context.fields.token),
-    action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
-    handle: (context) => renewNamed(context),
-  }),
-
-  tokenRoute("update", "renew/:token", TO_DESCRIBE, z.object({ increment: duration() }), {
-    secretPath: true,
-    prepare: (context) => prepareByToken(context, context.params.token),
-    action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
-    handle: (context) => renewNamed(context),
-  }),
-
-  tokenRoute("update", "renew-self", TO_DESCRIBE, z.object({ token: z.unknown().optional(), increment: duration() }), {
-    async prepare(context) {
-      const { presented } = context;
-      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
-      const { treeId, target } = tokenTarget(presented);
-      return renewal(context, treeId, target, presented.text);
+  tokenRoute(
+    "update",
+    "renew",
+    { summary: "Renews a token.", operationId: "renew", answers: AUTH },
+    z.object({
+      token: unread("string").describe("The token"),
+      increment: duration().describe("How long it should live from now"),
+    }),
+    {
+      prepare: (context) => prepareByToken(context, context.fields.token),
+      action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
+      handle: (context) => renewNamed(context),
     },
-    // The tree has just read the caller's row: it need not be looked up again.
-    action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
-    handle: (context) => renew(context, NOT_FOUND),
-  }),
+  ),
 
-  tokenRoute("update", "renew-accessor", TO_DESCRIBE, z.object({ accessor: text(), increment: duration() }), {
-    async prepare(context) {
-      const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
-      const found = await accessorTarget(context, accessor);
-      return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
+  tokenRoute(
+    "update",
+    "renew/:token",
+    {
+      summary: "Renews the token in the path.",
+      operationId: "renew-with-token-in-path",
+      parameters: { token: "The token, as older clients send it" },
+      answers: AUTH,
     },
-    action: async (context) => inCallersTree(context, context.prepared.targeted),
-    handle: (context) => renew(context, invalid("invalid accessor")),
-  }),
+    z.object({ increment: duration().describe("How long it should live from now") }),
+    {
+      secretPath: true,
+      prepare: (context) => prepareByToken(context, context.params.token),
+      action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
+      handle: (context) => renewNamed(context),
+    },
+  ),
+
+  tokenRoute(
+    "update",
+    "renew-self",
+    { summary: "Renews the token of the request.", operationId: "renew-self", answers: AUTH },
+    z.object({
+      token: unread("string").describe("The token"),
+      increment: duration().describe("How long it should live from now"),
+    }),
+    {
+      async prepare(context) {
+        const { presented } = context;
+        if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be renewed`));
+        const { treeId, target } = tokenTarget(presented);
+        return renewal(context, treeId, target, presented.text);
+      },
+      // The tree has just read the caller's row: it need not be looked up again.
+      action: async ({ prepared }) => ({ ...prepared.targeted.action, target: { by: "self" } }),
+      handle: (context) => renew(context, NOT_FOUND),
+    },
+  ),
+
+  tokenRoute(
+    "update",
+    "renew-accessor",
+    { summary: "Renews the token that an accessor belongs to.", operationId: "renew-accessor", answers: AUTH },
+    z.object({
+      accessor: text().describe("The accessor of the token"),
+      increment: duration().describe("How long it should live from now"),
+    }),
+    {
+      async prepare(context) {
+        const { accessor } = context.fields;
+        if (accessor === "") return err(invalid("missing accessor"));
+        const found = await accessorTarget(context, accessor);
+        return found ? renewal(context, found.treeId, found.target, "") : err(invalid("invalid accessor"));
+      },
+      action: async (context) => inCallersTree(context, context.prepared.targeted),
+      handle: (context) => renew(context, invalid("invalid accessor")),
+    },
+  ),
 ];
 
 async function prepareByToken(

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -13,50 +13,91 @@ import {
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { type FieldSchema, text } from "../../wire/fields.ts";
+import { type FieldSchema, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 
 /** `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL). */
 export const REVOKE_ROUTES: readonly Route[] = [
-  tokenRoute("update", "revoke", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), {
-    prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
-    action: async (context) => inCallersTree(context, context.prepared),
-    // Revoking twice is no error: what the caller wanted is so.
-    handle: (context) => revoke(context, ok(EMPTY)),
-  }),
-
-  tokenRoute("update", "revoke-self", TO_DESCRIBE, z.object({ token: z.unknown().optional() }), {
-    async prepare({ presented }) {
-      if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
-      const { treeId } = presented.credential;
-      return ok({ treeId, action: { kind: "revoke", target: { by: "self" } } } satisfies TargetedAction);
+  tokenRoute(
+    "update",
+    "revoke",
+    { summary: "Revokes a token and all below it.", operationId: "revoke", answers: DONE_OR_WARNED },
+    z.object({ token: unread("string").describe("The token") }),
+    {
+      prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
+      action: async (context) => inCallersTree(context, context.prepared),
+      // Revoking twice is no error: what the caller wanted is so.
+      handle: (context) => revoke(context, ok(EMPTY)),
     },
-    action: async (context) => inCallersTree(context, context.prepared),
-    handle: (context) => revoke(context, ok(EMPTY)),
-  }),
+  ),
 
-  tokenRoute("update", "revoke-accessor", TO_DESCRIBE, z.object({ accessor: text() }), {
-    async prepare(context): Promise<Result<NamedToken, Failure>> {
-      const { accessor } = context.fields;
-      if (accessor === "") return err(invalid("missing accessor"));
-      const found = await accessorTarget(context, accessor);
-      return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target } });
+  tokenRoute(
+    "update",
+    "revoke-self",
+    {
+      summary: "Revokes the token of the request and all below it.",
+      operationId: "revoke-self",
+      answers: DONE_OR_WARNED,
     },
-    action: async (context) => inCallersTree(context, context.prepared),
-    handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
-  }),
+    z.object({ token: unread("string").describe("The token") }),
+    {
+      async prepare({ presented }) {
+        if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
+        const { treeId } = presented.credential;
+        return ok({ treeId, action: { kind: "revoke", target: { by: "self" } } } satisfies TargetedAction);
+      },
+      action: async (context) => inCallersTree(context, context.prepared),
+      handle: (context) => revoke(context, ok(EMPTY)),
+    },
+  ),
 
-  revokeOrphanRoute("revoke-orphan", z.object({ token: z.unknown().optional() }), (context) => context.fields.token),
-  revokeOrphanRoute("revoke-orphan/:token", z.object({}), (context) => context.params.token),
+  tokenRoute(
+    "update",
+    "revoke-accessor",
+    {
+      summary: "Revokes the token that an accessor belongs to and all below it.",
+      operationId: "revoke-accessor",
+      answers: DONE_OR_WARNED,
+    },
+    z.object({ accessor: text().describe("The accessor of the token") }),
+    {
+      async prepare(context): Promise<Result<NamedToken, Failure>> {
+        const { accessor } = context.fields;
+        if (accessor === "") return err(invalid("missing accessor"));
+        const found = await accessorTarget(context, accessor);
+        return ok(found && { treeId: found.treeId, action: { kind: "revoke", target: found.target } });
+      },
+      action: async (context) => inCallersTree(context, context.prepared),
+      handle: (context) => revoke(context, ok({ kind: "empty", warnings: ["No token found with this accessor"] })),
+    },
+  ),
+
+  revokeOrphanRoute(
+    "revoke-orphan",
+    { summary: "Revokes a token; what is below it becomes orphans.", operationId: "revoke-orphan" },
+    z.object({ token: unread("string").describe("The token") }),
+    (context) => context.fields.token,
+  ),
+  revokeOrphanRoute(
+    "revoke-orphan/:token",
+    {
+      summary: "Revokes the token in the path; what is below it becomes orphans.",
+      operationId: "revoke-orphan-with-token-in-path",
+      parameters: { token: "The token, as older clients send it" },
+    },
+    z.object({}),
+    (context) => context.params.token,
+  ),
 ];
 
 /** The token without its children. Asks for sudo on its own path, also where the token is in the URL. */
 function revokeOrphanRoute<F>(
   path: string,
+  description: Omit<RouteDescription, "answers">,
   schema: FieldSchema<F>,
   tokenOf: (context: PresentedContext<F>) => unknown,
 ): Route {
-  return tokenRoute<F, NamedToken>("update", path, TO_DESCRIBE, schema, {
+  return tokenRoute<F, NamedToken>("update", path, { ...description, answers: DONE_OR_WARNED }, schema, {
     secretPath: true,
     prepare: (context) => prepareByToken(context, tokenOf(context), "revoke_orphan"),
     // Sudo is checked in the handler, from the verdict of the tree; so the action is not part of that call.

@@ -1,4 +1,27 @@
 import type { RenamedField, TokenRole } from "../../token/role.ts";
+import type { Shape } from "../../wire/shape.ts";
+
+/** The shape of a role. */
+export const ROLE_SHAPE = {
+  name: "string",
+  allowed_policies: ["string"],
+  disallowed_policies: ["string"],
+  allowed_policies_glob: ["string"],
+  disallowed_policies_glob: ["string"],
+  allowed_entity_aliases: ["string"],
+  orphan: "boolean",
+  renewable: "boolean",
+  path_suffix: "string",
+  token_explicit_max_ttl: "integer",
+  explicit_max_ttl: "integer",
+  token_period: "integer",
+  period: "integer",
+  token_no_default_policy: "boolean",
+  token_type: "string",
+  "token_bound_cidrs?": ["string"],
+  "bound_cidrs?": ["string"],
+  "token_num_uses?": "integer",
+} as const satisfies Shape;
 
 /** What a read of a role shows. A field with a deprecated name shows its value there only when it was written by it. */
 export function renderRole(role: TokenRole): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -8,41 +8,75 @@ import { ROLE_FIELDS } from "../../token/roles/fields.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
-import { renderRole } from "./role-view.ts";
+import { ROLE_SHAPE, renderRole } from "./role-view.ts";
 
 /** A role's name in a path: begins and ends with a letter, digit or `_`; inside also `-` and `.`. */
 export const ROLE_NAME = ":role_name{\\w(?:[\\w.-]*\\w)?}";
 
+const ROLE_PARAMETER = { role_name: "The name of the role" };
+
 /** `roles` and `roles/:role_name`. */
 export const ROLE_ROUTES: readonly Route[] = [
-  simpleRoute("list", "roles", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
-    ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
+  simpleRoute(
+    "list",
+    "roles",
+    { summary: "Lists the token roles.", operationId: "list-roles", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
   ),
 
-  simpleRoute("read", `roles/${ROLE_NAME}`, TO_DESCRIBE, z.object({}), async ({ env, params }) => {
-    const role = await tokenRoles(env).read(params.role_name ?? "");
-    return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
-  }),
-
-  tokenRoute("update", `roles/${ROLE_NAME}`, TO_DESCRIBE, ROLE_FIELDS, {
-    createsOrUpdates: true,
-    async prepare({ request, fields }) {
-      // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
-      if (request.data.token_type === null) return err(invalid("Invalid 'token_type' value: null"));
-      const { role_name: _, ...sent } = fields;
-      return ok(sent);
+  simpleRoute(
+    "read",
+    `roles/${ROLE_NAME}`,
+    {
+      summary: "Shows a token role.",
+      operationId: "read-role",
+      parameters: ROLE_PARAMETER,
+      answers: dataAnswer(ROLE_SHAPE),
     },
-    async handle({ env, installation, params, prepared, verdict }) {
-      const grants = { create: verdict.create, update: verdict.update };
-      const mount = mountTtl(installation.mountAt("token/"));
-      const written = await tokenRoles(env).write(params.role_name ?? "", prepared, grants, mount);
-      if (!written.ok) return written;
-      return ok({ kind: "empty", warnings: written.value });
+    z.object({}),
+    async ({ env, params }) => {
+      const role = await tokenRoles(env).read(params.role_name ?? "");
+      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
     },
-  }),
+  ),
 
-  simpleRoute("delete", `roles/${ROLE_NAME}`, TO_DESCRIBE, z.object({}), async ({ env, params }) => {
-    await tokenRoles(env).delete(params.role_name ?? "");
-    return ok(EMPTY);
-  }),
+  tokenRoute(
+    "update",
+    `roles/${ROLE_NAME}`,
+    {
+      summary: "Makes or changes a token role; fields that are not sent stay as they are.",
+      operationId: "write-role",
+      parameters: ROLE_PARAMETER,
+      answers: DONE_OR_WARNED,
+    },
+    ROLE_FIELDS,
+    {
+      createsOrUpdates: true,
+      async prepare({ request, fields }) {
+        // Absent means "as before", so an explicit null must not pass for it where a type was meant to be chosen.
+        if (request.data.token_type === null) return err(invalid("Invalid 'token_type' value: null"));
+        const { role_name: _, ...sent } = fields;
+        return ok(sent);
+      },
+      async handle({ env, installation, params, prepared, verdict }) {
+        const grants = { create: verdict.create, update: verdict.update };
+        const mount = mountTtl(installation.mountAt("token/"));
+        const written = await tokenRoles(env).write(params.role_name ?? "", prepared, grants, mount);
+        if (!written.ok) return written;
+        return ok({ kind: "empty", warnings: written.value });
+      },
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    `roles/${ROLE_NAME}`,
+    { summary: "Deletes a token role.", operationId: "delete-role", parameters: ROLE_PARAMETER, answers: NO_CONTENT },
+    z.object({}),
+    async ({ env, params }) => {
+      await tokenRoles(env).delete(params.role_name ?? "");
+      return ok(EMPTY);
+    },
+  ),
 ];

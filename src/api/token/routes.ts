@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { KEYS } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { listAccessors } from "../../tree/index/accessor-list.ts";
 import { PAGE } from "../../wire/page.ts";
@@ -20,7 +20,11 @@ export const TOKEN_ROUTES: readonly Route[] = [
   ...REVOKE_ROUTES,
   ...ROLE_ROUTES,
   ...TIDY_ROUTES,
-  simpleRoute("list", "accessors", TO_DESCRIBE, z.object(PAGE), async ({ env, fields }) =>
-    ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
+  simpleRoute(
+    "list",
+    "accessors",
+    { summary: "Lists the accessors of all tokens.", operationId: "list-accessors", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
   ),
 ];

@@ -1,27 +1,51 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
 import { tidyReply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
+
+/** The runs are null, or false, where there is none. */
+const STATUS_SHAPE: Shape = { state: "string", running: "any", last: "object | null", next_run: "string | null" };
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
-  simpleRoute("update", "tidy", TO_DESCRIBE, z.object({}), async ({ env }) => ok(tidyReply(await tidyOf(env).start()))),
+  simpleRoute(
+    "update",
+    "tidy",
+    {
+      summary: "Begins a tidy run, which compares all lists with the tokens that they are about.",
+      operationId: "tidy",
+      answers: [BEGUN, ENVELOPE],
+    },
+    z.object({}),
+    async ({ env }) => ok(tidyReply(await tidyOf(env).start())),
+  ),
 
-  simpleRoute("read", "tidy-status", TO_DESCRIBE, z.object({}), async ({ env }) => {
-    const { running, last, nextAt } = await tidyOf(env).status();
-    return ok({
-      kind: "data",
-      data: {
-        state: running ? "running" : last ? "finished" : "never run",
-        running: running && renderRun(running),
-        last: last && renderRun(last),
-        next_run: time(nextAt),
-      },
-    });
-  }),
+  simpleRoute(
+    "read",
+    "tidy-status",
+    {
+      summary: "Tells where the tidy run stands, and what the last one did.",
+      operationId: "tidy-status",
+      answers: dataAnswer(STATUS_SHAPE),
+    },
+    z.object({}),
+    async ({ env }) => {
+      const { running, last, nextAt } = await tidyOf(env).status();
+      return ok({
+        kind: "data",
+        data: {
+          state: running ? "running" : last ? "finished" : "never run",
+          running: running && renderRun(running),
+          last: last && renderRun(last),
+          next_run: time(nextAt),
+        },
+      });
+    },
+  ),
 ];
 
 function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, unknown> {

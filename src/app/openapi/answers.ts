@@ -137,7 +137,7 @@ function refusalName(dialect: Dialect, status: string): string {
 function statusOf(answer: Answer): number {
   if (answer.kind === "empty") return 204;
   if (answer.kind === "accepted") return 202;
-  return answer.kind === "plain" ? answer.status : 200;
+  return "status" in answer ? (answer.status ?? 200) : 200;
 }
 
 /** null for an answer without a body. */
@@ -154,7 +154,7 @@ function bodyOf(answer: Answer): JsonSchema | null {
       return enveloped({ auth: reference("Auth") }, null);
     case "wrapped":
       return enveloped({ wrap_info: reference("WrapInfo") }, null);
-    case "stored":
+    case "envelope":
       return reference("Envelope");
     case "plain":
       return schemaOf(answer.body);

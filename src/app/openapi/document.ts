@@ -222,11 +222,12 @@ function requestBody(
   return { content: { [mediaType]: { schema } } };
 }
 
-function fieldSchema({ shape, format, otherwise }: DocumentedField): JsonSchema {
+function fieldSchema({ shape, format, otherwise, deprecated }: DocumentedField): JsonSchema {
   return {
     ...schemaOf(shape ?? "any"),
     ...(format !== undefined && { format }),
     ...(otherwise !== undefined && { default: otherwise }),
+    ...(deprecated && { deprecated }),
   };
 }
 

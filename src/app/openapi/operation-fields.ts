@@ -11,6 +11,7 @@ export interface DocumentedField {
   readonly shape: Shape | undefined;
   readonly format?: string;
   readonly otherwise?: boolean;
+  readonly deprecated?: true;
 }
 
 /** The names in the path of a route. */

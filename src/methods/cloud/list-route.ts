@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { KEYS, type RouteDescription } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { PAGE } from "../../wire/page.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
@@ -15,9 +15,10 @@ const MAX_NAMES = 10_000;
  */
 export function listRoute(
   path: string,
+  { summary, operationId }: Pick<RouteDescription, "summary" | "operationId">,
   names: (auth: DurableObjectStub<CloudAuth>, after: string, limit: number) => Promise<string[]>,
 ): Route {
-  return simpleRoute("list", path, TO_DESCRIBE, z.object(PAGE), async (context) => {
+  return simpleRoute("list", path, { summary, operationId, answers: KEYS }, z.object(PAGE), async (context) => {
     const { fields } = context;
     const asked = fields.limit;
     const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;

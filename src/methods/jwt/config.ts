@@ -2,7 +2,8 @@ import * as z from "zod";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { isPublicHost } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { flag, list, text } from "../../wire/fields.ts";
+import { flag, list, text, unread } from "../../wire/fields.ts";
+import type { Shape } from "../../wire/shape.ts";
 import { readPublicKey } from "./public-key.ts";
 
 /**
@@ -32,22 +33,22 @@ export interface JwtConfig {
 }
 
 export const CONFIG_FIELDS = z.object({
-  oidc_discovery_url: text(),
-  oidc_discovery_ca_pem: text(),
-  oidc_client_id: text(),
-  oidc_client_secret: text(),
-  oidc_response_mode: text(),
-  oidc_response_types: list(),
-  jwks_url: text(),
-  jwks_ca_pem: text(),
-  default_role: text(),
-  jwt_validation_pubkeys: list(),
-  jwt_supported_algs: list(),
-  bound_issuer: text(),
-  provider_config: z.unknown().optional(),
-  override_allowed_server_names: list(),
-  namespace_in_state: flag(true),
-  skip_jwks_validation: flag(false),
+  oidc_discovery_url: text().describe("The issuer, whose keys are found by discovery"),
+  oidc_discovery_ca_pem: text().describe("Refused: public certificate authorities count"),
+  oidc_client_id: text().describe("Refused: belongs to logins through a browser"),
+  oidc_client_secret: text().describe("Refused: belongs to logins through a browser"),
+  oidc_response_mode: text().describe("Refused: belongs to logins through a browser"),
+  oidc_response_types: list().describe("Without effect"),
+  jwks_url: text().describe("Where the keys of the issuer are"),
+  jwks_ca_pem: text().describe("Refused: public certificate authorities count"),
+  default_role: text().describe("The role of logins that name none"),
+  jwt_validation_pubkeys: list().describe("The public keys of the issuer, in PEM"),
+  jwt_supported_algs: list().describe("Algorithms that tokens may be signed with; all that are known unless sent"),
+  bound_issuer: text().describe("The issuer that tokens must name"),
+  provider_config: unread("object").describe("Refused: no provider has its own rules"),
+  override_allowed_server_names: list().describe("Refused"),
+  namespace_in_state: flag(true).describe("Without effect"),
+  skip_jwks_validation: flag(false).describe("True: the keys need not be found now"),
 });
 export type ConfigFields = z.infer<typeof CONFIG_FIELDS>;
 
@@ -81,6 +82,25 @@ export function readConfig(fields: ConfigFields, allowPrivate: boolean): Result<
     revision: crypto.randomUUID(),
   });
 }
+
+/** The shape of a read. */
+export const CONFIG_SHAPE = {
+  bound_issuer: "string",
+  default_role: "string",
+  jwks_ca_pem: "string",
+  jwks_url: "string",
+  jwt_supported_algs: ["string"],
+  jwt_validation_pubkeys: ["string"],
+  namespace_in_state: "boolean",
+  oidc_client_id: "string",
+  oidc_discovery_ca_pem: "string",
+  oidc_discovery_url: "string",
+  oidc_response_mode: "string",
+  oidc_response_types: ["string"],
+  override_allowed_server_names: ["string"],
+  provider_config: "object",
+  status: "string",
+} as const satisfies Shape;
 
 /** What a read shows. Fields without a meaning here read as if they were not set, for clients that manage them. */
 export function renderConfig(config: JwtConfig): Record<string, unknown> {

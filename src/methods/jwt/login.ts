@@ -19,7 +19,10 @@ import type { JwtRole } from "./role.ts";
 import { validityProblem } from "./validity.ts";
 import { readHead, verifySignature } from "./verify.ts";
 
-export const LOGIN_FIELDS = z.object({ role: text(), jwt: text() });
+export const LOGIN_FIELDS = z.object({
+  role: text().describe("The role; the mount's default unless sent"),
+  jwt: text().describe("The signed token"),
+});
 
 const MAX_ALIAS_LENGTH = 512;
 

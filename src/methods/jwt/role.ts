@@ -4,11 +4,13 @@ import {
   DEFAULT_TOKEN_SETTINGS,
   renderTokenSettings,
   TOKEN_FIELDS,
+  TOKEN_SETTINGS_SHAPE,
   type TokenSettings,
 } from "../../auth/token-settings.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { duration, flag, list, pairs, sent, text } from "../../wire/fields.ts";
+import { duration, flag, list, ofKind, pairs, sent, text, unread } from "../../wire/fields.ts";
+import type { Shape } from "../../wire/shape.ts";
 import { type BoundClaims, type BoundClaimsType, readBoundClaims } from "./claims.ts";
 import type { Leeways } from "./validity.ts";
 
@@ -45,27 +47,29 @@ const NEW_ROLE: JwtRole = {
 };
 
 export const ROLE_FIELDS = z.object({
-  role_type: sent(text()),
-  bound_audiences: sent(list()),
-  bound_subject: sent(text()),
-  bound_claims: z.record(z.string(), z.unknown()).nullish(),
-  bound_claims_type: sent(text()),
-  claim_mappings: sent(pairs()),
-  user_claim: sent(text()),
-  user_claim_json_pointer: sent(flag(false)),
-  groups_claim: sent(text()),
-  expiration_leeway: sent(duration()),
-  not_before_leeway: sent(duration()),
-  clock_skew_leeway: sent(duration()),
-  max_age: sent(duration()),
-  allowed_redirect_uris: sent(list()),
-  callback_mode: sent(text()),
-  poll_interval: z.unknown().optional(),
-  oidc_scopes: sent(list()),
-  oauth2_metadata: sent(list()),
-  oidc_disable_confirmation: sent(flag(false)),
-  verbose_oidc_logging: sent(flag(false)),
-  token_policies_template_claims: sent(flag(false)),
+  role_type: sent(text()).describe("`jwt`, the only type"),
+  bound_audiences: sent(list()).describe("Audiences of which a token must name one"),
+  bound_subject: sent(text()).describe("The subject that a token must name"),
+  bound_claims: ofKind(z.record(z.string(), z.unknown()).nullish(), { shape: "object" }).describe(
+    "Claims that a token must have, with their values",
+  ),
+  bound_claims_type: sent(text()).describe("`string`, or `glob` for values with `*`"),
+  claim_mappings: sent(pairs()).describe("Claims that are copied into the metadata of tokens, with their names there"),
+  user_claim: sent(text()).describe("The claim that names the holder"),
+  user_claim_json_pointer: sent(flag(false)).describe("True: `user_claim` is a JSON pointer"),
+  groups_claim: sent(text()).describe("The claim that lists groups of the holder"),
+  expiration_leeway: sent(duration()).describe("How late a token may be"),
+  not_before_leeway: sent(duration()).describe("How early a token may be"),
+  clock_skew_leeway: sent(duration()).describe("How far clocks may differ"),
+  max_age: sent(duration()).describe("Refused: belongs to logins through a browser"),
+  allowed_redirect_uris: sent(list()).describe("Refused: belongs to logins through a browser"),
+  callback_mode: sent(text()).describe("Without effect"),
+  poll_interval: unread("integer").describe("Without effect"),
+  oidc_scopes: sent(list()).describe("Refused: belongs to logins through a browser"),
+  oauth2_metadata: sent(list()).describe("Without effect"),
+  oidc_disable_confirmation: sent(flag(false)).describe("Without effect"),
+  verbose_oidc_logging: sent(flag(false)).describe("Without effect"),
+  token_policies_template_claims: sent(flag(false)).describe("Refused"),
   ...TOKEN_FIELDS,
 });
 export type RoleFields = z.infer<typeof ROLE_FIELDS>;
@@ -114,6 +118,31 @@ export function changeRole(before: JwtRole | null, fields: RoleFields, mount: Mo
   const problem = notHere(fields) ?? roleProblem(role);
   return problem ? err(problem) : ok({ role, warnings: token.value.warnings });
 }
+
+/** The shape of a read. */
+export const ROLE_SHAPE = {
+  role_type: "string",
+  bound_audiences: ["string"],
+  bound_subject: "string",
+  bound_claims: "object",
+  bound_claims_type: "string",
+  claim_mappings: { "*": "string" },
+  user_claim: "string",
+  user_claim_json_pointer: "boolean",
+  groups_claim: "string",
+  expiration_leeway: "integer",
+  not_before_leeway: "integer",
+  clock_skew_leeway: "integer",
+  max_age: "integer",
+  allowed_redirect_uris: ["string"],
+  callback_mode: "string",
+  oauth2_metadata: ["string"],
+  oidc_disable_confirmation: "boolean",
+  oidc_scopes: ["string"],
+  token_policies_template_claims: "boolean",
+  verbose_oidc_logging: "boolean",
+  ...TOKEN_SETTINGS_SHAPE,
+} as const satisfies Shape;
 
 /** What a read shows. Fields of logins through a browser read as if they were not set. */
 export function renderRole(role: JwtRole): Record<string, unknown> {

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
-import { TO_DESCRIBE } from "../../auth/route-description.ts";
+import { AUTH, DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { allowsPrivateHosts } from "../../base/public-host.ts";
 import { err, ok } from "../../base/result.ts";
@@ -10,63 +10,117 @@ import { mountTtl } from "../../system/mount.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
 import { namedSegment } from "../path-name.ts";
-import { CONFIG_FIELDS, readConfig, renderConfig } from "./config.ts";
+import { CONFIG_FIELDS, CONFIG_SHAPE, readConfig, renderConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { LOGIN_FIELDS, loginByJwt } from "./login.ts";
 import { canonicalPath, isRoleName } from "./path.ts";
-import { ROLE_FIELDS, renderRole } from "./role.ts";
+import { ROLE_FIELDS, ROLE_SHAPE, renderRole } from "./role.ts";
 
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
+const ROLE = { name: "The name of the role" };
 const NO_FIELDS = z.object({});
 
 /** The endpoints of a mount of the jwt method. */
 export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
-  simpleRoute("read", "config", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const config = await at(context).readConfig();
-    return config ? ok(dataReply(renderConfig(config))) : err({ code: "not_found" });
-  }),
-  simpleRoute("update", "config", TO_DESCRIBE, CONFIG_FIELDS, async (context) => {
-    const { env, fields } = context;
-    const allowPrivate = allowsPrivateHosts(env);
-    const config = readConfig(fields, allowPrivate);
-    if (!config.ok) return config;
-    const remote = config.value.publicKeys.length === 0;
-    const keys = remote ? await fetchKeys(config.value, allowPrivate) : ok([]);
-    if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
-    await at(context).writeConfig(config.value);
-    return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
-  }),
+  simpleRoute(
+    "read",
+    "config",
+    {
+      summary: "Shows whose tokens the mount trusts.",
+      operationId: "read-configuration",
+      answers: dataAnswer(CONFIG_SHAPE),
+    },
+    NO_FIELDS,
+    async (context) => {
+      const config = await at(context).readConfig();
+      return config ? ok(dataReply(renderConfig(config))) : err({ code: "not_found" });
+    },
+  ),
+  simpleRoute(
+    "update",
+    "config",
+    { summary: "Sets whose tokens the mount trusts.", operationId: "configure", answers: DONE_OR_WARNED },
+    CONFIG_FIELDS,
+    async (context) => {
+      const { env, fields } = context;
+      const allowPrivate = allowsPrivateHosts(env);
+      const config = readConfig(fields, allowPrivate);
+      if (!config.ok) return config;
+      const remote = config.value.publicKeys.length === 0;
+      const keys = remote ? await fetchKeys(config.value, allowPrivate) : ok([]);
+      if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
+      await at(context).writeConfig(config.value);
+      return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });
+    },
+  ),
 
-  simpleRoute("list", "role", TO_DESCRIBE, z.object(PAGE), async (context) =>
-    ok(
-      keysReply(
-        await readPage(
-          context.fields,
-          (after, limit) => at(context).listRoles(after, limit),
-          (name) => name,
+  simpleRoute(
+    "list",
+    "role",
+    { summary: "Lists the roles.", operationId: "list-roles", answers: KEYS },
+    z.object(PAGE),
+    async (context) =>
+      ok(
+        keysReply(
+          await readPage(
+            context.fields,
+            (after, limit) => at(context).listRoles(after, limit),
+            (name) => name,
+          ),
         ),
       ),
-    ),
   ),
-  simpleRoute("read", ROLE_PATH, TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const role = await at(context).readRole(nameOf(context));
-    return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
-  }),
-  simpleRoute("update", ROLE_PATH, TO_DESCRIBE, ROLE_FIELDS, async (context) => {
-    const name = nameOf(context);
-    if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
-    const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
-    if (!warnings.ok) return warnings;
-    return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
-  }),
-  simpleRoute("delete", ROLE_PATH, TO_DESCRIBE, NO_FIELDS, async (context) => {
-    await at(context).deleteRole(nameOf(context));
-    return ok(EMPTY);
-  }),
+  simpleRoute(
+    "read",
+    ROLE_PATH,
+    { summary: "Shows a role.", operationId: "read-role", parameters: ROLE, answers: dataAnswer(ROLE_SHAPE) },
+    NO_FIELDS,
+    async (context) => {
+      const role = await at(context).readRole(nameOf(context));
+      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+    },
+  ),
+  simpleRoute(
+    "update",
+    ROLE_PATH,
+    {
+      summary: "Makes or changes a role; fields that are not sent stay as they are.",
+      operationId: "write-role",
+      parameters: ROLE,
+      answers: DONE_OR_WARNED,
+    },
+    ROLE_FIELDS,
+    async (context) => {
+      const name = nameOf(context);
+      if (!isRoleName(name)) return err(invalid("the name of the role is too long"));
+      const warnings = await at(context).writeRole(name, context.fields, mountTtl(mountOf(context)));
+      if (!warnings.ok) return warnings;
+      return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
+    },
+  ),
+  simpleRoute(
+    "delete",
+    ROLE_PATH,
+    { summary: "Deletes a role.", operationId: "delete-role", parameters: ROLE, answers: NO_CONTENT },
+    NO_FIELDS,
+    async (context) => {
+      await at(context).deleteRole(nameOf(context));
+      return ok(EMPTY);
+    },
+  ),
 
-  loginRoute("login", TO_DESCRIBE, LOGIN_FIELDS, loginByJwt),
+  loginRoute(
+    "login",
+    {
+      summary: "Gives a token to whoever has a signed token of a trusted issuer.",
+      operationId: "login",
+      answers: AUTH,
+    },
+    LOGIN_FIELDS,
+    loginByJwt,
+  ),
 ]);
 
 function at(context: AtMount & { readonly env: Env }) {

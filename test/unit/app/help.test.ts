@@ -3,17 +3,18 @@ import * as z from "zod";
 import { helpText } from "../../../src/app/help.ts";
 import { RouteTable } from "../../../src/app/route-table.ts";
 import { openRoute, simpleRoute } from "../../../src/auth/route.ts";
-import { TO_DESCRIBE } from "../../../src/auth/route-description.ts";
+import { NO_CONTENT } from "../../../src/auth/route-description.ts";
 import { ok } from "../../../src/base/result.ts";
 import { flag, text } from "../../../src/wire/fields.ts";
 import { EMPTY } from "../../../src/wire/reply.ts";
 
 const handle = async () => ok(EMPTY);
+const NOTHING = { summary: "", operationId: "", answers: NO_CONTENT };
 const table = new RouteTable([
-  simpleRoute("list", "roles", TO_DESCRIBE, z.object({}), handle),
-  simpleRoute(["read", "delete"], "roles/:name{[a-z]+}", TO_DESCRIBE, z.object({}), handle),
-  simpleRoute("update", "roles/:name{[a-z]+}", TO_DESCRIBE, z.object({ orphan: flag(false), allowed: text() }), handle),
-  openRoute(["read", "head"], "health", TO_DESCRIBE, handle),
+  simpleRoute("list", "roles", NOTHING, z.object({}), handle),
+  simpleRoute(["read", "delete"], "roles/:name{[a-z]+}", NOTHING, z.object({}), handle),
+  simpleRoute("update", "roles/:name{[a-z]+}", NOTHING, z.object({ orphan: flag(false), allowed: text() }), handle),
+  openRoute(["read", "head"], "health", NOTHING, handle),
 ]);
 
 describe("the text of path-help", () => {

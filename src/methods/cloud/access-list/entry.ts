@@ -1,3 +1,5 @@
+import type { Shape } from "../../../wire/shape.ts";
+
 /** What is remembered of the logins of one instance. Times in ms. */
 export interface AccessEntry {
   /** The role of the first login. */
@@ -11,6 +13,17 @@ export interface AccessEntry {
   readonly pendingTime: string;
   readonly pendingTimeMs: number;
 }
+
+/** The shape of a read. */
+export const ENTRY_SHAPE = {
+  role: "string",
+  client_nonce: "string",
+  creation_time: "string",
+  disallow_reauthentication: "boolean",
+  pending_time: "string",
+  expiration_time: "string",
+  last_updated_time: "string",
+} as const satisfies Shape;
 
 /**
  * What a read shows of an entry. The nonce is kept as a hash only: who may read this list should not be able to log in as

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text } from "../../../wire/fields.ts";
+import { sent, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../certificates/registered.ts";
@@ -11,33 +11,76 @@ import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
 
 const PATH = `config/certificate/${namedSegment("cert_name")}`;
-const FIELDS = z.object({ cert_name: z.unknown().optional(), cloud_public_cert: sent(text()), type: sent(text()) });
+const FIELDS = z.object({
+  cert_name: unread("string").describe("The name of the certificate"),
+  cloud_public_cert: sent(text()).describe("The certificate in PEM, or in base64 of it"),
+  type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
+});
+
+const NAME = { cert_name: "The name of the certificate" };
 
 /** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
 export const CERTIFICATE_ROUTES: readonly Route[] = [
-  listRoute("config/certificates", (auth, after, limit) => auth.listCertificates(after, limit)),
+  listRoute(
+    "config/certificates",
+    { summary: "Lists the registered certificates.", operationId: "list-certificate-configurations" },
+    (auth, after, limit) => auth.listCertificates(after, limit),
+  ),
 
-  simpleRoute("read", PATH, TO_DESCRIBE, z.object({}), async (context) => {
-    const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
-    if (!certificate) return err({ code: "not_found" });
-    return ok(dataReply({ cloud_public_cert: certificate.pem, type: certificate.type }));
-  }),
-
-  tokenRoute("update", PATH, TO_DESCRIBE, FIELDS, {
-    createsOrUpdates: true,
-    prepare: async ({ fields }) => readCertificateFields(fields),
-    async handle(context) {
-      const { params, prepared, verdict } = context;
-      const auth = cloudAuthOf(context);
-      const written = await auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict);
-      return written.ok ? ok(EMPTY) : written;
+  simpleRoute(
+    "read",
+    PATH,
+    {
+      summary: "Shows a certificate that verifies documents of instances.",
+      operationId: "read-certificate-configuration",
+      parameters: NAME,
+      answers: dataAnswer({ cloud_public_cert: "string", type: "string" }),
     },
-  }),
+    z.object({}),
+    async (context) => {
+      const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
+      if (!certificate) return err({ code: "not_found" });
+      return ok(dataReply({ cloud_public_cert: certificate.pem, type: certificate.type }));
+    },
+  ),
 
-  simpleRoute("delete", PATH, TO_DESCRIBE, z.object({}), async (context) => {
-    await cloudAuthOf(context).deleteCertificate(context.params.cert_name ?? "");
-    return ok(EMPTY);
-  }),
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Registers a certificate that verifies documents of instances.",
+      operationId: "configure-certificate",
+      parameters: NAME,
+      answers: NO_CONTENT,
+    },
+    FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: async ({ fields }) => readCertificateFields(fields),
+      async handle(context) {
+        const { params, prepared, verdict } = context;
+        const auth = cloudAuthOf(context);
+        const written = await auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict);
+        return written.ok ? ok(EMPTY) : written;
+      },
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    PATH,
+    {
+      summary: "Deletes a certificate.",
+      operationId: "delete-certificate-configuration",
+      parameters: NAME,
+      answers: NO_CONTENT,
+    },
+    z.object({}),
+    async (context) => {
+      await cloudAuthOf(context).deleteCertificate(context.params.cert_name ?? "");
+      return ok(EMPTY);
+    },
+  ),
 ];
 
 interface CertificateWrite {

@@ -1,48 +1,95 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { allowsPrivateHosts } from "../../../base/public-host.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
-import { CLIENT_FIELDS, type ClientChange, readClientChange, renderClient, SECRET_KEY } from "./client.ts";
+import {
+  CLIENT_FIELDS,
+  CLIENT_SHAPE,
+  type ClientChange,
+  readClientChange,
+  renderClient,
+  SECRET_KEY,
+} from "./client.ts";
 import { rotateRoot } from "./rotate-root.ts";
 
 const NO_FIELDS = z.object({});
 
 /** `config/client` and `config/rotate-root`. */
 export const CLIENT_ROUTES: readonly Route[] = [
-  simpleRoute("read", "config/client", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    const client = await cloudAuthOf(context).readClient();
-    return client ? ok(dataReply(renderClient(client))) : err({ code: "not_found" });
-  }),
-
-  tokenRoute("update", "config/client", TO_DESCRIBE, CLIENT_FIELDS, {
-    createsOrUpdates: true,
-    async prepare(context): Promise<Result<ClientChange, Failure>> {
-      const { env, installation, fields } = context;
-      const change = readClientChange(fields, allowsPrivateHosts(env));
-      if (!change.ok || fields.secret_key === undefined) return change;
-      const secret = fields.secret_key;
-      const sealedSecretKey =
-        secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
-      return ok({ ...change.value, sealedSecretKey });
+  simpleRoute(
+    "read",
+    "config/client",
+    {
+      summary: "Shows how the mount talks to the cloud, without the secret key.",
+      operationId: "read-client-configuration",
+      answers: dataAnswer(CLIENT_SHAPE),
     },
-    async handle(context) {
-      const written = await cloudAuthOf(context).writeClient(context.prepared, context.verdict);
-      if (!written.ok) return written;
-      const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
-      return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
+    NO_FIELDS,
+    async (context) => {
+      const client = await cloudAuthOf(context).readClient();
+      return client ? ok(dataReply(renderClient(client))) : err({ code: "not_found" });
     },
-  }),
+  ),
 
-  simpleRoute("delete", "config/client", TO_DESCRIBE, NO_FIELDS, async (context) => {
-    await cloudAuthOf(context).deleteClient();
-    return ok(EMPTY);
-  }),
+  tokenRoute(
+    "update",
+    "config/client",
+    {
+      summary: "Sets how the mount talks to the cloud; fields that are not sent stay as they are.",
+      operationId: "configure-client",
+      answers: DONE_OR_WARNED,
+    },
+    CLIENT_FIELDS,
+    {
+      createsOrUpdates: true,
+      async prepare(context): Promise<Result<ClientChange, Failure>> {
+        const { env, installation, fields } = context;
+        const change = readClientChange(fields, allowsPrivateHosts(env));
+        if (!change.ok || fields.secret_key === undefined) return change;
+        const secret = fields.secret_key;
+        const sealedSecretKey =
+          secret === "" ? null : await sealSecret(installation.keys, mountOf(context), SECRET_KEY, secret);
+        return ok({ ...change.value, sealedSecretKey });
+      },
+      async handle(context) {
+        const written = await cloudAuthOf(context).writeClient(context.prepared, context.verdict);
+        if (!written.ok) return written;
+        const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
+        return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
+      },
+    },
+  ),
 
-  simpleRoute("update", "config/rotate-root", TO_DESCRIBE, NO_FIELDS, rotateRoot),
+  simpleRoute(
+    "delete",
+    "config/client",
+    {
+      summary: "Deletes the configuration of the client.",
+      operationId: "delete-client-configuration",
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async (context) => {
+      await cloudAuthOf(context).deleteClient();
+      return ok(EMPTY);
+    },
+  ),
+
+  simpleRoute(
+    "update",
+    "config/rotate-root",
+    {
+      summary: "Replaces the configured access key by a new one that nobody has seen.",
+      operationId: "rotate-root-credentials",
+      answers: dataAnswer({ access_key: "string" }),
+    },
+    NO_FIELDS,
+    rotateRoot,
+  ),
 ];

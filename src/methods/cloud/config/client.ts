@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { flag, integer, list, sent, sentDuration, text } from "../../../wire/fields.ts";
+import type { Shape } from "../../../wire/shape.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { onlySent } from "../fields.ts";
 import type { SealedText } from "../secrets.ts";
@@ -66,20 +67,22 @@ const NO_WEB_IDENTITY: WebIdentity = {
 export const SECRET_KEY = "secret_key";
 
 export const CLIENT_FIELDS = z.object({
-  access_key: sent(text()),
-  secret_key: sent(text()),
-  endpoint: sent(text()),
-  iam_endpoint: sent(text()),
-  sts_endpoint: sent(text()),
-  sts_region: sent(text()),
-  use_sts_region_from_client: sent(flag(false)),
-  iam_server_id_header_value: sent(text()),
-  allowed_sts_header_values: sent(list()),
-  max_retries: sent(integer()),
-  role_arn: sent(text()),
-  identity_token_audience: sent(text()),
-  identity_token_ttl: sentDuration(),
-  identity_token_key: sent(text()),
+  access_key: sent(text()).describe("The id of the access key"),
+  secret_key: sent(text()).describe("The secret of the access key; never shown"),
+  endpoint: sent(text()).describe("The endpoint of EC2 in the place of the cloud's own"),
+  iam_endpoint: sent(text()).describe("The endpoint of IAM in the place of the cloud's own"),
+  sts_endpoint: sent(text()).describe("The endpoint of STS in the place of the cloud's own"),
+  sts_region: sent(text()).describe("The region of `sts_endpoint`"),
+  use_sts_region_from_client: sent(flag(false)).describe(
+    "True: STS is asked in the region that a login was signed for",
+  ),
+  iam_server_id_header_value: sent(text()).describe("What signed logins must have in their server ID header"),
+  allowed_sts_header_values: sent(list()).describe("More headers that signed logins may have"),
+  max_retries: sent(integer()).describe("Repetitions of a call that failed for a moment; -1 for the usual number"),
+  role_arn: sent(text()).describe("The role that the mount assumes by identity tokens, without a stored key"),
+  identity_token_audience: sent(text()).describe("The audience of these tokens"),
+  identity_token_ttl: sentDuration().describe("How long these tokens are good"),
+  identity_token_key: sent(text()).describe("The key that signs these tokens"),
 });
 export type ClientFields = z.infer<typeof CLIENT_FIELDS>;
 
@@ -151,6 +154,23 @@ export function changeClient(before: ClientConfig | null, change: ClientChange):
   }
   return ok(after);
 }
+
+/** The shape of a read. */
+export const CLIENT_SHAPE = {
+  access_key: "string",
+  endpoint: "string",
+  iam_endpoint: "string",
+  sts_endpoint: "string",
+  sts_region: "string",
+  use_sts_region_from_client: "boolean",
+  iam_server_id_header_value: "string",
+  max_retries: "integer",
+  allowed_sts_header_values: ["string"],
+  "role_arn?": "string",
+  "identity_token_audience?": "string",
+  "identity_token_ttl?": "integer",
+  "identity_token_key?": "string",
+} as const satisfies Shape;
 
 /** What a read shows: everything but the secret key. */
 export function renderClient(client: ClientConfig): Record<string, unknown> {

@@ -1,22 +1,40 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
-import { IDENTITY_FIELDS, readIdentityChange, renderIdentity } from "./identity.ts";
+import { IDENTITY_FIELDS, IDENTITY_SHAPE, readIdentityChange, renderIdentity } from "./identity.ts";
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
 export const IDENTITY_ROUTES: readonly Route[] = [
-  simpleRoute("read", "config/identity", TO_DESCRIBE, z.object({}), async (context) =>
-    ok(dataReply(renderIdentity(await cloudAuthOf(context).readIdentity()))),
+  simpleRoute(
+    "read",
+    "config/identity",
+    {
+      summary: "Shows what names the holders of tokens and what is told about them.",
+      operationId: "read-identity-integration-configuration",
+      answers: dataAnswer(IDENTITY_SHAPE),
+    },
+    z.object({}),
+    async (context) => ok(dataReply(renderIdentity(await cloudAuthOf(context).readIdentity()))),
   ),
 
-  tokenRoute("update", "config/identity", TO_DESCRIBE, IDENTITY_FIELDS, {
-    prepare: async ({ fields }) => readIdentityChange(fields),
-    async handle(context) {
-      await cloudAuthOf(context).writeIdentity(context.prepared);
-      return ok(EMPTY);
+  tokenRoute(
+    "update",
+    "config/identity",
+    {
+      summary: "Sets what names the holders of tokens and what is told about them.",
+      operationId: "configure-identity-integration",
+      answers: NO_CONTENT,
     },
-  }),
+    IDENTITY_FIELDS,
+    {
+      prepare: async ({ fields }) => readIdentityChange(fields),
+      async handle(context) {
+        await cloudAuthOf(context).writeIdentity(context.prepared);
+        return ok(EMPTY);
+      },
+    },
+  ),
 ];

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { list, sent, text } from "../../../wire/fields.ts";
+import type { Shape } from "../../../wire/shape.ts";
 import { isPlainWord, onlySent } from "../fields.ts";
 
 const IAM_ALIASES = ["role_id", "unique_id", "full_arn"] as const;
@@ -42,10 +43,10 @@ export const DEFAULT_IDENTITY: IdentityConfig = {
 };
 
 export const IDENTITY_FIELDS = z.object({
-  iam_alias: sent(text()),
-  vm_alias: sent(text()),
-  iam_metadata: sent(list()),
-  vm_metadata: sent(list()),
+  iam_alias: sent(text()).describe("What names principals: `role_id`, `unique_id` or `full_arn`"),
+  vm_alias: sent(text()).describe("What names instances: `role_id`, `instance_id` or the image id"),
+  iam_metadata: sent(list()).describe("Metadata of tokens of principals; `default` for the usual"),
+  vm_metadata: sent(list()).describe("Metadata of tokens of instances; `default` for the usual"),
 });
 
 /** Checks a write of the identity configuration. Returns what it changes, or a 400. */
@@ -67,6 +68,14 @@ export function readIdentityChange(fields: z.infer<typeof IDENTITY_FIELDS>): Res
     }),
   );
 }
+
+/** The shape of a read. */
+export const IDENTITY_SHAPE = {
+  iam_alias: "string",
+  iam_metadata: ["string"],
+  vm_alias: "string",
+  vm_metadata: ["string"],
+} as const satisfies Shape;
 
 /** What a read shows: the default metadata by name. */
 export function renderIdentity(config: IdentityConfig): Record<string, unknown> {

@@ -1,9 +1,9 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text } from "../../../wire/fields.ts";
+import { sent, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
@@ -11,33 +11,75 @@ import { cloudAuthOf } from "../mount.ts";
 import { readStsRole, stsRoleWarning } from "./sts-role.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
-const FIELDS = z.object({ account_id: z.unknown().optional(), sts_role: sent(text()) });
+const FIELDS = z.object({
+  account_id: unread("string").describe("The id of the account"),
+  sts_role: sent(text()).describe("The ARN of the role"),
+});
+
+const ACCOUNT = { account_id: "The id of the account" };
 
 /** `config/sts`: the roles to assume for the instances of other accounts. */
 export const STS_ROUTES: readonly Route[] = [
-  listRoute("config/sts", (auth, after, limit) => auth.listStsRoles(after, limit)),
+  listRoute(
+    "config/sts",
+    { summary: "Lists the accounts with a role to assume.", operationId: "list-sts-role-relationships" },
+    (auth, after, limit) => auth.listStsRoles(after, limit),
+  ),
 
-  simpleRoute("read", PATH, TO_DESCRIBE, z.object({}), async (context) => {
-    const arn = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
-    return arn === null ? err({ code: "not_found" }) : ok(dataReply({ sts_role: arn }));
-  }),
-
-  tokenRoute("update", PATH, TO_DESCRIBE, FIELDS, {
-    createsOrUpdates: true,
-    prepare: async ({ fields }): Promise<Result<string | undefined, Failure>> =>
-      fields.sts_role === undefined ? ok(undefined) : readStsRole(fields.sts_role),
-    async handle(context) {
-      const { params, prepared, verdict } = context;
-      const accountId = params.account_id ?? "";
-      const written = await cloudAuthOf(context).writeStsRole(accountId, prepared, verdict);
-      if (!written.ok) return written;
-      const warning = prepared === undefined ? null : stsRoleWarning(accountId, prepared);
-      return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
+  simpleRoute(
+    "read",
+    PATH,
+    {
+      summary: "Shows the role that is assumed for the instances of an account.",
+      operationId: "read-sts-role",
+      parameters: ACCOUNT,
+      answers: dataAnswer({ sts_role: "string" }),
     },
-  }),
+    z.object({}),
+    async (context) => {
+      const arn = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
+      return arn === null ? err({ code: "not_found" }) : ok(dataReply({ sts_role: arn }));
+    },
+  ),
 
-  simpleRoute("delete", PATH, TO_DESCRIBE, z.object({}), async (context) => {
-    await cloudAuthOf(context).deleteStsRole(context.params.account_id ?? "");
-    return ok(EMPTY);
-  }),
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Sets the role that is assumed for the instances of an account.",
+      operationId: "configure-sts-role",
+      parameters: ACCOUNT,
+      answers: DONE_OR_WARNED,
+    },
+    FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: async ({ fields }): Promise<Result<string | undefined, Failure>> =>
+        fields.sts_role === undefined ? ok(undefined) : readStsRole(fields.sts_role),
+      async handle(context) {
+        const { params, prepared, verdict } = context;
+        const accountId = params.account_id ?? "";
+        const written = await cloudAuthOf(context).writeStsRole(accountId, prepared, verdict);
+        if (!written.ok) return written;
+        const warning = prepared === undefined ? null : stsRoleWarning(accountId, prepared);
+        return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
+      },
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    PATH,
+    {
+      summary: "Deletes the role that is assumed for the instances of an account.",
+      operationId: "delete-sts-role",
+      parameters: ACCOUNT,
+      answers: NO_CONTENT,
+    },
+    z.object({}),
+    async (context) => {
+      await cloudAuthOf(context).deleteStsRole(context.params.account_id ?? "");
+      return ok(EMPTY);
+    },
+  ),
 ];

@@ -1,38 +1,64 @@
 import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
-import { readTidyChange, renderTidy, TIDY_FIELDS, type TidyList } from "./tidy-settings.ts";
+import { readTidyChange, renderTidy, TIDY_FIELDS, TIDY_SHAPE, type TidyList } from "./tidy-settings.ts";
 
 /** `config/tidy/...`, each list under its present and its deprecated name. */
 export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
-  ...settingsRoutes("config/tidy/identity-accesslist", "access"),
-  ...settingsRoutes("config/tidy/identity-whitelist", "access"),
-  ...settingsRoutes("config/tidy/roletag-denylist", "deny"),
-  ...settingsRoutes("config/tidy/roletag-blacklist", "deny"),
+  ...settingsRoutes("config/tidy/identity-accesslist", "identity-access-list", "access"),
+  ...settingsRoutes("config/tidy/identity-whitelist", "identity-whitelist", "access"),
+  ...settingsRoutes("config/tidy/roletag-denylist", "role-tag-deny-list", "deny"),
+  ...settingsRoutes("config/tidy/roletag-blacklist", "role-tag-blacklist", "deny"),
 ];
 
-function settingsRoutes(path: string, list: TidyList): Route[] {
+function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
   return [
-    simpleRoute("read", path, TO_DESCRIBE, z.object({}), async (context) => {
-      const settings = await cloudAuthOf(context).readTidy(list);
-      return settings ? ok(dataReply(renderTidy(settings))) : err({ code: "not_found" });
-    }),
-
-    tokenRoute("update", path, TO_DESCRIBE, TIDY_FIELDS, {
-      createsOrUpdates: true,
-      prepare: async ({ fields }) => readTidyChange(fields),
-      async handle(context) {
-        const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
-        return written.ok ? ok(EMPTY) : written;
+    simpleRoute(
+      "read",
+      path,
+      {
+        summary: "Shows when ended entries of a list are removed.",
+        operationId: `read-${name}-tidy-settings`,
+        answers: dataAnswer(TIDY_SHAPE),
       },
-    }),
+      z.object({}),
+      async (context) => {
+        const settings = await cloudAuthOf(context).readTidy(list);
+        return settings ? ok(dataReply(renderTidy(settings))) : err({ code: "not_found" });
+      },
+    ),
 
-    simpleRoute("delete", path, TO_DESCRIBE, z.object({}), async (context) => {
-      await cloudAuthOf(context).deleteTidy(list);
-      return ok(EMPTY);
-    }),
+    tokenRoute(
+      "update",
+      path,
+      {
+        summary: "Sets when ended entries of a list are removed.",
+        operationId: `configure-${name}-tidy-operation`,
+        answers: NO_CONTENT,
+      },
+      TIDY_FIELDS,
+      {
+        createsOrUpdates: true,
+        prepare: async ({ fields }) => readTidyChange(fields),
+        async handle(context) {
+          const written = await cloudAuthOf(context).writeTidy(list, context.prepared, context.verdict);
+          return written.ok ? ok(EMPTY) : written;
+        },
+      },
+    ),
+
+    simpleRoute(
+      "delete",
+      path,
+      { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings`, answers: NO_CONTENT },
+      z.object({}),
+      async (context) => {
+        await cloudAuthOf(context).deleteTidy(list);
+        return ok(EMPTY);
+      },
+    ),
   ];
 }

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { flag, sent, sentDuration } from "../../../wire/fields.ts";
+import type { Shape } from "../../../wire/shape.ts";
 import { onlySent } from "../fields.ts";
 
 /** The lists whose entries end: logins of instances, and denied role tags. */
@@ -23,7 +24,10 @@ export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
 /** What applies to a list without settings of its own. */
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: DEFAULT_SAFETY_BUFFER, disablePeriodicTidy: false };
 
-export const TIDY_FIELDS = z.object({ safety_buffer: sentDuration(), disable_periodic_tidy: sent(flag(false)) });
+export const TIDY_FIELDS = z.object({
+  safety_buffer: sentDuration().describe("How long an entry stays after its end"),
+  disable_periodic_tidy: sent(flag(false)).describe("True: entries are only removed on demand"),
+});
 
 /** Checks a write of tidy settings. Returns what it changes, or a 400. */
 export function readTidyChange(fields: z.infer<typeof TIDY_FIELDS>): Result<TidyChange, Failure> {
@@ -37,6 +41,9 @@ export function readSafetyBuffer(sentBuffer: number | undefined): Result<number 
   if (sentBuffer === undefined || sentBuffer >= 0) return ok(sentBuffer);
   return err(invalid('error converting input for field "safety_buffer": cannot provide negative value'));
 }
+
+/** The shape of a read. */
+export const TIDY_SHAPE = { safety_buffer: "integer", disable_periodic_tidy: "boolean" } as const satisfies Shape;
 
 /** What a read shows. */
 export function renderTidy(settings: TidySettings): Record<string, unknown> {

@@ -1,11 +1,12 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
+import { unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
@@ -14,32 +15,64 @@ import { tagKeyPurpose } from "../roles/role.ts";
 import { openSecret } from "../secrets.ts";
 import { renderDenyEntry } from "./entry.ts";
 
+const TAG = { role_tag: "The tag, as it is or as base64" };
+
 /** The deny list of role tags, under its present and its deprecated name. */
 export const DENY_LIST_ROUTES: readonly Route[] = [
-  ...denyListRoutes("roletag-denylist"),
-  ...denyListRoutes("roletag-blacklist"),
+  ...denyListRoutes("roletag-denylist", "role-tag-deny-list"),
+  ...denyListRoutes("roletag-blacklist", "role-tag-blacklist"),
 ];
 
-function denyListRoutes(path: string): Route[] {
+function denyListRoutes(path: string, name: string): Route[] {
   // The value of a tag holds slashes.
   const entryPath = `${path}/:role_tag{.+}`;
   return [
-    listRoute(path, (auth, after, limit) => auth.listDenied(after, limit)),
+    listRoute(path, { summary: "Lists the denied role tags.", operationId: `list-${name}s` }, (auth, after, limit) =>
+      auth.listDenied(after, limit),
+    ),
 
-    simpleRoute("read", entryPath, TO_DESCRIBE, z.object({}), async (context) => {
-      const entry = await cloudAuthOf(context).readDenied(tagOf(context));
-      return entry ? ok(dataReply(renderDenyEntry(entry))) : err({ code: "not_found" });
-    }),
+    simpleRoute(
+      "read",
+      entryPath,
+      {
+        summary: "Shows an entry of the deny list.",
+        operationId: `read-${name}`,
+        parameters: TAG,
+        answers: dataAnswer({ creation_time: "string", expiration_time: "string" }),
+      },
+      z.object({}),
+      async (context) => {
+        const entry = await cloudAuthOf(context).readDenied(tagOf(context));
+        return entry ? ok(dataReply(renderDenyEntry(entry))) : err({ code: "not_found" });
+      },
+    ),
 
-    tokenRoute("update", entryPath, TO_DESCRIBE, z.object({ role_tag: z.unknown().optional() }), {
-      prepare: async (context) => readTagValue(tagOf(context)),
-      handle: denyTag,
-    }),
+    tokenRoute(
+      "update",
+      entryPath,
+      { summary: "Denies a role tag.", operationId: `write-${name}`, parameters: TAG, answers: NO_CONTENT },
+      z.object({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
+      {
+        prepare: async (context) => readTagValue(tagOf(context)),
+        handle: denyTag,
+      },
+    ),
 
-    simpleRoute("delete", entryPath, TO_DESCRIBE, z.object({}), async (context) => {
-      await cloudAuthOf(context).deleteDenied(tagOf(context));
-      return ok(EMPTY);
-    }),
+    simpleRoute(
+      "delete",
+      entryPath,
+      {
+        summary: "Takes a role tag off the deny list.",
+        operationId: `delete-${name}`,
+        parameters: TAG,
+        answers: NO_CONTENT,
+      },
+      z.object({}),
+      async (context) => {
+        await cloudAuthOf(context).deleteDenied(tagOf(context));
+        return ok(EMPTY);
+      },
+    ),
   ];
 }
 

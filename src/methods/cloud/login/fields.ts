@@ -1,20 +1,20 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text } from "../../../wire/fields.ts";
+import { sent, text, unread } from "../../../wire/fields.ts";
 import type { AuthType } from "../roles/role.ts";
 
 /** The fields of a login; undefined when not sent. */
 export const LOGIN_FIELDS = z.object({
-  role: sent(text()),
-  identity: sent(text()),
-  signature: sent(text()),
-  pkcs7: sent(text()),
-  nonce: sent(text()),
-  iam_http_request_method: sent(text()),
-  iam_request_url: sent(text()),
-  iam_request_body: sent(text()),
-  iam_request_headers: z.unknown().optional(),
+  role: sent(text()).describe("The role; the image or the name of the principal unless sent"),
+  identity: sent(text()).describe("The identity document of the instance, as base64"),
+  signature: sent(text()).describe("The signature of the document"),
+  pkcs7: sent(text()).describe("The document with its signature, in the place of both"),
+  nonce: sent(text()).describe("What makes later logins of the instance possible; one is made unless sent"),
+  iam_http_request_method: sent(text()).describe("The method of the signed request: POST or GET"),
+  iam_request_url: sent(text()).describe("Its URL, as base64"),
+  iam_request_body: sent(text()).describe("Its body, as base64"),
+  iam_request_headers: unread("any").describe("Its headers, as base64 of JSON, or as JSON"),
 });
 
 export type LoginFields = z.infer<typeof LOGIN_FIELDS>;

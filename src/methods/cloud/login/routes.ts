@@ -1,6 +1,6 @@
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type LoginContext, loginRoute, type Route } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { AUTH } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { ok, type Result } from "../../../base/result.ts";
 import type { Reply } from "../../../wire/reply.ts";
@@ -11,7 +11,18 @@ import { loginByPrincipal } from "./iam.ts";
 import { loginByInstance } from "./vm.ts";
 
 /** `login`: a token for whoever proves to be an instance or a principal of the cloud. */
-export const LOGIN_ROUTES: readonly Route[] = [loginRoute("login", TO_DESCRIBE, LOGIN_FIELDS, login)];
+export const LOGIN_ROUTES: readonly Route[] = [
+  loginRoute(
+    "login",
+    {
+      summary: "Gives a token to whoever proves to be an instance or a principal of the cloud.",
+      operationId: "login",
+      answers: AUTH,
+    },
+    LOGIN_FIELDS,
+    login,
+  ),
+];
 
 async function login(context: LoginContext<LoginFields>): Promise<Result<Reply, Failure>> {
   const { env, installation, request, fields } = context;

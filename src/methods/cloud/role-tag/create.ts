@@ -1,11 +1,11 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
-import { flag, list, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { flag, list, sent, sentDuration, text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { cloudAuthOf } from "../mount.ts";
@@ -17,19 +17,30 @@ import { signRoleTag } from "./tag-value.ts";
 
 /** The fields of a role tag; undefined when not sent. */
 export const ROLE_TAG_FIELDS = z.object({
-  role: z.unknown().optional(),
-  policies: sent(list()),
-  max_ttl: sentDuration(),
-  instance_id: sent(text()),
-  allow_instance_migration: sent(flag(false)),
-  disallow_reauthentication: sent(flag(false)),
+  role: unread("string").describe("The name of the role"),
+  policies: sent(list()).describe("Policies out of those of the role; only `default` unless sent"),
+  max_ttl: sentDuration().describe("How long tokens live at most"),
+  instance_id: sent(text()).describe("The only instance that the tag is good for"),
+  allow_instance_migration: sent(flag(false)).describe("True: the instance may log in again after it was moved"),
+  disallow_reauthentication: sent(flag(false)).describe("True: an instance logs in once"),
 });
 
 type TagFields = z.infer<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
 export const ROLE_TAG_ROUTES: readonly Route[] = [
-  simpleRoute("update", `role/${namedSegment("role")}/tag`, TO_DESCRIBE, ROLE_TAG_FIELDS, createTag),
+  simpleRoute(
+    "update",
+    `role/${namedSegment("role")}/tag`,
+    {
+      summary: "Makes the value of a tag that narrows what a role gives to an instance.",
+      operationId: "write-role-tag",
+      parameters: { role: "The name of the role" },
+      answers: dataAnswer({ tag_key: "string", tag_value: "string" }),
+    },
+    ROLE_TAG_FIELDS,
+    createTag,
+  ),
 ];
 
 async function createTag(context: CallContext<TagFields, null>): Promise<Result<Reply, Failure>> {

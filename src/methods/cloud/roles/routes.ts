@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { TO_DESCRIBE } from "../../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
@@ -13,35 +13,64 @@ import { newTagKey } from "../role-tag/tag-value.ts";
 import { sealSecret } from "../secrets.ts";
 import { ROLE_FIELDS, type RoleFields } from "./fields.ts";
 import { MAX_ROLE_NAME } from "./limits.ts";
-import { renderRole } from "./render.ts";
+import { ROLE_SHAPE, renderRole } from "./render.ts";
 import { resolvePrincipals } from "./resolve.ts";
 import { tagKeyPurpose } from "./role.ts";
 
 const PATH = `role/${namedSegment("role")}`;
+
+const ROLE = { role: "The name of the role" };
 
 /** How often a write begins anew because another one changed the role while principals were looked up. */
 const MAX_ROUNDS = 3;
 
 /** Roles: `role/:role`, and the list under both of its names. */
 export const ROLE_ROUTES: readonly Route[] = [
-  listRoute("roles", (auth, after, limit) => auth.listRoles(after, limit)),
-  listRoute("role", (auth, after, limit) => auth.listRoles(after, limit)),
+  listRoute("roles", { summary: "Lists the roles.", operationId: "list-auth-roles2" }, (auth, after, limit) =>
+    auth.listRoles(after, limit),
+  ),
+  listRoute("role", { summary: "Lists the roles.", operationId: "list-auth-roles" }, (auth, after, limit) =>
+    auth.listRoles(after, limit),
+  ),
 
-  simpleRoute("read", PATH, TO_DESCRIBE, z.object({}), async (context) => {
-    const role = await cloudAuthOf(context).readRole(nameOf(context));
-    return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
-  }),
+  simpleRoute(
+    "read",
+    PATH,
+    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, answers: dataAnswer(ROLE_SHAPE) },
+    z.object({}),
+    async (context) => {
+      const role = await cloudAuthOf(context).readRole(nameOf(context));
+      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+    },
+  ),
 
-  tokenRoute("update", PATH, TO_DESCRIBE, ROLE_FIELDS, {
-    createsOrUpdates: true,
-    prepare: readWrite,
-    handle: writeRole,
-  }),
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Makes or changes a role; fields that are not sent stay as they are.",
+      operationId: "write-auth-role",
+      parameters: ROLE,
+      answers: DONE_OR_WARNED,
+    },
+    ROLE_FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: readWrite,
+      handle: writeRole,
+    },
+  ),
 
-  simpleRoute("delete", PATH, TO_DESCRIBE, z.object({}), async (context) => {
-    await cloudAuthOf(context).deleteRole(nameOf(context));
-    return ok(EMPTY);
-  }),
+  simpleRoute(
+    "delete",
+    PATH,
+    { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE, answers: NO_CONTENT },
+    z.object({}),
+    async (context) => {
+      await cloudAuthOf(context).deleteRole(nameOf(context));
+      return ok(EMPTY);
+    },
+  ),
 ];
 
 function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
