@@ -8,6 +8,7 @@ const ROOMS = [
   "storage",
   "policy",
   "wire",
+  "quota",
   "system",
   "identity",
   "token",

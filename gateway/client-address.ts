@@ -65,23 +65,6 @@ export function isTrustedPeer(peer: string, trusted: BlockList): boolean {
   return isTrusted(plainAddress(peer), trusted);
 }
 
-/** Words of 16 bits that name the network of an IPv6 address: whoever has one address there has all of them. */
-const NETWORK_WORDS = 4;
-
-/** What the shares of a client are counted under: an IPv4 address, or the /64 network of an IPv6 one. */
-export function shareKey(address: string): string {
-  if (isIP(address) !== 6) return address;
-  const [left = "", right] = address.split("::", 2);
-  const head = left === "" ? [] : left.split(":");
-  const tail = right === undefined || right === "" ? [] : right.split(":");
-  const zeros = right === undefined ? 0 : 8 - head.length - tail.length;
-  const words = [...head, ...Array<string>(Math.max(zeros, 0)).fill("0"), ...tail];
-  return words
-    .slice(0, NETWORK_WORDS)
-    .map((word) => Number.parseInt(word, 16).toString(16))
-    .join(":");
-}
-
 function isTrusted(address: string, trusted: BlockList): boolean {
   return trusted.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
 }

@@ -1,7 +1,8 @@
 import type { BlockList, Socket } from "node:net";
+import { clientNetwork } from "../src/base/client-network.ts";
 import { prepareAnswer, sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
-import { type ClientAddress, clientAddress, directClient, isTrustedPeer, shareKey } from "./client-address.ts";
+import { type ClientAddress, clientAddress, directClient, isTrustedPeer } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
 import { bodyDueMs, type Timeouts } from "./limits.ts";
 import { openBody } from "./message-body.ts";
@@ -61,7 +62,7 @@ export class ClientConnection {
     this.#settings = settings;
     this.#reader = new ByteReader(socket);
     this.#direct = isTrustedPeer(peer, settings.trustedProxies) ? undefined : directClient(peer);
-    this.shareKey = this.#direct === undefined ? null : shareKey(this.#direct.address);
+    this.shareKey = this.#direct === undefined ? null : clientNetwork(this.#direct.address);
     // A lost client is no error here; "close" follows. What it has asked for whole goes on at the service.
     socket.on("error", () => {});
     socket.on("close", () => this.#deadline.disarm());
@@ -194,7 +195,7 @@ export class ClientConnection {
   /** What a request is counted under: the address that a trusted proxy vouches for is as good as a peer's own. */
   #keyOf(client: ClientAddress): ShareKey {
     if (this.#direct !== undefined) return this.shareKey;
-    return client.address === directClient(this.#peer).address ? null : shareKey(client.address);
+    return client.address === directClient(this.#peer).address ? null : clientNetwork(client.address);
   }
 
   /**

@@ -38,6 +38,8 @@ export interface Env {
   readonly GROVE_SEAL_KEY_PREVIOUS?: string;
   /** What a request to `sys/init` must bring as its token; without it anybody may send one, and the first gets root. A secret. */
   readonly GROVE_INIT_TOKEN?: string;
+  /** A rate limit of the network that stands behind those of logins and of `sys/init`; only a deployment can have one. */
+  readonly LOGIN_RATE_LIMIT?: RateLimit;
   /** Development only: initialises the service with this root token. */
   readonly GROVE_DEV_ROOT_TOKEN?: string;
   /** The commit that the Worker was built from, for `sys/health`; set by `npm run dev`, `serve` and `deploy`. */

@@ -2,15 +2,16 @@ import { Hono } from "hono";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { initializeForDevelopment } from "../auth/initialize.ts";
 import type { Failure } from "../base/errors.ts";
-import { err } from "../base/result.ts";
+import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { sealKeyProblem } from "../system/open-ring.ts";
 import { unservedPath } from "../wire/audit.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import { failureOfException } from "../wire/exception.ts";
-import { readClientAddress, readPath } from "../wire/request.ts";
+import { readClientAddress, readOperation, readPath } from "../wire/request.ts";
 import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
+import { ADMITTED, admit, admitByRole, type RequestHead } from "./rate-limit.ts";
 import { welcomePage } from "./welcome.ts";
 
 /** The HTTP side of the Worker: the same for every route. */
@@ -28,9 +29,11 @@ app.all("*", (context) => {
 /** Answers a request, with its lines in the audit log. Never throws. */
 async function answer(raw: Request, env: Env): Promise<Response> {
   const id = crypto.randomUUID();
-  const record = recordOf(id, raw, env);
-  const dialect = dialectOf(new URL(raw.url));
-  let handled = await handleSafely(raw, env, { id, dialect, record });
+  const url = new URL(raw.url);
+  const head = headOf(raw, url, env);
+  const record = recordOf(id, head);
+  const dialect = dialectOf(url);
+  let handled = await handleSafely(raw, env, { id, head, dialect, record });
   let response: Response;
   try {
     response = render(dialect, id, handled);
@@ -39,16 +42,26 @@ async function answer(raw: Request, env: Env): Promise<Response> {
     response = render(dialect, id, handled);
   }
   const { result, caller } = handled;
-  await record.end({ status: response.status, result, caller, reply: result.ok ? result.value : null });
+  if (isOnRecord(result)) {
+    await record.end({ status: response.status, result, caller, reply: result.ok ? result.value : null });
+  }
   return response;
 }
 
-function render(dialect: Dialect, id: string, { result, warnings }: Handled): Response {
-  return result.ok ? dialect.renderReply(id, result.value, warnings) : dialect.renderFailure(result.error);
+/** A client that sends too much is on record once for each time that it is shut out, unless the quotas say otherwise. */
+function isOnRecord(result: Handled["result"]): boolean {
+  return result.ok || result.error.code !== "rate_limited" || result.error.onRecord;
+}
+
+function render(dialect: Dialect, id: string, { result, warnings, headers = {} }: Handled): Response {
+  const response = result.ok ? dialect.renderReply(id, result.value, warnings) : dialect.renderFailure(result.error);
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  return response;
 }
 
 interface Arrived {
   readonly id: string;
+  readonly head: Head;
   readonly dialect: Dialect;
   readonly record: AuditRecord;
 }
@@ -61,15 +74,36 @@ async function handleSafely(raw: Request, env: Env, arrived: Arrived): Promise<H
   }
 }
 
-async function readAndHandle(raw: Request, env: Env, { id, dialect, record }: Arrived): Promise<Handled> {
+async function readAndHandle(raw: Request, env: Env, { id, head, dialect, record }: Arrived): Promise<Handled> {
   const problem = sealKeyProblem(env);
   if (problem) return unhandled({ code: "sealed", message: problem });
+  const onArrival = head.path.ok ? await admit(env, { ...head, path: head.path.value }) : ADMITTED;
+  if (onArrival.refusal) return { ...unhandled(onArrival.refusal), headers: onArrival.headers };
   const read = await dialect.readRequest(raw, env, id);
   if (!read.ok) return unhandled(read.error);
   const { operation, path, clientAddress, token, data, notes } = read.value;
   record.learn({ operation, path: unservedPath(path), clientAddress, token, data, notes });
+  const { refusal, headers } = onArrival.byRole ? await admitByRole(env, read.value, data.role) : onArrival;
+  if (refusal) return { ...unhandled(refusal), headers };
   const notReady = await initializeForDevelopment(env);
-  return notReady ? unhandled(notReady) : handle(env, read.value, record);
+  if (notReady) return unhandled(notReady);
+  const handled = await handle(env, read.value, record);
+  // Clients of the interface of teams slow themselves down for good when they are told a limit.
+  return read.value.dialect === "json-api" ? handled : { ...handled, headers };
+}
+
+/** What a request says before its body. */
+interface Head extends Omit<RequestHead, "path"> {
+  readonly path: Result<string, Failure>;
+}
+
+function headOf(raw: Request, url: URL, env: Env): Head {
+  const operation = readOperation(raw.method, url.searchParams);
+  return {
+    operation: operation.ok ? operation.value : "unknown",
+    path: readPath(url),
+    clientAddress: readClientAddress(raw.headers, env),
+  };
 }
 
 function unhandled(failure: Failure): Handled {
@@ -77,13 +111,12 @@ function unhandled(failure: Failure): Handled {
 }
 
 /** The record of a request of which only the head is known. */
-function recordOf(id: string, raw: Request, env: Env): AuditRecord {
-  const path = readPath(new URL(raw.url));
+function recordOf(id: string, { operation, path, clientAddress }: Head): AuditRecord {
   return new AuditRecord("http", id, {
-    operation: "unknown",
+    operation,
     // One that can't be decoded could hold a token in a spelling that nothing here knows.
     path: path.ok ? unservedPath(path.value) : "<malformed>",
-    clientAddress: readClientAddress(raw.headers, env),
+    clientAddress,
     token: "",
     data: {},
     notes: {},

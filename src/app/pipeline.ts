@@ -24,6 +24,8 @@ export interface Handled {
   readonly caller: Caller | null;
   /** The path without a token in it. */
   readonly loggedPath: string;
+  /** Headers that the answer has besides. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);

@@ -7,6 +7,7 @@ import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
+import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { REMOUNT_ROUTES } from "../api/sys/remount.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
@@ -40,6 +41,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...POLICY_ROUTES,
   ...MOUNT_ROUTES,
   ...REMOUNT_ROUTES,
+  ...QUOTA_ROUTES,
   ...AUDIT_ROUTES,
   ...LEASE_ROUTES,
   ...CAPABILITY_ROUTES,
@@ -58,6 +60,14 @@ const BY_MOUNT_TYPE: ReadonlyMap<string, RouteTable> = new Map([
   ["token", new RouteTable(TOKEN_ROUTES)],
   ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
 ]);
+
+/** The paths below a mount of each type where callers log in. They are plain: no login has a parameter in its path. */
+const LOGIN_PATHS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  [...AUTH_METHODS.values()].map(({ type, routes }) => [
+    type,
+    new Set(routes.filter(({ access }) => access === "login").map(({ path }) => path)),
+  ]),
+);
 
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
 export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
@@ -81,6 +91,11 @@ export function resolveRoute(
   if (match.found === "other_operation") return err({ code: "unsupported_operation" });
   if (match.found === "nothing" || match.route.access === "open") return err({ code: "unsupported_path" });
   return ok({ route: match.route, params: match.params, mountPath, pattern: prefix + match.route.path });
+}
+
+/** True when callers log in by an update of `mountPath` at a mount of this type. */
+export function isLoginAt(type: string, mountPath: string): boolean {
+  return LOGIN_PATHS.get(type)?.has(mountPath) ?? false;
 }
 
 /** What `path-help` tells of the request's path, or the 404 that says that nothing is there. */

@@ -13,7 +13,7 @@ import {
   auditTokenHash,
   writeAuditLine,
 } from "../wire/audit.ts";
-import { toWire } from "../wire/failure.ts";
+import { QUOTA_EXCEEDED, toWire } from "../wire/failure.ts";
 import type { Reply } from "../wire/reply.ts";
 import { type Caller, callerAccessor, callerRecord } from "./caller.ts";
 
@@ -150,10 +150,11 @@ function methodAt(installation: Installation, path: string): Mount | undefined {
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
-/** The error message for the log. No message repeats what the client sent, except that of "no_route", which has the path. */
+/** The error message for the log. No message repeats what the client sent, except those of two failures, which have the path. */
 function firstError(result: Result<unknown, Failure>): string | undefined {
   if (result.ok) return undefined;
-  return result.error.code === "no_route" ? "no handler for route" : toWire(result.error).errors[0];
+  if (result.error.code === "no_route") return "no handler for route";
+  return result.error.code === "rate_limited" ? QUOTA_EXCEEDED : toWire(result.error).errors[0];
 }
 
 /** What the audit line says about a caller. */

@@ -41,6 +41,14 @@ export type Failure =
   | { readonly code: "uninitialized" }
   /** Something that the request needs does not answer now; the same request may succeed later: 503 with Retry-After. */
   | { readonly code: "unavailable"; readonly message: string; readonly retryAfterSeconds: number }
+  /** The client sent more requests than a quota lets it: 429 with Retry-After. */
+  | {
+      readonly code: "rate_limited";
+      readonly path: string;
+      readonly retryAfterSeconds: number;
+      /** False when the client was refused before for the same reason: the audit log says so once. */
+      readonly onRecord: boolean;
+    }
   /** A bug: 500. */
   | { readonly code: "internal" };
 

@@ -18,6 +18,7 @@ function reasonOf(failure: Failure): Refusal["reason"] {
     case "sealed":
     case "uninitialized":
     case "unavailable":
+    case "rate_limited":
     case "internal":
       return "unavailable";
     default:

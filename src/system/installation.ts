@@ -11,6 +11,7 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
+import { QuotaTable } from "../quota/quota-table.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
@@ -45,6 +46,7 @@ export class Installation {
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
+  readonly quotas: QuotaTable;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
   readonly tokenHashes = new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
@@ -60,6 +62,7 @@ export class Installation {
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
+    this.quotas = new QuotaTable(snapshot.quotas, snapshot.quotaConfig);
     this.#tamperedPolicies = new Set(snapshot.tamperedPolicies);
     const written = snapshot.policies.map(policyWithRules);
     const builtIn = [

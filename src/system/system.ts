@@ -7,6 +7,9 @@ import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
+import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
+import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
+import type { QuotaPlace, QuotaWrite } from "../quota/rules.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
@@ -40,6 +43,8 @@ export interface SystemSnapshot {
   readonly tamperedPolicies: readonly string[];
   readonly mounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
+  readonly quotas: readonly RateLimitQuota[];
+  readonly quotaConfig: QuotaConfig;
 }
 
 export const SYSTEM_MIGRATIONS: readonly Migration[] = [
@@ -65,6 +70,7 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
     sql: "ALTER TABLE policies ADD COLUMN seal BLOB; ALTER TABLE mounts ADD COLUMN seal BLOB;",
   },
   { version: 4, description: "the attempt to generate a root token", sql: ROOT_GENERATION_TABLE },
+  { version: 5, description: "rate limit quotas", sql: QUOTA_TABLES },
 ];
 
 /** What decides about the end of a term of keys. */
@@ -91,6 +97,7 @@ export class System extends DurableObject<Env> {
   readonly #mountStore: MountStore;
   readonly #rotation: RotationStore;
   readonly #rootGeneration: RootGenerationStore;
+  readonly #quotas: QuotaStore;
 
   /** Checks and makes seals of rows; null until the key ring was opened. */
   #rowKeys: RowKeys | null = null;
@@ -105,6 +112,7 @@ export class System extends DurableObject<Env> {
     this.#mountStore = new MountStore(this.#sql, seals);
     this.#rotation = new RotationStore(this.#sql);
     this.#rootGeneration = new RootGenerationStore(this.#sql);
+    this.#quotas = new QuotaStore(this.#sql);
     const schema = new Schema(this.#sql, SYSTEM_MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
@@ -124,6 +132,8 @@ export class System extends DurableObject<Env> {
       tamperedPolicies: tampered,
       mounts: opened ? this.#mountStore.all() : [],
       customIdFilter: new Uint8Array(row.custom_id_filter),
+      quotas: this.#quotas.all(),
+      quotaConfig: this.#quotas.config(),
     };
   }
 
@@ -282,6 +292,7 @@ export class System extends DurableObject<Env> {
     await this.#mustOpen();
     const mount = this.#mountAt(path);
     if (mount?.uuid !== uuid || !mount.disabled) return;
+    this.#quotas.deleteOfMount(`auth/${path}`);
     this.#dropMount(path);
   }
 
@@ -306,6 +317,7 @@ export class System extends DurableObject<Env> {
     await this.#mustOpen();
     const mount = this.#mountOfMove(id);
     if (!mount?.move || mount.move.finished) return;
+    this.#quotas.moveMount(`auth/${mount.path}`, `auth/${mount.move.to}`);
     this.#dropMount(mount.path);
     this.#putMount(endMove(mount, mount.move));
   }
@@ -314,6 +326,39 @@ export class System extends DurableObject<Env> {
   async findMove(id: string): Promise<Mount | null> {
     await this.#mustOpen();
     return this.#mountOfMove(id);
+  }
+
+  /** All rate limit quotas, by name. */
+  listQuotas(): RateLimitQuota[] {
+    return this.#quotas.all();
+  }
+
+  /** What holds for all rate limit quotas. */
+  quotaConfig(): QuotaConfig {
+    return this.#quotas.config();
+  }
+
+  /** Makes or replaces a rate limit quota; a 400 says why it can't be. */
+  async writeQuota(write: QuotaWrite): Promise<Result<null, Failure>> {
+    await this.#mustOpen();
+    const written = this.#quotas.write(write, placesOfQuotas(this.#mountStore.all()));
+    if (!written.ok) return err(invalid(written.error));
+    this.#changed();
+    return ok(null);
+  }
+
+  /** Deletes the rate limit quota `name`. Safe to repeat. */
+  deleteQuota(name: string): void {
+    this.#quotas.delete(name);
+    this.#changed();
+  }
+
+  /** Replaces what holds for all quotas; a 400 says why it can't be. */
+  configureQuotas(config: QuotaConfig): Result<null, Failure> {
+    const configured = this.#quotas.configure(config);
+    if (!configured.ok) return err(invalid(configured.error));
+    this.#changed();
+    return ok(null);
   }
 
   #mountAt(path: string): Mount | null {
@@ -381,6 +426,12 @@ export class System extends DurableObject<Env> {
   #changed(): void {
     this.#sql.exec(`UPDATE installation SET ${NEXT_VERSION}`);
   }
+}
+
+/** The mounts that quotas can be for. Logins of every method but the token method name a role. */
+function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
+  const fixed = ["sys/", "identity/", "cubbyhole/"].map((path) => ({ path, hasRoles: false }));
+  return [...fixed, ...mounts.map(({ path, type }) => ({ path: `auth/${path}`, hasRoles: type !== "token" }))];
 }
 
 /** The system object of the installation. */

@@ -7,6 +7,9 @@ export interface WireFailure {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Why a quota refuses. */
+export const QUOTA_EXCEEDED = "rate limit quota exceeded";
+
 /** The one place where a failure becomes a status and messages. */
 export function toWire(failure: Failure): WireFailure {
   switch (failure.code) {
@@ -46,6 +49,12 @@ export function toWire(failure: Failure): WireFailure {
       return { status: 503, errors: ["Grove is not initialized: send PUT /v1/sys/init once to get the root token"] };
     case "internal":
       return { status: 500, errors: ["internal error"] };
+    case "rate_limited":
+      return {
+        status: 429,
+        errors: [`request path "${failure.path}": ${QUOTA_EXCEEDED}`],
+        headers: { "Retry-After": String(failure.retryAfterSeconds) },
+      };
     case "unavailable":
       return {
         status: 503,

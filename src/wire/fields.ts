@@ -96,6 +96,15 @@ export function count(): Field<number> {
   });
 }
 
+/** A number, also as text; 0 when absent. */
+export function decimal(): Field<number> {
+  return field("a number", (value) => {
+    if (value === undefined || value === null) return 0;
+    const number = typeof value === "string" && /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
+    return Number.isFinite(number) ? (number as number) : undefined;
+  });
+}
+
 /** Entries of a page: a whole number, 0 or `max` for as many as there may be. */
 export function pageSize(): Field<number> {
   return field({ shape: "integer" }, 'an int or "max"', (value) => (value === "max" ? 0 : readInteger(value)));

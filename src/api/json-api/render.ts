@@ -25,6 +25,7 @@ const TITLES: Readonly<Record<number, string>> = {
   413: "payload too large",
   415: "unsupported media type",
   422: "invalid attribute",
+  429: "too many requests",
   500: "internal error",
   503: "service unavailable",
 };

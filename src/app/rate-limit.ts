@@ -1,0 +1,152 @@
+import { clientNetwork } from "../base/client-network.ts";
+import { currentTime } from "../base/clock.ts";
+import type { Failure } from "../base/errors.ts";
+import type { Env } from "../env.ts";
+import type { Operation } from "../policy/acl.ts";
+import { AddressWindows, type Counted } from "../quota/address-windows.ts";
+import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
+import { type Installation, loadInstallation } from "../system/installation.ts";
+import { isLoginAt } from "./routes.ts";
+
+/** What is known of a request before its body is read. */
+export interface RequestHead {
+  readonly operation: Operation | "unknown";
+  /** Decoded, without the base path. */
+  readonly path: string;
+  readonly clientAddress: string | null;
+}
+
+/** What the quotas say about a request. */
+export interface Admission {
+  /** Why it is refused, or null. */
+  readonly refusal: Failure | null;
+  /** True when the role that its body names decides: then nothing was counted yet. */
+  readonly byRole: boolean;
+  /** For its answer, whatever that is. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Of a request that nothing counts. */
+export const ADMITTED: Admission = { refusal: null, byRole: false, headers: {} };
+const UNDECIDED: Admission = { ...ADMITTED, byRole: true };
+
+/** Clients of all limits together that an isolate remembers: some 5 MB. */
+const MAX_CLIENTS = 2 ** 15;
+/** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
+const MAX_ADDRESS_LENGTH = 64;
+
+/** The requests that this isolate has counted. They outlive the copy of the quotas: a changed policy gives nobody a new start. */
+const windows = new AddressWindows(MAX_CLIENTS);
+
+/** A limit with what its requests are counted under. */
+interface Applied {
+  readonly key: string;
+  readonly limit: RateLimit;
+  /** True for the limits that hold where nobody wrote a quota. */
+  readonly builtIn: boolean;
+}
+
+/**
+ * Counts a request that arrived, before its body is read: a refused one costs next to nothing.
+ *
+ * @returns `byRole` for a login whose role decides; `admitByRole` counts it.
+ */
+export async function admit(env: Env, head: RequestHead): Promise<Admission> {
+  const loaded = await loadInstallation(env);
+  const installation = loaded.ok ? loaded.value : null;
+  const place = installation && placeOf(installation, head);
+  if (place?.isLogin && installation?.quotas.hasRoles(place.mountPath)) return UNDECIDED;
+  return count(env, installation, head, place ? appliedTo(place, "") : initLimit(head));
+}
+
+/** Counts a login when its body was read. A role that is no text belongs to no role's quota. */
+export async function admitByRole(env: Env, head: RequestHead, role: unknown): Promise<Admission> {
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) return ADMITTED;
+  const place = placeOf(loaded.value, head);
+  return count(env, loaded.value, head, appliedTo(place, typeof role === "string" ? role : ""));
+}
+
+interface Place {
+  readonly installation: Installation;
+  readonly head: RequestHead;
+  /** Of the mount that serves the path, with a slash at the end; "" for none. */
+  readonly mountPath: string;
+  readonly suffix: string;
+  readonly isLogin: boolean;
+}
+
+function placeOf(installation: Installation, head: RequestHead): Place {
+  const { path, operation } = head;
+  const below = path.startsWith("auth/") ? path.slice("auth/".length) : null;
+  const mount = below === null ? undefined : installation.mountServing(below);
+  const mountPath = below === null ? firstSegment(path) : mount ? `auth/${mount.path}` : "";
+  const suffix = path.slice(mountPath.length);
+  const isLogin = mount !== undefined && operation === "update" && isLoginAt(mount.type, suffix);
+  return { installation, head, mountPath, suffix, isLogin };
+}
+
+function firstSegment(path: string): string {
+  return `${path.split("/", 1)[0]}/`;
+}
+
+/** The limit of a request: a quota, or one of those that hold without any; null when nothing limits it. */
+function appliedTo({ installation, head, mountPath, suffix, isLogin }: Place, role: string): Applied | null {
+  const { quotas } = installation;
+  const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
+  if (quota) return { key: String(quota.revision), limit: quota, builtIn: false };
+  return isLogin ? { key: "login", limit: LOGIN_LIMIT, builtIn: true } : initLimit(head);
+}
+
+function initLimit({ path, operation }: RequestHead): Applied | null {
+  return path === "sys/init" && operation === "update" ? { key: "init", limit: INIT_LIMIT, builtIn: true } : null;
+}
+
+async function count(
+  env: Env,
+  installation: Installation | null,
+  head: RequestHead,
+  applied: Applied | null,
+): Promise<Admission> {
+  if (!applied || installation?.quotas.isExempt(head.path)) return ADMITTED;
+  const { limit, builtIn } = applied;
+  // Clients without an address are one client for a quota. The limits that nobody asked for leave them alone.
+  if (head.clientAddress === null && builtIn) return ADMITTED;
+  const client = clientNetwork((head.clientAddress ?? "").slice(0, MAX_ADDRESS_LENGTH));
+  const key = `${applied.key} ${client}`;
+  const counted = windows.count(key, limit, currentTime());
+  const config = installation?.quotas.config ?? DEFAULT_QUOTA_CONFIG;
+  const headers = config.responseHeaders ? headersOf(counted) : {};
+  const refuse = (first: boolean): Admission => ({
+    refusal: {
+      code: "rate_limited",
+      path: head.path,
+      retryAfterSeconds: secondsUntilReset(counted),
+      onRecord: first || config.auditLogging,
+    },
+    byRole: false,
+    headers,
+  });
+  if (!counted.allowed) return refuse(counted.first);
+  if (builtIn && (await isRefusedByShield(env, client))) return refuse(windows.refuse(key));
+  return { refusal: null, byRole: false, headers };
+}
+
+/** The network's own limit, where the deployment has bound one: it counts for all isolates of a place. */
+async function isRefusedByShield({ LOGIN_RATE_LIMIT: shield }: Env, client: string): Promise<boolean> {
+  return shield !== undefined && !(await shield.limit({ key: client })).success;
+}
+
+/** Names as the reference writes them. */
+function headersOf(counted: Counted): Record<string, string> {
+  return {
+    "X-Ratelimit-Limit": String(counted.limit),
+    "X-Ratelimit-Remaining": String(counted.remaining),
+    "X-Ratelimit-Reset": String(secondsUntilReset(counted)),
+  };
+}
+
+/** Rounded up, so that a client that waits so long is not too early. */
+function secondsUntilReset({ resetMs }: Counted): number {
+  return Math.max(1, Math.ceil(resetMs / 1000));
+}
