@@ -98,7 +98,7 @@ export function count(): Field<number> {
 
 /** A number, also as text; 0 when absent. */
 export function decimal(): Field<number> {
-  return field("a number", (value) => {
+  return field({ shape: "number" }, "a number", (value) => {
     if (value === undefined || value === null) return 0;
     const number = typeof value === "string" && /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
     return Number.isFinite(number) ? (number as number) : undefined;

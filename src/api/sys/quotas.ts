@@ -1,5 +1,6 @@
 import * as z from "zod";
-import { type Route, type RouteDescription, simpleRoute } from "../../auth/route.ts";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
@@ -13,82 +14,127 @@ import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
 const NO_FIELDS = z.object({});
 const QUOTA = "sys/quotas/rate-limit/:name{\\w(?:[\\w.-]*\\w)?}";
 
-/** The reference writes and shows a type of quota, of which there is one. */
+/** The reference shows a type of quota, of which there is one, and takes it back. */
 const QUOTA_FIELDS = z.object({
-  type: text(),
-  path: text(),
-  role: text(),
-  rate: decimal(),
-  interval: duration(),
-  block_interval: duration(),
-  inheritable: sent(flag(false)),
+  type: text().describe("Not looked at: there is one type"),
+  path: text().describe("A mount, or a path below one that `*` may end; empty for every request"),
+  role: text().describe("Logins at the mount by this role only"),
+  rate: decimal().describe("Requests of one client in an interval"),
+  interval: duration().describe("Length of an interval; one second when absent"),
+  block_interval: duration().describe("How long a client that sends more is refused, beyond its interval"),
+  inheritable: sent(flag(false)).describe("Kept for clients: there are no namespaces that could inherit"),
 });
 
 const CONFIG_FIELDS = z.object({
-  rate_limit_exempt_paths: list(),
-  enable_rate_limit_audit_logging: flag(DEFAULT_QUOTA_CONFIG.auditLogging),
-  enable_rate_limit_response_headers: flag(DEFAULT_QUOTA_CONFIG.responseHeaders),
+  rate_limit_exempt_paths: list().describe(
+    "Beginnings of paths that no quota counts; `!` before one takes it out again",
+  ),
+  enable_rate_limit_audit_logging: flag(DEFAULT_QUOTA_CONFIG.auditLogging).describe(
+    "Every refusal is on record, not only the first of each client and interval",
+  ),
+  enable_rate_limit_response_headers: flag(DEFAULT_QUOTA_CONFIG.responseHeaders).describe(
+    "Answers say how many requests are left",
+  ),
 });
+
+const NAMED = { parameters: { name: "Name of the quota" } };
 
 /** Rate limit quotas: how many requests of one kind each client address may send. */
 export const QUOTA_ROUTES: readonly Route[] = [
   simpleRoute(
     "list",
     "sys/quotas/rate-limit",
+    { summary: "Lists the names of all rate limit quotas.", operationId: "rate-limit-quotas-list", answers: KEYS },
     z.object(PAGE),
     async ({ env, fields }) => {
       const quotas = await systemOf(env).listQuotas();
       const names = quotas.map(({ name }) => name);
       return ok(keysReply(pageOf(names, fields)));
     },
-    described("Lists the names of all rate limit quotas."),
   ),
 
   simpleRoute(
     "read",
     QUOTA,
+    {
+      summary: "Shows a rate limit quota.",
+      operationId: "rate-limit-quotas-read",
+      ...NAMED,
+      answers: dataAnswer({
+        type: "string",
+        name: "string",
+        path: "string",
+        role: "string",
+        rate: "number",
+        interval: "integer",
+        block_interval: "integer",
+        inheritable: "boolean",
+      }),
+    },
     NO_FIELDS,
     async ({ env, params }) => {
       const quota = (await systemOf(env).listQuotas()).find(({ name }) => name === params.name);
       return quota ? ok(dataReply(renderQuota(quota))) : err({ code: "not_found" });
     },
-    described("Shows a rate limit quota."),
   ),
 
   simpleRoute(
     "update",
     QUOTA,
+    {
+      summary: "Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role.",
+      operationId: "rate-limit-quotas-write",
+      ...NAMED,
+      answers: NO_CONTENT,
+    },
     QUOTA_FIELDS,
     async ({ env, params: { name = "" }, fields }) => {
       const { path, role, rate, interval, block_interval: blockInterval, inheritable } = fields;
       const written = await systemOf(env).writeQuota({ name, path, role, rate, interval, blockInterval, inheritable });
       return written.ok ? afterChange(env) : written;
     },
-    described("Makes or replaces a rate limit quota of the installation, a mount, a path below one, or a role."),
   ),
 
   simpleRoute(
     "delete",
     QUOTA,
+    {
+      summary: "Deletes a rate limit quota.",
+      operationId: "rate-limit-quotas-delete",
+      ...NAMED,
+      answers: NO_CONTENT,
+    },
     NO_FIELDS,
     async ({ env, params: { name = "" } }) => {
       await systemOf(env).deleteQuota(name);
       return afterChange(env);
     },
-    described("Deletes a rate limit quota."),
   ),
 
   simpleRoute(
     "read",
     "sys/quotas/config",
+    {
+      summary: "Shows what holds for all rate limit quotas.",
+      operationId: "rate-limit-quotas-read-configuration",
+      answers: dataAnswer({
+        rate_limit_exempt_paths: ["string"],
+        enable_rate_limit_audit_logging: "boolean",
+        enable_rate_limit_response_headers: "boolean",
+      }),
+    },
     NO_FIELDS,
     async ({ env }) => ok(dataReply(renderConfig(await systemOf(env).quotaConfig()))),
-    described("Shows what holds for all rate limit quotas."),
   ),
 
   simpleRoute(
     "update",
     "sys/quotas/config",
+    {
+      summary: "Replaces what holds for all rate limit quotas; what is not sent is set back.",
+      operationId: "rate-limit-quotas-configure",
+      answers: NO_CONTENT,
+    },
     CONFIG_FIELDS,
     async ({ env, fields }) => {
       const configured = await systemOf(env).configureQuotas({
@@ -98,7 +144,6 @@ export const QUOTA_ROUTES: readonly Route[] = [
       });
       return configured.ok ? afterChange(env) : configured;
     },
-    described("Replaces what holds for all rate limit quotas; what is not sent is set back."),
   ),
 ];
 
@@ -126,8 +171,4 @@ function renderConfig({ exemptPaths, auditLogging, responseHeaders }: QuotaConfi
     enable_rate_limit_audit_logging: auditLogging,
     enable_rate_limit_response_headers: responseHeaders,
   };
-}
-
-function described(summary: string): RouteDescription {
-  return { summary };
 }
