@@ -29,7 +29,7 @@ export type GatewayCommand =
   | { readonly kind: "help" }
   | ({ readonly kind: "run" } & Omit<GatewayOptions, "log" | "audit">);
 
-/** Reads the command line of the gateway; the error is a text for the operator. */
+/** Reads the command line of the gateway; the error is a message for the operator. */
 export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCommand, string> {
   const flags = readFlags(argv, {
     to: { type: "string" },

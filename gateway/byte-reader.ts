@@ -10,7 +10,7 @@ const CR = 0x0d;
 /** Why a line cannot be read. */
 export type LineError = "too-long" | "malformed" | "ended";
 
-/** What a socket received and nobody has read yet: lines and runs of bytes, with back-pressure. */
+/** The received, unread bytes of a socket: read as lines or as runs of bytes, with back-pressure. */
 export class ByteReader {
   readonly #socket: Readable;
   #buffer: Buffer = Buffer.alloc(0);

@@ -13,7 +13,7 @@ export interface ClientAddress {
 
 /**
  * The addresses whose X-Forwarded-For is believed, from the value of `--trust-proxy`, as in `10.0.0.0/8,2001:db8::1`.
- * None without the flag. The error is a text for the operator.
+ * None without the flag. The error is a message for the operator.
  */
 export function parseTrustedProxies(text: string | undefined): Result<BlockList, string> {
   const list = new BlockList();

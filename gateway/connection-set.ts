@@ -19,7 +19,7 @@ export class ConnectionSet {
   accept(socket: Socket): void {
     const peer = socket.remoteAddress;
     if (peer === undefined) {
-      // Gone again already.
+      // The client has disconnected already.
       socket.destroy();
       return;
     }

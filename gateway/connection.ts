@@ -34,7 +34,7 @@ export interface ConnectionSettings {
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/** After a last answer, how long the client may go on sending: a reset before it has read the answer would erase it. */
+/** How long the client may go on sending after a last answer. An earlier reset could discard the answer before the client reads it. */
 const LINGER_MS = 2_000;
 
 /**
@@ -63,7 +63,7 @@ export class ClientConnection {
     this.#reader = new ByteReader(socket);
     this.#direct = isTrustedPeer(peer, settings.trustedProxies) ? undefined : directClient(peer);
     this.shareKey = this.#direct === undefined ? null : clientNetwork(this.#direct.address);
-    // A lost client is no error here; "close" follows. What it has asked for whole goes on at the service.
+    // A lost connection is no error here: "close" follows. A request that was passed on still completes at the service.
     socket.on("error", () => {});
     socket.on("close", () => this.#deadline.disarm());
   }
@@ -99,7 +99,7 @@ export class ClientConnection {
     this.#socket.destroy();
   }
 
-  /** Answers that there is no place for another connection, and closes without the patience of `#close`. */
+  /** Answers that there is no place for another connection, and closes without waiting as `#close` does. */
   turnAway(): void {
     this.#socket.end(renderRefusal(BUSY, undefined, true), "latin1", () => this.destroy());
     this.#settings.onRefusal(BUSY, undefined, directClient(this.#peer).address);

@@ -54,7 +54,7 @@ export function refusalLine(
 
 const MALFORMED = "<malformed>";
 
-/** The path without the query, and without what could be a token in it: nothing has judged this request. */
+/** The path without the query, and without what could be a token in it: nothing has checked this request. */
 function loggedPath(target: string): string {
   const [path = ""] = target.split("?", 1);
   let decoded: string;

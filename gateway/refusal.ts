@@ -11,7 +11,7 @@ export interface Refusal {
   readonly retryAfterSeconds?: number;
 }
 
-/** Reason phrases of the statuses that the gateway answers with. Those of node:http would bring 14 MiB of it along. */
+/** Reason phrases of the statuses that the gateway answers with. Importing node:http for its table costs 14 MiB of memory. */
 const REASONS: Readonly<Record<number, string>> = {
   400: "Bad Request",
   404: "Not Found",

@@ -1,7 +1,7 @@
-/** Whom a share is counted for; null is one that no share of its own bounds, as a trusted proxy. */
+/** The client that a share is counted for. null has no share of its own, for example a trusted proxy. */
 export type ShareKey = string | null;
 
-/** Something that there is a limited amount of, of which no single client may take more than a part. */
+/** A limited resource, of which no single client may take more than its share. */
 export class Shares {
   readonly #total: number;
   readonly #each: number;
@@ -25,7 +25,7 @@ export class Shares {
     return true;
   }
 
-  /** True when it is not the key's own share that keeps it from taking so much. */
+  /** True when the key's own share would allow the amount: then it is the total that is used up. */
   hasShareLeft(key: ShareKey, amount: number): boolean {
     return key === null || this.#of(key) + amount <= this.#each;
   }

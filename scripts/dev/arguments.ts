@@ -27,7 +27,7 @@ export type DevCommand =
       readonly rootToken: string | undefined;
     };
 
-/** Reads the command line; the error is a text for the user. */
+/** Reads the command line; the error is a message for the user. */
 export function parseDevArguments(argv: readonly string[]): Result<DevCommand, string> {
   const flags = readFlags(argv, {
     port: { type: "string", default: "8200" },

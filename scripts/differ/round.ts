@@ -53,7 +53,7 @@ export class Round {
     return { reference, tested };
   }
 
-  /** Keeps a text that both answered, to be named as `{name}` later. False when one did not. */
+  /** Keeps a string that both answered, to be named as `{name}` later. False when one did not. */
   keep(name: string, { reference, tested }: Answers, ...path: readonly string[]): boolean {
     const [first, second] = [textAt(reference.body, path), textAt(tested.body, path)];
     if (first === null || second === null) return false;

@@ -1,4 +1,4 @@
-/** A request to both servers. `{name}` in texts stands for what each server answered earlier under that name. */
+/** A request to both servers. `{name}` in strings stands for what each server answered earlier under that name. */
 export interface Ask {
   readonly method: "GET" | "POST" | "DELETE" | "LIST" | "PATCH";
   /** Below `/v1/`. */
@@ -12,7 +12,7 @@ export interface Ask {
 /** What a server said. */
 export interface Answer {
   readonly status: number;
-  /** null without a body; a text that is no JSON as it is. */
+  /** null without a body; a string that is no JSON as it is. */
   readonly body: unknown;
 }
 

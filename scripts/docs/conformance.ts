@@ -4,7 +4,7 @@ import { ABSENT, LINES, LISTS } from "./conformance-lines.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const LINE = "(?:[TAPHXCS]\\d{1,2}|CVE-\\d{4}-\\d+|GHSA-\\w{4})";
-/** A text in a test; titles are texts. */
+/** A string in a test; titles are strings. */
 const TEXT = /(["'`])((?:(?!\1)[^\\\n]|\\.)+)\1/g;
 /** Titles name the lines they show before the words (`T56, T57: takes children along`) or after them (`is refused (T60)`). */
 const BEFORE = new RegExp(`^(${LINE}(?:(?:\\s*[-–,]\\s*| and )${LINE})*)(?::| |$)\\s*(.*)$`);

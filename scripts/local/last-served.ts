@@ -17,7 +17,7 @@ interface LastServed {
 }
 
 /**
- * Why the data may be older than what clients were told, as a text for the operator; undefined when nothing speaks for it.
+ * Why the data may be older than what clients were told, as a message for the operator; undefined when nothing speaks for it.
  * What was revoked since a backup was made is good again when it is restored, and nothing in the data can say so.
  *
  * @param now ms.

@@ -41,7 +41,7 @@ export type ServeCommand =
       readonly privateHosts: readonly string[];
     };
 
-/** Reads the command line; the error is a text for the operator. */
+/** Reads the command line; the error is a message for the operator. */
 export function parseServeArguments(argv: readonly string[]): Result<ServeCommand, string> {
   const flags = readFlags(argv, {
     listen: { type: "string", default: "127.0.0.1:8200" },

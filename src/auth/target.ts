@@ -35,7 +35,7 @@ export async function refuseWhileAlive<T>(
 /**
  * Reads the token that a body names.
  *
- * @returns null for a text that this installation did not make; "forbidden" for something that is not a text.
+ * @returns null for a string that this installation did not make; "forbidden" for something that is not a string.
  */
 export async function readTargetToken(
   context: PresentedContext<unknown>,
@@ -51,7 +51,7 @@ export function tokenTarget(presented: Extract<ParsedToken, { kind: "service" }>
   return { treeId, target: { by: "token", row, verifier } };
 }
 
-/** The target of an accessor, or null for a text that this installation did not make. */
+/** The target of an accessor, or null for a string that this installation did not make. */
 export async function accessorTarget(
   context: PresentedContext<unknown>,
   accessor: string,

@@ -9,13 +9,13 @@ export type Failure =
   | { readonly code: "invalid_request"; readonly message: string }
   /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
   | { readonly code: "unauthenticated" }
-  /** A policy that refuses: 403 with the same text, or 404 in JSON:API. */
+  /** A policy that refuses: 403 with the same message, or 404 in JSON:API. */
   | { readonly code: "permission_denied" }
   /** The token named in a body is unknown: 403. */
   | { readonly code: "bad_token" }
   /** Refused with a reason that the caller may know: 403. */
   | { readonly code: "forbidden"; readonly message: string }
-  /** Nothing is stored there: 404 without a text. */
+  /** Nothing is stored there: 404 without a message. */
   | { readonly code: "not_found" }
   /** No mount serves the path: 404. */
   | { readonly code: "no_route"; readonly path: string }
@@ -25,7 +25,7 @@ export type Failure =
   | { readonly code: "unsupported_path" }
   /** The path exists but not with this operation: 405. */
   | { readonly code: "unsupported_operation" }
-  /** An HTTP method that the interface does not have: 405 without a text. */
+  /** An HTTP method that the interface does not have: 405 without a message. */
   | { readonly code: "unknown_method" }
   /** The body is larger than the limit: 413. */
   | { readonly code: "body_too_large" }

@@ -25,7 +25,7 @@ export function randomBase58(length: number): string {
   return text;
 }
 
-/** True for a text of base58 characters only. */
+/** True for a string of base58 characters only. */
 export function isBase58(text: string): boolean {
   return text.search(LOOKALIKES) < 0;
 }

@@ -7,7 +7,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64url");
 }
 
-/** Bytes of unpadded base64url, or null. Only the canonical spelling is read: one text for one value. */
+/** Bytes of unpadded base64url, or null. Only the canonical spelling is read: one string for one value. */
 export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | null {
   const bytes = new Uint8Array(Buffer.from(text, "base64url"));
   return toBase64Url(bytes) === text ? bytes : null;

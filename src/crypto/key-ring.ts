@@ -3,7 +3,7 @@ import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url }
 import { DataKey } from "./data-key.ts";
 import { RowKeys, SEALED_KINDS } from "./row-keys.ts";
 
-/** One version of the keys that a rotation replaces: a term. All texts are base64 of 32 bytes. */
+/** One version of the keys that a rotation replaces: a term. All strings are base64 of 32 bytes. */
 export interface KeyTerm {
   /** Counts up from 1. */
   readonly version: number;

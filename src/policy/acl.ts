@@ -134,7 +134,7 @@ export class Acl {
   }
 
   /**
-   * What a caller may do on `path` at the moment `now` (ms): sorted capabilities, `["root"]` or `["deny"]`. Judged as a
+   * What a caller may do on `path` at the moment `now` (ms): sorted capabilities, `["root"]` or `["deny"]`. Evaluated as a
    * listing, so that `a/` falls back to the rule for `a`; limits on parameters and wrapping do not count.
    */
   capabilities(path: string, now: number): string[] {

@@ -87,7 +87,7 @@ export function policyDeleteRefusal(name: string): string | null {
   return isFixed(name) ? `cannot delete ${JSON.stringify(name)} policy` : null;
 }
 
-/** Why `names` (normalised) can't all be given to a token; null when they can. Who may give `root` is not judged here. */
+/** Why `names` (normalised) can't all be given to a token; null when they can. Who may give `root` is not checked here. */
 export function policyAssignRefusal(names: readonly string[]): string | null {
   return names.includes(RESPONSE_WRAPPING_POLICY)
     ? `cannot assign policy ${JSON.stringify(RESPONSE_WRAPPING_POLICY)}`

@@ -56,8 +56,8 @@ function listed(value: unknown, values: readonly ParameterValue[]): boolean {
 }
 
 /**
- * True when a field's `value` is what the policy names. Types must be equal: the text "1" is not the number 1, which
- * equals the number 1 of a JSON body, so that a denied number is refused. Two texts match by a leading or trailing `*`
+ * True when a field's `value` is what the policy names. Types must be equal: the string "1" is not the number 1, which
+ * equals the number 1 of a JSON body, so that a denied number is refused. Two strings match by a leading or trailing `*`
  * in a pattern of two or more characters; a lone `*` is literal.
  */
 export function valueMatches(pattern: ParameterValue, value: unknown): boolean {
@@ -101,14 +101,14 @@ function readingOf(value: unknown): Reading {
   return { value, text, flag: parseFlag(text), seconds: duration.ok ? duration.value : null };
 }
 
-/** A value as a list, by every field that could read it: an array, one value, or the parts of a text and the text itself. */
+/** A value as a list, by every field that could read it: an array, one value, or the parts of a string and the string itself. */
 function itemsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value;
   if (typeof value !== "string" || !value.includes(",")) return [value];
   return [value, ...value.split(",", MAX_ITEMS + 1)];
 }
 
-/** True for lists of the same items in any order. A text with commas counts as its parts. */
+/** True for lists of the same items in any order. A string with commas counts as its parts. */
 function sameItems(denied: readonly Reading[], sent: readonly Reading[]): boolean {
   const parts = sent.length > 1 ? sent.filter(({ text }) => !text?.includes(",")) : sent;
   return (

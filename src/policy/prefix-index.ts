@@ -6,10 +6,10 @@ interface Entry<T> {
 }
 
 /**
- * Finds the longest of many prefixes that a text begins with.
+ * Finds the longest of many prefixes that a string begins with.
  *
- * The prefixes are sorted. Everything between a prefix of the text and the text itself, in that order, begins with the
- * prefix too; so the answer is the greatest entry that is not after the text, or one of its parents. Cost: a binary
+ * The prefixes are sorted. Everything between a prefix of the string and the string itself, in that order, begins with the
+ * prefix too; so the answer is the greatest entry that is not after the string, or one of its parents. Cost: a binary
  * search and one comparison, however many prefixes there are.
  */
 export class PrefixIndex<T> {

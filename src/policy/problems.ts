@@ -1,6 +1,6 @@
 import { lineAt, locate, type PolicyParseError, type Problem, quote } from "./syntax.ts";
 
-/** A text full of mistakes gets an answer of bounded length, in bounded time. */
+/** A string full of mistakes gets an answer of bounded length, in bounded time. */
 const MAX_PROBLEMS = 5;
 
 /** Collects what is wrong with the meaning of a policy text, so that its author sees several mistakes at once. */

@@ -51,7 +51,7 @@ export class Settings {
     return this.#last(key, "must be a string", (value) => (value.kind === "string" ? value.value : null));
   }
 
-  /** A whole number from 0, as a number or as text. */
+  /** A whole number from 0, as a number or as a string. */
   count(key: string): Setting<number> | null {
     return this.#last(key, "must be a whole number, not negative", (value) => {
       const number = value.kind === "string" && /^\d{1,15}$/.test(value.value) ? Number(value.value) : numberOf(value);

@@ -1,7 +1,7 @@
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * The policy text itself: clients may send it in standard base64. A text that could be base64 but does not hold UTF-8
+ * The policy text itself: clients may send it in standard base64. A string that could be base64 but does not hold UTF-8
  * is taken as it is; decoding twice is harmless.
  */
 export function decodePolicyText(text: string): string {

@@ -26,7 +26,7 @@ export function readAuthorizeRequest(request: unknown): Result<ReadRequest, Fail
   const parsed = REQUEST.safeParse(request);
   if (!parsed.success) return err(invalid(`invalid request: ${String(parsed.error.issues[0]?.path[0] ?? "it")}`));
   const { operation, data, wrapTtlSeconds, clientAddress } = parsed.data;
-  // Judged as a path of the interface is: without slashes at its beginning, a list without one at its end.
+  // The same rules as for a path of the interface: without slashes at its beginning, a list without one at its end.
   const path = parsed.data.path.replace(/^\/+/, "");
   const problem = pathProblem(path);
   if (problem) return err(invalid(problem));

@@ -13,7 +13,7 @@ const MAX_BLOCK = 512;
 /** Neighbours that hold no more than this together become one block. */
 const MERGE_BLOCKS = MAX_BLOCK / 2;
 
-/** Below every key (texts, and numbers from 0) and row (from 1): where the first block of a sort begins. */
+/** Below every key (strings, and numbers from 0) and row (from 1): where the first block of a sort begins. */
 const LOWEST = { key: -1, row: 0 } as const;
 
 /** What entries are sorted by; entries with equal keys are sorted by row. All keys of one sort are of one type. */

@@ -12,10 +12,10 @@ export interface OpenRing {
   readonly wrappedByPrevious: boolean;
 }
 
-/** The seal key that was judged last: the same in every request of a deployment. */
+/** The seal key that was checked last: the same in every request of a deployment. */
 let judgedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
 
-/** Why the seal key of this deployment can't be used, as a text for operators; null when it can. */
+/** Why the seal key of this deployment can't be used, as a message for operators; null when it can. */
 export function sealKeyProblem(env: Env): string | null {
   const text = env.GROVE_SEAL_KEY;
   if (!judgedSealKey || judgedSealKey.text !== text) judgedSealKey = { text, problem: judgeSealKey(env) };

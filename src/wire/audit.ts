@@ -6,7 +6,7 @@ import type { Operation } from "../policy/acl.ts";
 
 /**
  * A line of the audit log about one request: before it acts (`request`), or when it is answered (`response`). Holds no secret:
- * tokens and the texts of fields only as keyed hashes. docs/audit.md describes every field.
+ * tokens and the strings of fields only as keyed hashes. docs/audit.md describes every field.
  */
 export interface AuditLine {
   readonly type: "request" | "response";
@@ -53,7 +53,7 @@ export interface AuditLine {
   readonly principal?: string;
 }
 
-/** Fields of a request whose texts are keyed hashes. */
+/** Fields of a request whose strings are keyed hashes. */
 export type HashedData = { readonly [name: string]: unknown };
 
 /**
@@ -94,7 +94,7 @@ export async function auditTokenHash(
 }
 
 /**
- * A path that no endpoint serves, or that was not judged. Older clients put tokens into paths of the token method that do
+ * A path that no endpoint serves, or that was not checked. Older clients put tokens into paths of the token method that do
  * not exist here, and a token that root chose has no shape to know it by: of those paths only the mount is logged.
  */
 export function unservedPath(path: string): string {
@@ -107,7 +107,7 @@ export function auditPath(path: string): string {
 }
 
 /**
- * The fields of a request for the log: names, numbers and flags as they are, texts as keyed hashes like those of tokens.
+ * The fields of a request for the log: names, numbers and flags as they are, strings as keyed hashes like those of tokens.
  *
  * @param plain names of fields that an operator wants to see as they are.
  */

@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Shape } from "./shape.ts";
 
 /**
- * The field types of request bodies. Clients send the same value in several forms (a number as text, a list as a comma
+ * The field types of request bodies. Clients send the same value in several forms (a number as a string, a list as a comma
  * string); each type names the forms it takes and gives one. A null is the zero value of the type, whatever holds when
  * the field is absent; only for a duration it means that none was sent. Messages never hold the value: it may be a secret
  * that was sent in the wrong field.
@@ -18,7 +18,7 @@ type Field<T> = z.ZodType<T, unknown>;
 interface FieldKind {
   /** What a client sends at best; other forms are taken too. */
   readonly shape: Shape;
-  /** How a text or a number is to be read. */
+  /** How a string or a number is to be read. */
   readonly format?: string;
   /** What holds when the field is absent, where that is not the zero value. */
   readonly otherwise?: boolean;
@@ -70,7 +70,7 @@ export function optionalText(): Field<string | null> {
   });
 }
 
-/** true or false, also as text or as 0 and 1. */
+/** true or false, also as a string or as 0 and 1. */
 export function flag(otherwise: boolean): Field<boolean> {
   return field({ shape: "boolean", otherwise }, "a bool", (value) => {
     if (value === undefined) return otherwise;
@@ -82,12 +82,12 @@ export function flag(otherwise: boolean): Field<boolean> {
   });
 }
 
-/** A whole number of 32 bits, also as text; 0 when absent. */
+/** A whole number of 32 bits, also as a string; 0 when absent. */
 export function integer(): Field<number> {
   return field({ shape: "integer" }, "an int", readInteger);
 }
 
-/** A whole number of up to 15 digits, also as text. */
+/** A whole number of up to 15 digits, also as a string. */
 export function count(): Field<number> {
   return field({ shape: "integer" }, "an int", (value) => {
     if (value === null) return 0;
@@ -116,7 +116,7 @@ function readInteger(value: unknown): number | undefined {
   return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
 }
 
-/** A list of texts; a single text is a list of one and is not split at commas. null when absent or empty. */
+/** A list of strings; a single string is a list of one and is not split at commas. null when absent or empty. */
 export function textList(): Field<string[] | null> {
   return field({ shape: ["string"] }, "a list of strings", (value) => {
     if (value === undefined || value === null || value === "") return null;
@@ -126,12 +126,12 @@ export function textList(): Field<string[] | null> {
   });
 }
 
-/** A list of texts as an array or with commas between; items are trimmed. null when absent, [] when empty. */
+/** A list of strings as an array or with commas between; items are trimmed. null when absent, [] when empty. */
 export function commaList(): Field<string[] | null> {
   return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
     if (value === undefined) return null;
     if (value === null) return [];
-    // One more than there may be, so that a text of commas is not made a list of half a million.
+    // One more than there may be, so that a string of commas is not made a list of half a million.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
     if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
@@ -139,7 +139,7 @@ export function commaList(): Field<string[] | null> {
   });
 }
 
-/** A list of texts, as an array or with commas between. null and "" are the empty list. */
+/** A list of strings, as an array or with commas between. null and "" are the empty list. */
 export function list(): Field<string[]> {
   return ofKind(
     commaList().transform((items) => items ?? []),
@@ -163,7 +163,7 @@ export function pairs(): Field<Record<string, string> | null> {
   });
 }
 
-/** A duration in seconds, in any form that clients write; 0 when absent. May be negative: the rules judge that. */
+/** A duration in seconds, in any form that clients write; 0 when absent. May be negative: the rules check that. */
 export function duration(): Field<number> {
   return field({ shape: "integer", format: "seconds" }, A_DURATION, readDuration);
 }
@@ -264,7 +264,7 @@ function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-/** A bool is 1 or 0 as text, as the interface has always written it. */
+/** A bool is 1 or 0 as a string, as the interface has always written it. */
 function textOf(value: string | number | boolean): string {
   return typeof value === "boolean" ? (value ? "1" : "0") : String(value);
 }

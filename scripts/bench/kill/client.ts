@@ -73,7 +73,7 @@ export function member(json: Json, ...names: readonly string[]): unknown {
   return at;
 }
 
-/** The same, when it must be a text. */
+/** The same, when it must be a string. */
 export function text(json: Json, ...names: readonly string[]): string {
   const found = member(json, ...names);
   if (typeof found !== "string")

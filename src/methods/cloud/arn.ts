@@ -59,7 +59,7 @@ export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
 }
 
 /**
- * Whether a bound ARN covers `arn`: the same text, or, when it ends in `*`, a text that starts with what is before it.
+ * Whether a bound ARN covers `arn`: the same string, or, when it ends in `*`, a string that starts with what is before it.
  * A `*` anywhere else is an ordinary character, which paths may hold.
  */
 export function matchesBoundArn(bound: string, arn: string): boolean {

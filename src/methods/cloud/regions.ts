@@ -91,7 +91,7 @@ export function iamHostOf(partition: Partition): IamHost {
   return PARTITIONS[partition].iam;
 }
 
-/** Whether a text names a partition. */
+/** Whether a string names a partition. */
 export function isPartition(text: string): text is Partition {
   return Object.hasOwn(PARTITIONS, text);
 }

@@ -62,7 +62,7 @@ export interface CreatePlan {
 /**
  * Decides a creation: the first rule that refuses wins, and nothing is written here.
  *
- * @returns the token to make, or the refusal (400 with a text).
+ * @returns the token to make, or the refusal (400 with a message).
  */
 export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
   const { request, creator, role, mount, now } = input;

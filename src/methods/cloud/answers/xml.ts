@@ -52,7 +52,7 @@ export function onlyChild(element: XmlElement, ...path: readonly string[]): XmlE
   return current;
 }
 
-/** The text at the end of such a path. Null when it is missing, repeated, empty or no text. */
+/** The text at the end of such a path. Null when it is missing, repeated, empty or not a string. */
 export function textAt(element: XmlElement, ...path: readonly string[]): string | null {
   const child = onlyChild(element, ...path);
   return child && child.text !== "" ? child.text : null;

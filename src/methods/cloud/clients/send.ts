@@ -20,7 +20,7 @@ export type SendLimits = {
 /** An answer, and the pause in seconds that the service asks for before the next try (null: it doesn't say). */
 export type SentAnswer = CloudAnswer & { readonly retryAfterSeconds: number | null };
 
-/** Why there is no answer. A too long one, or one that is no text, will not be another one next time. */
+/** Why there is no answer. A too long one, or one that is not UTF-8, will not be another one next time. */
 export type NoAnswer = "unreachable" | "timeout" | "unreadable";
 
 /**

@@ -11,7 +11,7 @@ import type { SealedText } from "../secrets.ts";
 import { DEFAULT_STS_SETTINGS, type StsSettings } from "../sts/settings.ts";
 import { endpointProblem } from "./endpoint.ts";
 
-/** How this mount talks to the cloud. "" leaves a text to the cloud's own default. */
+/** How this mount talks to the cloud. "" leaves a setting to the cloud's own default. */
 export interface ClientConfig extends StsSettings {
   /** Repetitions of a call that failed for a moment; -1 leaves it to the client. */
   readonly maxRetries: number;

@@ -23,7 +23,7 @@ const MAX_AGE_SECONDS = 15 * 60;
 
 /**
  * When a signed request ends (ms), by its `X-Amz-Date`; or why it is too old, or from the future, to be shown at `now` (ms).
- * The signature covers the date, and STS judges by the same one.
+ * The signature covers the date, and STS checks the same one.
  */
 export function endOfRequest(amzDate: string, now: number): Result<number, string> {
   const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
