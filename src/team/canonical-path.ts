@@ -17,9 +17,9 @@ const MAX_PLACES = 10_000;
 const places = new GenerationalCache<string, Place>(MAX_PLACES);
 
 /**
- * The path of a team, or of a token of one, below its organization: `organizations/:name/teams/:id` and what follows, with
- * tokens at `authentication-tokens/:id` and `authentication-token` in there. Policies can name it in place of the path
- * itself. null for other paths, and for teams that do not exist.
+ * The path of a team or of one of its tokens below its organization: `organizations/:name/teams/:id` and the rest, with
+ * tokens at `authentication-tokens/:id` and `authentication-token`. Policies can name it instead of the path itself.
+ * null for other paths, and for teams that do not exist.
  */
 export async function canonicalTeamPath(env: Env, keys: Keys, path: string): Promise<string | null> {
   const [, kind, id = "", rest = ""] = PATH.exec(path) ?? [];

@@ -34,8 +34,8 @@ interface OrganizationRow extends Record<string, SqlStorageValue> {
 }
 
 /**
- * The list of all organizations. It serves listing only: every other request goes straight to the organization, which is
- * the authority on itself and puts itself on the list and off it.
+ * The list of all organizations, for listings only. All other requests go to the organization itself, which is the
+ * authority: it adds itself to this list and removes itself.
  */
 export class OrganizationDirectory extends DurableObject<Env> {
   readonly #sql: SqlStorage;

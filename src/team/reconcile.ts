@@ -2,7 +2,7 @@ import type { Env } from "../env.ts";
 import { organizationDirectory, organizationNamed } from "./find.ts";
 import type { OrganizationPage } from "./record.ts";
 
-/** Organizations that one call to the directory brings, and teams that one call to an organization compares. */
+/** Page sizes: organizations of one call to the directory, and teams that one call to an organization compares. */
 const ORGANIZATIONS = 100;
 const TEAMS = 500;
 
@@ -14,8 +14,9 @@ export interface TeamsReconciled {
 }
 
 /**
- * Compares the lists with the objects that they are about, for all organizations: the list of organizations, and in each
- * the teams and their tokens. For the tidy operation; safe to run at any time and to break off.
+ * Compares the lists with the objects that they list, for all organizations: the directory with the organizations, and
+ * each organization with its teams and their tokens. Part of the tidy operation. Safe to run at any time and to
+ * interrupt.
  */
 export async function reconcileTeams(env: Env): Promise<TeamsReconciled> {
   const directory = organizationDirectory(env);

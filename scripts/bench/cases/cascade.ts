@@ -39,7 +39,7 @@ export interface Beside {
 const LEAVES = 9;
 /** Windows in which look-ups are measured during a sweep. */
 const WINDOW_SECONDS = 2;
-/** A page that is larger than what stays of the tree, and smaller than what goes. */
+/** Page size: more accessors than stay in the tree, fewer than the revocation removes. */
 const PAGE = 500;
 
 /** Revokes a token with `count` descendants and watches for at most `watchSeconds` what that does to others. */

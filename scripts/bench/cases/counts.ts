@@ -36,7 +36,7 @@ export async function countsOf(
   try {
     const counts: Record<string, Counts> = {};
     let kept = "";
-    // What an earlier server left to be swept is over first.
+    // Wait until the sweeps that an earlier server left behind have ended.
     if (requests[0])
       await call({ place: server.place, token: requests[0].token ?? "" }, "GET", "auth/token/lookup-self");
     await pause(SETTLE_MS);

@@ -18,7 +18,10 @@ export interface Comparison {
   /** One of each in every round. */
   readonly samples: readonly Sample[];
   readonly references: readonly Sample[];
-  /** The same load on the server of `--against`, and on Grove as clients reach it; empty without one, and for what it can't have. */
+  /**
+   * The same load on the server of `--against`, and on Grove through the gateway. Empty without `--against`, and for
+   * operations that the server lacks.
+   */
   readonly others: readonly Sample[];
   readonly served: readonly Sample[];
   /** The most CPU that Grove's processes may use for a request, as a ratio to that server's. */

@@ -168,7 +168,7 @@ export async function pageThrough(bench: Bench, count: number): Promise<Paging> 
         if (keys.length < PAGE) break;
       }
       memory.push(most);
-      // Memory that the collector gives back it gives back in a while.
+      // The garbage collector returns memory with a delay.
       await pause(500);
     }
     const tenth = Math.max(1, Math.floor(times.length / 10));

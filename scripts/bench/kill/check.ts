@@ -35,8 +35,9 @@ export async function findBroken(
 }
 
 /**
- * What had no answer has by now happened or not, as nothing of it is under way any more; from here on it has to stay as it
- * is. In the order of the ledger, as whether a token is there says nothing while its parent's end is not known.
+ * Reads back the writes that had no answer. None is under way any more: each has happened or not, and that must not
+ * change from here on. In the order of the ledger, since a missing token says nothing while the end of its parent is
+ * not known.
  */
 async function readBack(root: Client, ledger: Ledger): Promise<void> {
   for (const entry of ledger.entries) {

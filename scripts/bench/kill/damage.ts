@@ -7,7 +7,7 @@ import type { GroveBuild } from "../servers/grove.ts";
 const DAY_MS = 86_400_000;
 /** Random part and tag of an accessor. */
 const TAIL_BYTES = 24;
-/** Of so many one is of a tree that was never planted. */
+/** One accessor in this many names a tree that does not exist. */
 const SOME = 20;
 
 /**

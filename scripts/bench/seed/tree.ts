@@ -10,7 +10,7 @@ import { databasePath, inBulk, insertLike, keysOf, type Row } from "./installati
 
 /** Children of one token, in seeded trees: wide, as real ones are, but with tokens between the top and the leaves. */
 const FAN_OUT = 100;
-/** Of the seeded tokens so many can be used; the others have a verifier that no token has. */
+/** Number of seeded tokens that can be used; the others have a verifier that matches no token. */
 const USABLE = 50;
 /** Rows are numbered by the time they are drawn, so those of two days ago are free. */
 const DAY_MS = 86_400_000;

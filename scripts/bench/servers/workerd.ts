@@ -22,8 +22,8 @@ export class WorkerdServer {
   }
 
   /**
-   * Writes the configuration into `directory`, beside its modules, and starts workerd. What the Worker logs goes to
-   * /dev/null: the writing is measured, somebody's disk for it is not.
+   * Writes the configuration into `directory`, beside its modules, and starts workerd. The Worker's log goes to
+   * /dev/null: the cost of writing it is measured, the speed of a disk is not.
    */
   static async start(
     directory: string,

@@ -9,7 +9,10 @@ export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
   return mount.type === "aws" ? "aws" : "cloud";
 }
 
-/** The object of a mount. Named by what never comes again: a method mounted anew at the same path begins empty. */
+/**
+ * The object of a mount. Its name is the uuid of the mount, so that a method mounted anew at the same path begins
+ * empty.
+ */
 export function cloudAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {
   return env.CLOUD_AUTH.getByName(mount.uuid);
 }

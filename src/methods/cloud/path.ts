@@ -1,8 +1,8 @@
 import { tagValueOfPath } from "./role-tag/tag-value.ts";
 
 /**
- * A path below a mount of this method in the spelling that names what it means: by the present names of the lists, a role in
- * lower case, a role tag as it is. So one rule of a policy holds for every way to the same thing.
+ * The canonical form of a path below a mount of this method: the current names of the lists, roles in lower case, role
+ * tags in their canonical value. One rule of a policy then holds for every spelling of the path.
  */
 export function canonicalPath(path: string): string {
   return path

@@ -1,7 +1,7 @@
 /** A JSON object whose names are unique, also when letter case is ignored. */
 export type JsonObject = { readonly [name: string]: unknown };
 
-/** How deep the values of this method nest, with room to spare. */
+/** Deepest nesting that is read; the values of this method nest less deep. */
 const MAX_DEPTH = 8;
 
 /**
@@ -20,7 +20,7 @@ export function parseStrictObject(text: string): JsonObject | null {
   return value;
 }
 
-/** A form of a name that is equal for all its casings, the odd ones (long s, Kelvin sign) included. */
+/** A form of a name that is equal for all letter cases, those of long s and the Kelvin sign included. */
 export function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }

@@ -39,7 +39,7 @@ const PHRASES: Pairs = [
   ["vm auth_type", "ec2 auth_type"],
   ["vm auth", "ec2 auth"],
   ["auth method vm not", "auth method ec2 not"],
-  // Values of the wrong vocabulary, exchanged on their way in, are told as they were sent.
+  // A message names a value of the other vocabulary as the client sent it.
   ["auth_type: ec2", "auth_type: vm"],
   ["inferred_entity_type: ec2_instance", "inferred_entity_type: vm_instance"],
   ['image_id" contains', 'ami_id" contains'],

@@ -28,7 +28,7 @@ export interface JwtConfig {
   readonly algorithms: readonly JwtAlgorithm[];
   /** In lower case; "" for none. */
   readonly defaultRole: string;
-  /** Another one after each write: what an isolate keeps of the old keys is left behind. */
+  /** Changes with each write: an isolate's cached keys are keyed by it. */
   readonly revision: string;
 }
 
@@ -55,7 +55,7 @@ export type ConfigFields = z.infer<typeof CONFIG_FIELDS>;
 const MAX_PUBLIC_KEYS = 32;
 const MAX_LENGTH = 2048;
 
-/** Fields of logins through a browser, which Grove has not, and of connections that the platform makes. */
+/** Fields of browser logins, which Grove does not have, and of connections that the platform makes. */
 const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] = [
   ["oidc_client_id", "there is no login through a browser here: log in with a JWT"],
   ["oidc_client_secret", "there is no login through a browser here: log in with a JWT"],

@@ -114,7 +114,10 @@ export class JwtAuth extends DurableObject<Env> {
   }
 }
 
-/** The object of a mount. Named by what never comes again: a method mounted anew at the same path begins empty. */
+/**
+ * The object of a mount. Its name is the uuid of the mount, so that a method mounted anew at the same path begins
+ * empty.
+ */
 export function jwtAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
   return env.JWT_AUTH.getByName(mount.uuid);
 }

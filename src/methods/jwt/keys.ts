@@ -6,11 +6,11 @@ import { type JwtConfig, urlProblem } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { isVerificationKey, readPublicKey } from "./public-key.ts";
 
-/** How long fetched keys are used before they are fetched anew: what an issuer has withdrawn ends then. */
+/** Lifetime of fetched keys in the cache, and so the longest time that a withdrawn key is still accepted. */
 const KEEP_MS = 600_000;
 /**
- * After a fetch the next one is this much later, whatever tokens ask for: anybody can send tokens with key ids that nobody
- * knows, and each must not become a request to the issuer.
+ * Shortest time between two fetches. Anybody can send tokens with unknown key ids; each must not become a request to
+ * the issuer.
  */
 const COOL_DOWN_MS = 30_000;
 /** The same after a fetch that failed. */
@@ -57,7 +57,7 @@ export async function keysFor(
     remember(config.revision, { keys: answer.value, fetchedAt: now, triedAt: now, failed: false });
     return answer;
   }
-  // An issuer that is down for a while must not end the logins of tokens whose keys are known, but not for ever either.
+  // While the issuer is down, known keys stay good for some time.
   const keys = known?.keys && now - known.fetchedAt < 2 * KEEP_MS ? known.keys : null;
   remember(config.revision, { keys, fetchedAt: known?.fetchedAt ?? 0, triedAt: now, failed: true });
   return keys ? ok(keys) : answer;
@@ -88,7 +88,7 @@ async function discover(discoveryUrl: string, allowPrivate: boolean): Promise<Re
   return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
 }
 
-/** Keys in PEM have no id, so they answer to whatever id a token names. */
+/** Keys in PEM have no id: they are tried for every key id. */
 function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[] {
   const keys = pems.flatMap((pem) => readPublicKey(pem) ?? []);
   return kid === undefined ? keys : keys.map((key) => ({ ...key, kid }));

@@ -27,7 +27,7 @@ export const LOGIN_FIELDS = z.object({
 const MAX_ALIAS_LENGTH = 512;
 
 /**
- * A login by a signed token of a trusted issuer. What is cheap to refuse is refused first: the role, the address, the form
+ * A login by a token that a trusted issuer has signed. The cheap checks come first: the role, the address and the form
  * of the token, before a key is fetched or a signature verified.
  */
 export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIELDS>>): Promise<Result<Reply, Failure>> {
@@ -96,10 +96,10 @@ interface JwtIdentity {
 }
 
 /**
- * Whose token this is, if the role takes it.
+ * The identity that the token proves, if it satisfies the role.
  *
  * @param now ms.
- * @returns a message; the reference's words where it has the rule.
+ * @returns a message; the words of the reference where it has the rule.
  */
 export function identityOf(
   config: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">,
@@ -130,7 +130,7 @@ export function identityOf(
   return groups.ok ? ok({ alias, metadata: metadata.value, groups: groups.value }) : groups;
 }
 
-/** Keys from discovery are those of one issuer, and so only its tokens count, whatever else these keys sign. */
+/** Keys from discovery belong to one issuer. Only tokens of that issuer count, whatever else the keys sign. */
 function issuerProblem({ boundIssuer, discoveryUrl }: Pick<JwtConfig, "boundIssuer" | "discoveryUrl">, claims: Claims) {
   if (boundIssuer !== "") return claims.iss === boundIssuer ? null : "invalid issuer (iss) claim";
   if (discoveryUrl === "") return null;

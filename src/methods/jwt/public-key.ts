@@ -17,7 +17,7 @@ export function readPublicKey(pem: string): JWK | null {
   }
 }
 
-/** True for a key that can only verify. A shared secret among an issuer's keys must not become one of ours. */
+/** True for a key that can only verify: a symmetric key in the key set of an issuer must not be accepted. */
 export function isVerificationKey(jwk: JWK): boolean {
   return ASYMMETRIC.has(jwk.kty ?? "") && (jwk.use === undefined || jwk.use === "sig");
 }

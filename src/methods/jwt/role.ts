@@ -171,7 +171,10 @@ export function renderRole(role: JwtRole): Record<string, unknown> {
   };
 }
 
-/** What of the reference's roles is not here, as a refusal: a setting that is ignored would look as if it held. */
+/**
+ * A refusal for the settings of the reference that Grove does not support: a setting that is ignored would look as if
+ * it were in force.
+ */
 function notHere(fields: RoleFields): string | null {
   if (fields.role_type !== undefined && fields.role_type !== "" && fields.role_type !== "jwt") {
     return "invalid 'role_type': there is no login through a browser here, only jwt";

@@ -7,7 +7,7 @@ import { JWT_ALGORITHMS, type JwtAlgorithm } from "./config.ts";
 export const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
-/** What the head of a token says before anything of it is verified. */
+/** The header of a token; nothing of it is verified yet. */
 export interface JwtHead {
   readonly algorithm: JwtAlgorithm;
   readonly kid: string | undefined;
@@ -79,7 +79,7 @@ function readClaims(payload: Uint8Array): Result<Claims, string> {
   return err("error parsing token: its claims are no JSON object");
 }
 
-/** A mistake of the token or of the issuer's keys is a refusal; anything else is a bug. */
+/** A malformed token or key is a refusal; any other error is a bug. */
 function refusalFor(error: unknown): Result<never, string> {
   if (error instanceof errors.JWSInvalid || error instanceof errors.JOSENotSupported) {
     return err("error parsing token: it is not a signed JWT");

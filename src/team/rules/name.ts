@@ -2,7 +2,7 @@
 export const MAX_NAME_LENGTH = 90;
 
 const ORGANIZATION_NAME = /^[A-Za-z0-9_-]+$/;
-/** A comma separates names in the queries of lists, and what is at the ends of a string is easily lost on the way. */
+/** A comma separates names in the queries of lists. Blanks at the ends are easily lost in transit. */
 const TEAM_NAME = /^[A-Za-z0-9_.:@/-](?:[A-Za-z0-9_.:@/ -]*[A-Za-z0-9_.:@/-])?$/;
 
 /**

@@ -2,10 +2,13 @@ import { text } from "../client.ts";
 import { TEMPERS } from "../engine.ts";
 import type { Action, WriterClient } from "../writer-client.ts";
 
-/** Where the leases of a token are: its place in the ledger says whose they are, also of those that were not answered. */
+/**
+ * Path of the leases of a token; the index of the token in the ledger follows. So leases whose registration had no
+ * answer can be attributed, too.
+ */
 export const LEASE_FOLDER = "kill/t";
 
-/** Of so many leases one has a target that refuses at first, and one a target that always does. */
+/** One lease in this many has an endpoint that refuses at first, and one an endpoint that always refuses. */
 const ODD = 12;
 
 /** Leases of secrets, and their revocation alone and by prefix. */
@@ -43,7 +46,7 @@ async function revokeBelow(writer: WriterClient): Promise<boolean> {
   return writer.end(leases, () => writer.ask("POST", path, { sync: false }), { promised: true });
 }
 
-/** Lets a run of tidy begin, if none is under way: entries without a token wait for it (damage.ts). */
+/** Starts a run of tidy, unless one is under way: it removes the dangling entries of damage.ts. */
 async function tidy(writer: WriterClient): Promise<boolean> {
   return (await writer.ask("POST", "v1/auth/token/tidy", {})) !== null;
 }

@@ -12,14 +12,14 @@ export type PresentedNonce =
   /** The client wants no next login. */
   | { readonly kind: "none"; readonly reserved: boolean };
 
-/** A nonce and, when the client has to be told a new one, that. */
+/** A nonce, and the new one that the client must be told, if any. */
 export interface PreparedNonce {
   readonly nonce: PresentedNonce;
   /** A secret; null unless generated. */
   readonly generated: string | null;
 }
 
-/** A word that clients send in the place of a nonce to say that there is none. */
+/** What some clients send in place of a nonce when they have none. */
 const RESERVED_NONCE = "reauthentication-disabled-nonce";
 const MAX_NONCE_BYTES = 128;
 

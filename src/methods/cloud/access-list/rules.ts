@@ -56,7 +56,7 @@ export function decideLogin(
     role: entry.role,
     createdAt: entry.createdAt,
     nonceHash: newHash,
-    // A shorter lifetime that a role got meanwhile does not shorten that of tokens it gave before.
+    // A role whose lifetime was shortened does not shorten the lifetimes of the tokens that it gave before.
     expiresAt: Math.max(entry.expiresAt, login.expiresAt),
   });
 }

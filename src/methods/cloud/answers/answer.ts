@@ -22,7 +22,7 @@ export const MAX_ANSWER_BYTES: Readonly<Record<Service, number>> = {
   EC2: 2 * 1024 * 1024,
 };
 
-/** What the services call it when they are asked too often or fail for a moment, whatever the status. */
+/** Error codes of throttling and of temporary failures, whatever the status is. */
 const TEMPORARY_CODES: ReadonlySet<string> = new Set([
   ...["Throttling", "ThrottlingException", "RequestThrottled", "RequestThrottledException", "RequestLimitExceeded"],
   ...["TooManyRequestsException", "ServiceUnavailable", "Unavailable", "InternalError", "InternalFailure"],
@@ -35,9 +35,9 @@ const MAX_REFUSAL_LENGTH = 64 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Reads the document of an answer: status 200, type text/xml, well-formed, and the root element of the operation. Any
- * other answer could be text that somebody else shaped. Of a refusal, only the status and the service's error code are
- * named: the rest of its body is for nobody.
+ * Reads the document of an answer: status 200, type text/xml, well-formed, with the root element of the operation.
+ * Anything else could be written by somebody else. Of a refusal, only the status and the error code of the service are
+ * named in messages: the rest of its body is never shown.
  */
 export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement, Failure> {
   if (answer.status !== 200) return err(refusalOf(answer, service));

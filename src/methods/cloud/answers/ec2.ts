@@ -64,7 +64,7 @@ function items(element: XmlElement, set: string): readonly XmlElement[] {
   return onlyChild(element, set)?.children.filter((child) => child.name === "item") ?? [];
 }
 
-/** A tag's key stands once on an instance; twice means the answer is not what it seems. */
+/** The keys of the tags of an instance are unique: a repeated key means a malformed answer. */
 function readTags(instance: XmlElement): ReadonlyMap<string, string> | null {
   const tags = new Map<string, string>();
   for (const item of items(instance, "tagSet")) {

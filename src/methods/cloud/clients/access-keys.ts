@@ -17,8 +17,8 @@ export async function findKeyOwner(client: CloudClient, keys: Credentials): Prom
 }
 
 /**
- * Makes another access key for a user. IAM refuses a third. Never repeated: a first try whose answer was lost has made a
- * key too.
+ * Makes another access key for a user. IAM refuses a third. Not repeated: a first call whose answer was lost has made a
+ * key, too.
  */
 export async function createAccessKey(
   client: CloudClient,

@@ -13,11 +13,14 @@ import { forgetServerCredentials, serverCredentials } from "./server-credentials
 import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
 import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
 
-/** The shortest session that STS gives: what a satellite account takes back holds after this time. */
+/**
+ * The shortest session that STS gives. A permission that the owner of a satellite account withdraws ends after this
+ * time at the latest.
+ */
 const SESSION_SECONDS = 900;
 /** A session is left this long before it ends, so that calls under way do not outlive it. */
 const EARLY_MS = 2 * 60_000;
-/** A key stays in its account; the limit is for memory. */
+/** A key never changes its account; the limit only bounds memory. */
 const OWN_ACCOUNT_MS = 3_600_000;
 
 /** Sessions of satellite accounts that this isolate has, by `sessionKey`. */
@@ -25,7 +28,7 @@ const sessions = new ExpiringCache<AssumedCredentials>(512);
 /** Accounts of the credentials that this isolate has used. */
 const ownAccounts = new ExpiringCache<string>(128);
 
-/** Refusals that mean the credentials, not what they may do. */
+/** Error codes that refuse the credentials, not the operation. */
 const STALE_CODES: ReadonlySet<string> = new Set([
   ...["ExpiredToken", "ExpiredTokenException", "RequestExpired"],
   ...["InvalidClientTokenId", "UnrecognizedClientException", "AuthFailure"],
@@ -140,7 +143,7 @@ function stsCall(
   return ok({ service: "STS", ...to.value, form: { ...form, Version: STS_API_VERSION } });
 }
 
-/** Drops what was kept of credentials. False when nothing was: then fresh ones would be the same. */
+/** Drops cached credentials. False when none were cached: fresh ones would be the same. */
 function forget(client: CloudClient, account: CloudAccount, partition: Partition, base: Credentials): boolean {
   const own = base.sessionToken !== null && forgetOwn(client);
   if (account.stsRole === null) return own;

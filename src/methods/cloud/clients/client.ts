@@ -22,8 +22,8 @@ export type CloudClient = {
     readonly token: () => Promise<Result<string, Failure>>;
   } | null;
   /**
-   * Names the mount and everything configured that decides what the cloud answers. Whatever is kept of an answer is kept
-   * under this name, so that a change of the configuration leaves it behind, and no mount sees what another was told.
+   * Identifies the mount and all of its configuration that affects the answers of the cloud. Cached answers are keyed
+   * by it: neither a changed configuration nor another mount sees them.
    */
   readonly revision: string;
 };

@@ -7,7 +7,7 @@ import { unavailable } from "../answers/answer.ts";
 /** Looks items up, in the Worker of whoever passes it. What was not found is left out. */
 export type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>, Failure>>;
 
-/** Look-ups that wait at once in one group; beyond that the cloud is not keeping up. */
+/** Most look-ups that wait in one group. With more than that, the cloud is not keeping up. */
 const MAX_WAITING = 1000;
 
 interface Waiter {
@@ -69,8 +69,9 @@ export class CloudLookups extends DurableObject<Env> {
       const result = found ?? err(INTERRUPTED);
       for (const waiter of group.inFlight) waiter.answer(result.ok ? ok(result.value[waiter.item] ?? null) : result);
       group.inFlight = [];
-      // The service just refused after every repetition; who waited for it meanwhile would only add to the load. That all
-      // who asked hung up says nothing about the service: nobody can fail the others by that.
+      // The service refused every retry: the look-ups that waited share the failure, since a new call would only add
+      // load. When the callers disconnected instead, the waiting ones go on: a client must not be able to fail the
+      // look-ups of others.
       if (found && !found.ok && found.error.code === "unavailable") {
         for (const waiter of group.waiting) waiter.answer(found);
         group.waiting = [];
@@ -83,8 +84,8 @@ export class CloudLookups extends DurableObject<Env> {
 const INTERRUPTED = unavailable("the look-up was interrupted");
 
 /**
- * Has one of the waiters look the items up; the next one when its Worker has gone, as when a client hangs up. null when
- * all have gone.
+ * Calls the fetch function of one waiter; of the next one when its Worker has gone, as when a client disconnects. null
+ * when all have gone.
  */
 async function fetchByOne(
   waiters: readonly Waiter[],
@@ -94,7 +95,7 @@ async function fetchByOne(
     try {
       return await waiter.fetch(items);
     } catch {
-      // Its own answer is of no use to anybody any more, but must not stay open.
+      // Nobody reads this answer any more, but its call must not stay open.
       waiter.answer(err(INTERRUPTED));
     }
   }

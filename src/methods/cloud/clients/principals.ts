@@ -11,7 +11,7 @@ import { sharedLookup } from "./shared-lookup.ts";
 
 const API_VERSION = "2010-05-08";
 
-/** How a thing of IAM is looked up by its name. */
+/** The operation of IAM that looks up one kind of principal by its name. */
 type IamLookup = {
   readonly operation: string;
   readonly parameter: string;

@@ -12,11 +12,11 @@ import {
 } from "../answers/answer.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "./send.ts";
 
-/** How often a call is made that fails for a moment. */
+/** How a call is repeated after a temporary failure. */
 export type RetryPolicy = {
   /** From the configuration: repetitions after the first try; -1 leaves it to this client. */
   readonly maxRetries: number;
-  /** Error codes that another try may not give, besides those that are always so. */
+  /** Error codes of temporary failures, besides those that always are temporary. */
   readonly alsoTemporary?: ReadonlySet<string>;
 };
 

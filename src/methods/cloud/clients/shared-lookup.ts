@@ -3,14 +3,14 @@ import type { Result } from "../../../base/result.ts";
 import { type CloudAccount, type CloudClient, nameOf } from "./client.ts";
 import type { FetchItems } from "./lookups.ts";
 
-/** Things of an account that one call can look up together. */
+/** Items of an account that one call can look up together. */
 export type LookupGroup = {
   readonly name: string;
   /** Most items of a call. */
   readonly maxItems: number;
 };
 
-/** Looks up a thing of an account, together with the equal and the similar look-ups of other requests. */
+/** Looks up an item of an account. Equal and similar look-ups of other requests share the call. */
 export async function sharedLookup<T>(
   client: CloudClient,
   account: CloudAccount,

@@ -9,7 +9,7 @@ import type { TemporaryCredentials } from "./credentials.ts";
 import { callService } from "./retry.ts";
 import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
 
-/** What a role allows unless its owner changed that. */
+/** The default maximum duration of sessions of a role. */
 const SESSION_SECONDS = 3600;
 /** A session is left this long before it ends, so that calls under way do not outlive it. */
 const EARLY_MS = 5 * 60_000;

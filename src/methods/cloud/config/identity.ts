@@ -22,11 +22,11 @@ const VM_METADATA: readonly string[] = [...DEFAULT_METADATA, "image_id", "instan
 /** Text values by name, in the inner vocabulary. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** What names the holder of a token, and what is told about it. */
+/** Which property is the alias of a login, and which properties are shown as metadata. */
 export interface IdentityConfig {
   readonly iamAlias: IamAlias;
   readonly vmAlias: VmAlias;
-  /** null means the default, also a later one; so does it in the next. */
+  /** null: the default, which a later release may change. The same holds for `vmMetadata`. */
   readonly iamMetadata: readonly string[] | null;
   readonly vmMetadata: readonly string[] | null;
 }
@@ -123,7 +123,7 @@ function readMetadata(
   return err(invalid(`${what} contains an unavailable field, please select from "${available.join(", ")}"`));
 }
 
-/** What a mount chose to tell about a holder. What does not exist for this one is left out. */
+/** The metadata that a mount is configured to show. Values that the login does not have are left out. */
 export function chosenMetadata(configured: readonly string[] | null, available: Metadata): Metadata {
   const names = metadataNames(configured).filter((name) => (available[name] ?? "") !== "");
   return Object.fromEntries(names.map((name) => [name, available[name] ?? ""]));

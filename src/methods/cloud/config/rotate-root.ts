@@ -10,9 +10,9 @@ import { sealSecret } from "../secrets.ts";
 import { type ClientConfig, SECRET_KEY } from "./client.ts";
 
 /**
- * Replaces the configured access key by a new one that nobody has seen: makes it, stores it, and only then deletes the old
- * one, so that at every moment one of the two that are good is configured. Whatever fails in between leaves the mount
- * working, and says which key an operator has to delete.
+ * Replaces the configured access key by a new one that no operator has seen. It creates the new key, stores it and then
+ * deletes the old one: at every moment the configured key is valid. After a failure in between the mount still works,
+ * and the message says which key an operator has to delete.
  */
 export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
   const { env, installation } = context;

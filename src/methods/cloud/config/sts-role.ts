@@ -10,7 +10,7 @@ export function readStsRole(arn: string): Result<string, Failure> {
   return ARN.test(arn) ? ok(arn) : err(invalid("sts role is not an ARN"));
 }
 
-/** What is odd about an association that is stored all the same, or null. */
+/** A warning about an association that is stored all the same, or null. */
 export function stsRoleWarning(accountId: string, arn: string): string | null {
   const role = parsePrincipalArn(arn);
   if (!role.ok || role.value.type !== "role") {

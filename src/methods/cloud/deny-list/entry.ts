@@ -4,15 +4,15 @@ import type { CloudRole } from "../roles/role.ts";
 /** A role tag that nobody may use any more. Times in ms. */
 export interface DenyEntry {
   readonly createdAt: number;
-  /** When no token that the tag gave before can be alive any more. The tag itself never ends. */
+  /** When the last token that the tag gave has ended. The tag itself never ends. */
   readonly expiresAt: number;
   /** The id of the role whose key signed the tag; absent in entries of before it was kept. */
   readonly roleId?: string;
 }
 
 /**
- * Whether a denied tag could give a token again if its entry were gone: while the role whose key signed it exists. A role that
- * is made anew under the same name has another key.
+ * Whether a denied tag could give a token again without its entry: while the role whose key signed it exists. A role
+ * that is created again under the same name has another key.
  */
 export function isStillGenuine(
   tag: string,

@@ -76,12 +76,12 @@ function denyListRoutes(path: string, name: string): Route[] {
   ];
 }
 
-/** The tag of a path, as it is or as base64. A tag that is not in its one spelling is on no list. */
+/** The tag of a path, plain or in base64. A tag that is not in canonical form is on no list. */
 function tagOf({ params }: Pick<PresentedContext<unknown>, "params">): string {
   return tagValueOfPath(params.role_tag ?? "");
 }
 
-/** Only a genuine tag is denied: the list holds nothing that no login could show. */
+/** Only a tag with a valid signature is denied: the list holds no tag that a login would refuse anyway. */
 async function denyTag(context: CallContext<unknown, UnverifiedTag>) {
   const { installation, prepared } = context;
   const auth = cloudAuthOf(context);

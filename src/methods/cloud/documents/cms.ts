@@ -6,13 +6,13 @@ import { type Digest, digestOf, type KeyType, signatureKeyOf } from "./algorithm
 import { readSignedAttributes, type SignedAttributes } from "./attributes.ts";
 import { type Element, readBer, TAG, writeDer } from "./ber.ts";
 
-/** What CMS signed data says, before anything of it is verified. */
+/** The contents of CMS signed data; nothing of it is verified yet. */
 export type SignedMessage = {
   readonly content: Uint8Array<ArrayBuffer>;
   readonly signers: readonly Signer[];
 };
 
-/** One signer's statement. The certificate it means is the one with this issuer and serial number. */
+/** A SignerInfo. Its certificate is the one with this issuer and serial number. */
 export type Signer = {
   /** DER of the issuer's name. */
   readonly issuer: Uint8Array;

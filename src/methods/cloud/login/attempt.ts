@@ -39,10 +39,10 @@ export interface LoginTarget extends Target {
 }
 
 /**
- * Refuses what can be refused before the proof is read, which costs more than anything else here and which anybody may
- * send: a role that does not exist, another kind of login, an address that the role does not take.
+ * The checks that need no proof: the role exists, allows this kind of login, and allows this address. They come first,
+ * since anybody can send a proof, and to verify one costs more than everything else here.
  *
- * @param name as the client sent it; "" or undefined when the proof shall say it.
+ * @param name as the client sent it; "" or undefined when the proof names the role.
  */
 export async function startLogin(
   attempt: Attempt,

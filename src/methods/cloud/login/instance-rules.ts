@@ -5,7 +5,7 @@ import type { BoundField, CloudRole } from "../roles/role.ts";
 /** The instance of a login. */
 export interface InstanceFacts {
   readonly instance: VmInstance;
-  /** Where the signed document places it, or where it was looked for. */
+  /** The region of the signed document, or the region that was searched. */
   readonly region: string;
 }
 

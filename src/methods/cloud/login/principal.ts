@@ -6,7 +6,7 @@ import { findPrincipal } from "../clients/principals.ts";
 import type { Target } from "./attempt.ts";
 import { matchesWildcard, matchPrincipal, type Principal } from "./principal-rules.ts";
 
-/** How long a full ARN is taken for true: it changes when a user is moved to another path. */
+/** How long a full ARN is cached: it changes when a user is moved to another path. */
 const FULL_ARN_MS = 5 * 60_000;
 
 /** Full ARNs by mount, configuration and unique ID. */

@@ -1,8 +1,8 @@
 import * as z from "zod";
 
 /**
- * What a token keeps of its login for the renewals, out of reach of everybody: metadata would be lost where a mount is
- * configured to show none.
+ * What a token keeps of its login for the check at renewals. Clients never see it; metadata would not do, since a mount
+ * can be configured to show none.
  */
 const INSTANCE_DATA = z.object({
   kind: z.literal("vm"),

@@ -146,7 +146,7 @@ function issueToInstance(
   });
 }
 
-/** Takes the entry back when no token comes of it: the client would need a nonce that it never learned. */
+/** Removes the entry when no token was made: the client would need a nonce that it never received. */
 async function issueOrUndo(
   { env, mount }: Attempt,
   instanceId: string,
@@ -163,7 +163,7 @@ async function issueOrUndo(
   }
 }
 
-/** Adds a new nonce to what the client is told. It is not part of the token, which others may look up. */
+/** Adds a new nonce to the metadata of the answer. It is not stored with the token, which others may look up. */
 function withNonce(issued: IssuedLogin, nonce: string | null): IssuedLogin {
   if (nonce === null) return issued;
   return { ...issued, auth: { ...issued.auth, metadata: { ...issued.auth.metadata, nonce } } };

@@ -2,7 +2,7 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { fromBase64, randomBytes, toBase64 } from "../../../crypto/bytes.ts";
 
-/** What a role tag says: the instance that bears it may log in with less than its role gives. */
+/** The contents of a role tag: an instance with the tag may log in with fewer rights than its role gives. */
 export type RoleTag = {
   /** Base64 of 8 random bytes: two tags with the same restrictions differ, and can be denied one by one. */
   readonly nonce: string;

@@ -4,7 +4,7 @@ import { fromBase64, toBase64 } from "../../../crypto/bytes.ts";
 import { fromBase64Text } from "../encoding.ts";
 import { formatRoleTag, MAX_TAG_VALUE_BYTES, parseRoleTagText, type RoleTag, roleTagProblem } from "./role-tag.ts";
 
-/** A tag value that was read but whose signature nobody has checked: the key depends on the role it names. */
+/** A tag value whose signature is not verified yet: its key belongs to the role that the value names. */
 export type UnverifiedTag = {
   readonly tag: RoleTag;
   /** The whole value. There is only one for this tag, so it can key the deny list. */

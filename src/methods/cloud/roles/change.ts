@@ -103,7 +103,7 @@ function inferenceProblem(role: CloudRole): string | null {
   return null;
 }
 
-/** A constraint that no login would check looks like a protection that is not there. */
+/** A constraint that no login checks would look like a protection. */
 function boundsProblem(role: CloudRole): string | null {
   const bound = BOUND_FIELDS.filter((field) => (role.bounds[field] ?? []).length > 0);
   for (const field of bound) {
@@ -124,7 +124,7 @@ function boundsProblem(role: CloudRole): string | null {
 
 const ARN_FIELDS = ["bound_iam_instance_profile_arn", "bound_iam_role_arn", "bound_iam_principal_arn"] as const;
 
-/** That a flag is there, even as false, is refused where it has no meaning. */
+/** A flag that has no meaning for the role is refused even when it is false. */
 function instanceFlagsProblem(role: CloudRole, sent: RoleFields): string | null {
   if (role.authType !== "vm") {
     for (const field of ["disallow_reauthentication", "allow_instance_migration"] as const) {

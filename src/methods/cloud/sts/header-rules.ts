@@ -26,7 +26,7 @@ const USUAL_HEADERS: ReadonlySet<string> = new Set([
 /** Headers that the HTTP client of the outbound call sets itself. The signed values are compared, never sent. */
 const FRAMING_HEADERS: ReadonlySet<string> = new Set(["host", "content-length"]);
 
-/** Sent though they may not be signed: the signature itself and the type of the body. */
+/** Headers that are sent even when they are not signed: the signature itself and the type of the body. */
 const NEEDED_HEADERS: ReadonlySet<string> = new Set(["authorization", "content-type"]);
 
 /**
@@ -51,9 +51,9 @@ export function serverIdProblem(
 }
 
 /**
- * Chooses the headers that are sent on. What steers the service and is not on the list is refused. What is signed must
- * be sent, so a signed header is refused unless it is usual or the operator allows it. Any other header is left out:
- * the less of a client's choosing reaches STS, the less it can shape the answer.
+ * Chooses the headers that are sent on. A header that controls the service and is not on the list is refused. A signed
+ * header must be sent, so it is refused unless it is a usual one or the operator allows it. Any other header is left
+ * out: the less a client controls of the request to STS, the less it can influence the answer.
  */
 export function selectHeaders(
   headers: HeaderValues,

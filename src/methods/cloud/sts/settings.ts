@@ -4,7 +4,10 @@ export type StsSettings = {
   readonly stsEndpoint: string;
   /** Region that `stsEndpoint` takes signatures for; "" when not configured. */
   readonly stsRegion: string;
-  /** Goes to the host of the region that the client signed for, whatever `stsEndpoint` and `stsRegion` say. */
+  /**
+   * True: the request is sent to the STS host of the region that the client signed for, whatever `stsEndpoint` and
+   * `stsRegion` say.
+   */
   readonly useStsRegionFromClient: boolean;
   /** Value that a server ID header must have; "" asks for none. */
   readonly iamServerIdHeaderValue: string;

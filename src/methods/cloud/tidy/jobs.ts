@@ -24,7 +24,7 @@ interface JobRow extends Record<string, SqlStorageValue> {
 export interface TidyReport {
   readonly list: TidyList;
   readonly removed: number;
-  /** Entries whose end can't be read: left alone, for an operator to delete by name. */
+  /** Entries whose end is unreadable: they stay until an operator deletes them by name. */
   readonly unreadable: number;
 }
 
