@@ -21,7 +21,7 @@ app.all("*", (context) => {
   const page = welcomePage(context.req.raw, context.env);
   if (page) return page;
   const answered = answer(context.req.raw, context.env);
-  // A client that hangs up changes nothing: what was begun is finished, and its last line is written.
+  // A client that disconnects does not stop its request: it is completed, and its last line is written.
   context.executionCtx.waitUntil(answered);
   return answered;
 });

@@ -17,7 +17,7 @@ import type { Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing } from "../wire/request.ts";
 import { type ResolvedRoute, resolveHelp, resolveOpenRoute, resolveRoute } from "./routes.ts";
 
-/** What became of a request: the answer, and what the audit line says about it. */
+/** The result of a request: the answer, and the data for its audit line. */
 export interface Handled {
   readonly result: Result<Reply, Failure>;
   readonly warnings: readonly string[];
@@ -53,7 +53,10 @@ async function withIdentityPolicies(env: Env, handled: Handled): Promise<Handled
   return { ...handled, result: ok({ ...result.value, auth: { ...auth, identityPolicies } }) };
 }
 
-/** Puts a successful answer away and answers with the token for it. Failures and answers without a body stay as they are. */
+/**
+ * Wraps a successful answer: stores it and answers with the wrapping token. Failures and answers without a body stay as
+ * they are.
+ */
 async function wrap(env: Env, request: GroveRequest, handled: Handled): Promise<Handled> {
   const { result, warnings } = handled;
   const answer = result.ok ? answerToWrap(request.id, result.value, warnings) : null;

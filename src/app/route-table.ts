@@ -34,7 +34,7 @@ export class RouteTable {
     return { found: "nothing" };
   }
 
-  /** The routes that serve a path, each with the operations that reach it there. */
+  /** The routes that serve a path, each with its operations there. */
   serving(path: string): ReadonlyMap<Route, readonly Operation[]> {
     const found = new Map<Route, readonly Operation[]>();
     for (const operation of this.#operations) {

@@ -40,8 +40,9 @@ export interface AuditEnd {
 }
 
 /**
- * What the audit log says about one request, over HTTP or rpc: a line before it changes anything or hands out a token, and one
- * when it is answered. What is known grows on the way, so that the last line can be written wherever the request ends.
+ * The audit log of one request, over HTTP or RPC: one line before the request changes anything or issues a token, and
+ * one when it is answered. Facts are added as they become known, so that the last line can be written wherever the
+ * request ends.
  */
 export class AuditRecord {
   readonly #via: AuditLine["via"];

@@ -43,7 +43,7 @@ export function callerRecord(caller: Caller): TokenRecord {
   }
 }
 
-/** What names the caller's token to others: its accessor, the id of a team's token, "" for a batch token. */
+/** The identifier of the caller's token for others: its accessor, the id of a team token, "" for a batch token. */
 export function callerAccessor(caller: Caller): string {
   switch (caller.kind) {
     case "service":
@@ -65,7 +65,7 @@ export async function readToken(env: Env, installation: Installation, text: stri
   const known = cache.get(text);
   if (known) return known;
   const read = await readGenerated(installation.keys, text);
-  // Only what is genuine is kept: garbage must not push out the rest.
+  // Only genuine tokens are cached: garbage must not evict them.
   if (read) cache.set(text, read, text.length);
   return read;
 }
@@ -118,7 +118,8 @@ export async function isBatchAlive(env: Env, token: BatchToken, now: number): Pr
 }
 
 /**
- * Who holds a token, found good now, without counting a use: for endpoints that need no token but tell more to one.
+ * The holder of a token that is valid now, without counting a use. For endpoints that need no token but show more with
+ * one.
  *
  * @returns null for every token that can't be used.
  */

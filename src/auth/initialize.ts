@@ -47,7 +47,7 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId: treeId.toString(), row: ids.row }, null);
     await systemOf(env).admitCustomId(filterKey);
   }
-  // Comes before the key ring: were it to fail after it, nobody would have got the root token.
+  // Before the key ring: if this failed after it, nobody would have the root token.
   await tidyOf(env).keepSchedule();
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
     await tree.abandon(ids.accessor);
@@ -67,7 +67,7 @@ export async function initializeForDevelopment(env: Env): Promise<Failure | null
   if (loaded.ok || loaded.error.code !== "uninitialized") return null;
   const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
   if (problem) return { code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` };
-  // A request beside this one may have won; then everything is as it should be.
+  // A concurrent request may have initialised the installation first, which is as good.
   await initialize(env, env.GROVE_DEV_ROOT_TOKEN);
   return null;
 }

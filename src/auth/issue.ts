@@ -20,7 +20,7 @@ import { treeOf } from "../tree/find-tree.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
-/** How long a creation can be between taking its id and writing its token, with a wide margin. */
+/** Longest time between reserving a custom id and writing its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
 
 const DUPLICATE_ID = invalid("cannot create a token with a duplicate ID");
@@ -54,7 +54,7 @@ export async function issue(
   return above ? addChild(env, installation, spec, above) : startTree(env, installation, spec);
 }
 
-/** A child in its parent's tree. Draws again when the tree has the drawn row already. */
+/** Creates a child in the tree of its parent. Draws another row number when the drawn one is taken. */
 async function addChild(
   env: Env,
   installation: Installation,
@@ -102,7 +102,7 @@ async function issueWithCustomId(
   customId: string,
 ): Promise<Result<AuthReply, Failure>> {
   const [{ filterKey, directoryKey }, ...older] = await customIdHashes(installation.keys, customId, currentTime());
-  // A token with this id may still be known by the hash of an older term.
+  // A token with this id may still be stored under the hash of an older term.
   for (const hash of older) {
     if (mayContain(installation.customIdFilter, hash.filterKey) && (await leadsToLiveToken(env, hash.directoryKey))) {
       return err(DUPLICATE_ID);

@@ -6,7 +6,7 @@ import { issuerOf, type Mount, type MountTtl, mountTtl } from "../system/mount.t
 import type { TokenView } from "../token/record.ts";
 import type { RenewTerms } from "../token/rules/renew.ts";
 
-/** What an auth method is asked when a token that it issued shall be renewed. */
+/** The check of an auth method when a token that it issued is renewed. */
 export interface LoginRenewal {
   readonly env: Env;
   readonly installation: Installation;
@@ -20,7 +20,7 @@ export interface LoginRenewal {
 export type LoginRenewers = ReadonlyMap<string, LoginRenewer>;
 
 export interface LoginRenewer {
-  /** Checks whether the holder of a token may still have it. Runs in the Worker. Returns today's terms, or why not. */
+  /** Checks whether the login would still be allowed. Runs in the Worker. Returns the current terms, or the refusal. */
   renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>>;
 }
 

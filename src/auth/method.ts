@@ -3,7 +3,7 @@ import type { Mount } from "../system/mount.ts";
 import type { LoginRenewer } from "./login-renewal.ts";
 import type { Route } from "./route.ts";
 
-/** All that Grove knows of an auth method that can be mounted. `src/methods/registry.ts` lists them. */
+/** An auth method that can be mounted. `src/methods/registry.ts` lists all of them. */
 export interface AuthMethod extends LoginRenewer {
   /** The type of its mounts. */
   readonly type: string;

@@ -17,7 +17,7 @@ export interface TeamCaller extends TeamWithToken {
   readonly record: TokenRecord;
 }
 
-/** What a team token may always do: look at itself and at its team. */
+/** Paths that every team token may use: look-ups of itself and of its team. */
 const OWN_READ: Verdict = {
   allowed: true,
   isRoot: false,
@@ -28,7 +28,10 @@ const OWN_READ: Verdict = {
   grantedBy: [],
 };
 
-/** What the token of the owners may do in their organization. It has no sudo: what a team's policies are is not theirs. */
+/**
+ * The rules for the token of the owners team in its organization. No sudo: the policies of a team can only be set by
+ * others.
+ */
 const MANAGE: Verdict = { ...OWN_READ, create: true, update: true };
 
 /**
@@ -82,7 +85,7 @@ export interface TeamTokenInfo {
   readonly expiresAt: number | null;
 }
 
-/** Tells who a team token belongs to; null for every text that is not a good one. Counts as a use of the token. */
+/** The team of a team token; null for every string that is not a valid one. Counts as a use of the token. */
 export async function lookupTeamToken(
   env: Env,
   installation: Installation,

@@ -54,7 +54,7 @@ export interface TokenSettings {
   /** Binds a token to the address that logged in. */
   readonly strictlyBindIp: boolean;
   readonly type: RoleTokenType;
-  /** Those that the last write to them named by the deprecated name: they are shown under both. */
+  /** Settings whose last write used the deprecated name: reads show them under both names. */
   readonly shownByOldName: readonly RenamedField[];
 }
 
@@ -215,7 +215,7 @@ export function bindAddress(token: TokenSettings, clientAddress: string | null):
   return own.ok && !own.value.includes("/") ? ok([own.value]) : err(DENIED);
 }
 
-/** A role has no client that could ask for a type, so its default is what it gives. */
+/** A login cannot ask for a token type, so the default of the role decides. */
 export function tokenTypeOf(type: RoleTokenType): Login["tokenType"] {
   switch (type) {
     case "default":

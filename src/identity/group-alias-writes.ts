@@ -44,7 +44,8 @@ export function writeGroupAlias(
   if (!groups.byId(groupId)) {
     groups.write(groupId, ids.groupName, EXTERNAL_GROUP, NOTHING, now);
   }
-  // Members come from logins at the alias's mount: those of another name or mount are not members any more.
+  // Members come from logins at the mount of the alias. After a change of its name or mount the old members are
+  // removed.
   for (const changed of new Set([groupId, before?.groupId ?? groupId])) groups.removeEntities(changed);
   const alias = { id: before?.id ?? ids.aliasId, groupId, name, mountAccessor };
   const record = { ...alias, createdAt: before?.createdAt ?? now, updatedAt: now };

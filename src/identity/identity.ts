@@ -229,7 +229,7 @@ export class Identity extends DurableObject<Env> {
     if (write.memberGroupIds && !this.#groups.allExist(write.memberGroupIds)) {
       return err(invalid("member_group_ids holds an id that is no group"));
     }
-    // Without this a group could pass its policies on to the groups that it is in.
+    // Without this check a group could pass its policies on to its own parents.
     if (write.memberGroupIds && this.#groups.isWithin(groupId, write.memberGroupIds)) {
       return err(invalid("cyclic relationship detected for a group in member_group_ids"));
     }
@@ -303,7 +303,7 @@ export class Identity extends DurableObject<Env> {
     return this.#schema.exists ? this.#groupAliases.list(after, limit) : [];
   }
 
-  /** Makes an entity a member of those groups of a mount that it is in by the mount's word, and of no other ones of it. */
+  /** Makes an entity a member of exactly those external groups of a mount that the mount's method names. */
   #setExternalGroups(entityId: string, mountAccessor: string, names: readonly string[]): void {
     const before = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
     const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));

@@ -18,7 +18,10 @@ interface Known {
 
 /** What this isolate knows. */
 const known = new GenerationalCache<string, Known>(MAX_ENTITIES);
-/** Counts the own writes: an answer that was under way during one may be older than it and is not kept. */
+/**
+ * Counts the writes of this isolate. An answer that was under way during a write may be older than the write, so it is
+ * not cached.
+ */
 let writes = 0;
 
 /** The entity as this isolate knows it, no older than POLICY_CACHE_SECONDS; null when there is none (any more). */

@@ -15,7 +15,7 @@ export function entityView(
   return {
     revision,
     disabled: row.disabled === 1,
-    // No write lets root in; should it be there all the same, it still makes nobody root.
+    // No write accepts `root`. This filter is a second line of defence.
     policies: normalizePolicyNames(names.filter((name) => name !== ROOT_POLICY)),
     entity: {
       id: row.id,

@@ -39,7 +39,7 @@ export class IssuerStore {
   create(): void {
     if (this.#schema.exists) return;
     this.#schema.create();
-    // The epoch tells this history from another one after a restore to an earlier state.
+    // The epoch distinguishes this history from another one after a restore to an earlier state.
     this.#sql.exec("INSERT INTO issuer (id, url, revision, epoch) VALUES (1, '', 1, ?)", crypto.randomUUID());
   }
 
@@ -56,7 +56,10 @@ export class IssuerStore {
     this.changed();
   }
 
-  /** Makes isolates read what is published anew. A new epoch each time: a restored counter would repeat itself. */
+  /**
+   * Makes isolates read the published keys again. A new epoch each time: a counter would repeat its values after a
+   * restore.
+   */
   changed(): void {
     this.#sql.exec("UPDATE issuer SET revision = revision + 1, epoch = ?", crypto.randomUUID());
   }
@@ -115,7 +118,7 @@ export class IssuerStore {
     );
   }
 
-  /** The version that was announced as the next one signs from now on. */
+  /** The announced next version signs from now on. */
   promote(name: string): void {
     this.#sql.exec("UPDATE key_versions SET state = 'signing' WHERE name = ? AND state = 'next'", name);
   }

@@ -2,7 +2,7 @@
 export const SIGNING_ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** The key that roles can use without anybody having made it; it can't be deleted. */
+/** The default key: roles can use it although nobody created it, and it cannot be deleted. */
 export const DEFAULT_KEY = "default";
 
 /** The settings of a named signing key. Durations in seconds. */
@@ -44,14 +44,14 @@ export interface SealedKeyPair {
   readonly privateKey: Uint8Array;
 }
 
-/** What signs a token: the key's settings and the sealed private half that signs now. */
+/** The settings of a key and its sealed private half that signs now. */
 export interface Signer {
   readonly issuer: string;
   readonly key: KeyConfig;
   readonly signing: SealedKey;
 }
 
-/** What everybody may know: read by each isolate from time to time. */
+/** The published keys and issuer, which each isolate reads from time to time. */
 export interface PublishedKeys {
   /** Another one after each change. */
   readonly revision: string;

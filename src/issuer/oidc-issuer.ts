@@ -27,7 +27,7 @@ const RETRY_MS = 30_000;
 /** The platform takes no alarm after 2189. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
-/** A version that signs and the one that follows it, for a key that has none. */
+/** The first version of a key and the one that follows it. */
 export interface FirstVersions {
   readonly signing: SealedKeyPair;
   readonly next: SealedKeyPair;
@@ -51,7 +51,7 @@ export class OidcIssuer extends DurableObject<Env> {
     this.#store = new IssuerStore(ctx.storage.sql);
   }
 
-  /** What everybody may know; null when the caller's `known` revision is still true. */
+  /** The published keys and issuer; null when the revision `known` of the caller is current. */
   published(known: string | null): PublishedKeys | null {
     if (!this.#store.exists) {
       return known === "" ? null : { revision: "", issuer: "", keys: [], shortestRotation: null };
@@ -226,7 +226,7 @@ export class OidcIssuer extends DurableObject<Env> {
     try {
       await this.#rotateDue();
     } catch (error) {
-      // The platform gives up after a few retries of its own; a key that is not rotated would sign for ever.
+      // The platform gives up after some retries of its own; a key that is not rotated would sign forever.
       console.error(JSON.stringify({ type: "issuer", error: String(error) }));
       return this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
     }
@@ -240,7 +240,7 @@ export class OidcIssuer extends DurableObject<Env> {
       const before = this.#store.key(name);
       if (!before || before.nextRotation > currentTime()) continue;
       const next = await newKeyPair(loaded.value.keys, before.config.algorithm);
-      // Requests were served meanwhile: a rotation, a deletion or another algorithm may have come first.
+      // Other requests may have run meanwhile: a rotation, a deletion or a change of the algorithm may have come first.
       const key = this.#store.key(name);
       const now = currentTime();
       if (!key || key.nextRotation > now || key.config.algorithm !== before.config.algorithm) continue;

@@ -9,7 +9,7 @@ import { type FirstVersions, issuerOf } from "./oidc-issuer.ts";
 import { forgetPublishedKeys } from "./published-keys.ts";
 import { pluginIssuerUrl, signToken } from "./tokens.ts";
 
-/** Writes a key, and makes versions for it if it needs them: that takes longer than everything else. */
+/** Writes a key, and generates key pairs for it when it needs them, which is the slow part. */
 export async function writeSigningKey(
   env: Env,
   keys: Keys,
@@ -27,7 +27,7 @@ export async function writeSigningKey(
   return second.ok ? ok(null) : second;
 }
 
-/** Makes the default key, which is there without anybody having made it, unless it exists. */
+/** Creates the default key unless it exists. */
 export async function ensureDefaultKey(env: Env, keys: Keys): Promise<Result<null, Failure>> {
   if (await issuerOf(env).readKey(DEFAULT_KEY)) return ok(null);
   const write: KeyWrite = { algorithm: null, rotationPeriod: null, verificationTtl: null, allowedClientIds: ["*"] };

@@ -54,7 +54,7 @@ export function claimsFromTemplate(
     const parsed: unknown = JSON.parse(filled);
     if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return ok({ ...parsed });
   } catch {
-    // Told below: the parser's own message would quote the values.
+    // The error is built below: the message of the parser would quote the values.
   }
   return err("error parsing template JSON: it must be an object once its templates have values");
 }

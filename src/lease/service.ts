@@ -49,10 +49,9 @@ export interface GrantedLease {
 export const LEASE_NOT_FOUND = invalid("lease not found");
 
 /**
- * Gives a lease to a token: it ends with the token, or by itself, and its target is then told to revoke the secret. A batch
- * token is stored nowhere, so its leases live with its parent and end with either; one without a parent can't hold any.
- *
- * After any failure the engine revokes its secret itself: it has no lease.
+ * Registers a lease for a token. When the token or the lease ends, its endpoint is told to revoke the secret. A batch
+ * token is not stored, so its leases are stored with its parent and end with either; a batch token without a parent
+ * cannot hold leases. After any failure there is no lease, and the engine must revoke the secret itself.
  */
 export async function registerLease(
   env: Env,

@@ -29,9 +29,8 @@ const READS = { operation: "read", clientAddress: null, data: {}, acts: false } 
  */
 export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthorityBinding {
   /**
-   * Who holds a token, without counting a use and without judging where it comes from.
-   *
-   * Not for letting anybody in: that is `authorize`, which also counts the use and asks the policies.
+   * The holder of a token, without counting a use and without a check of the address. Do not use it to let anybody in:
+   * `authorize` counts the use and evaluates the policies.
    */
   async lookup(token: string): Promise<Lookup> {
     const text = readTokenText(token);

@@ -101,7 +101,7 @@ export async function readTeamToken(keys: Keys, text: string): Promise<TeamCrede
   return null;
 }
 
-/** The id of the user behind `identity`: the same for the same one, and no way back to it. */
+/** An id for the user behind `identity`: always the same, and the identity cannot be derived from it. */
 export async function userIdOf(keys: Keys, identity: string): Promise<string> {
   return `user-${base62Digest(await hashOf(keys.identity, `user\0${identity}`), ID_RANDOM)}`;
 }
@@ -111,7 +111,7 @@ export function newWebhookId(): string {
   return `nc-${randomBase58(ID_RANDOM)}`;
 }
 
-/** An id for a new organization. It tells an organization from an earlier one of the same name. */
+/** An id for a new organization. It distinguishes the organization from an earlier one of the same name. */
 export function newOrganizationId(): string {
   return `org-${randomBase62(ID_RANDOM)}`;
 }

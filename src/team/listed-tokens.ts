@@ -62,7 +62,10 @@ export class ListedTokens {
     for (const row of this.#ofTeam(teamId)) this.#remove(row);
   }
 
-  /** Drops tokens of a team whose whole organization is going: their entries in the indexes go with that. */
+  /**
+   * Deletes the tokens of a team whose organization is being deleted. Their entries in the indexes are deleted with the
+   * whole organization.
+   */
   drop(teamId: string): void {
     this.#sql.exec("DELETE FROM tokens WHERE team_id = ?", teamId);
   }

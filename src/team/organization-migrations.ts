@@ -7,7 +7,8 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the organization, its teams with their tokens, and what lists and searches them",
-    // The keys of a team's entries in the ranked indexes are kept beside it: to remove an entry one has to know its key.
+    // The keys of a team's entries in the ranked indexes are stored with the team: to remove an entry its key must be
+    // known.
     sql: `
       CREATE TABLE organization (
         id INTEGER PRIMARY KEY CHECK (id = 1),

@@ -132,7 +132,10 @@ export class OrganizationStore {
       .map(known);
   }
 
-  /** Drops a team that only waits for the whole organization to go: its entries in the indexes go with that. */
+  /**
+   * Deletes a team whose organization is being deleted. Its entries in the indexes are deleted with the whole
+   * organization.
+   */
   drop({ row, teamId }: KnownTeam): void {
     this.tokens.drop(teamId);
     this.#sql.exec("DELETE FROM teams WHERE row = ?", row);

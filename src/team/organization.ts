@@ -31,12 +31,12 @@ import type { TokenOrder } from "./rules/sort.ts";
 
 /** Pause before what failed is tried again. */
 const RETRY_MS = 500;
-/** Teams that a deletion ends before it answers: nearly every organization is gone by then. */
+/** Teams that a deletion ends before it answers. Few organizations have more. */
 const SWEEP_AT_ONCE = 60;
 /** Teams that one alarm of a deletion ends. */
 const SWEEP_PER_ALARM = 1000;
 
-/** How often some teams are compared with what is known of them, and how many. */
+/** How often the index is compared with some teams, and with how many. */
 const CHECK_EVERY_MS = 6 * 3_600_000;
 const CHECK_TEAMS = 500;
 
@@ -72,13 +72,13 @@ export class Organization extends DurableObject<Env> {
       ctx.blockConcurrencyWhile(async () => {
         const row = this.#row();
         if (!row.ended) this.#record = JSON.parse(row.record) as OrganizationRecord;
-        // An alarm can be lost to a restore; there is always something for it to do.
+        // An alarm can be lost by a restore, and an organization always has work for one.
         if ((await ctx.storage.getAlarm()) === null) this.#arm();
       });
     }
   }
 
-  /** Makes the organization. The name is taken while an earlier one of the name is still being deleted. */
+  /** Creates the organization. A name stays taken until the deletion of an earlier organization of that name has ended. */
   async create(record: OrganizationRecord): Promise<Result<OrganizationRecord, Failure>> {
     if (this.#schema.exists) return err(NAME_TAKEN);
     this.#schema.create();
@@ -116,8 +116,8 @@ export class Organization extends DurableObject<Env> {
   }
 
   /**
-   * Deletes the organization. With the first write here it exists no more, and its teams' tokens are good no longer than
-   * a team works with what it last heard from here.
+   * Deletes the organization. From the first write here the organization does not exist any more. The tokens of its
+   * teams end as soon as each team hears of it, at most POLICY_CACHE_SECONDS later.
    *
    * @returns "done" when every team is gone, "going" when the alarm ends the rest; null when there was none.
    */
@@ -134,7 +134,7 @@ export class Organization extends DurableObject<Env> {
     return this.#record?.organizationId === organizationId;
   }
 
-  /** What the organization with this id says about lifetimes of tokens; null when it does not exist. */
+  /** The rules of the organization with this id for the lifetimes of tokens; null when it does not exist. */
   lifetimes(organizationId: string): LifetimeRules | null {
     const record = this.#record;
     return record?.organizationId === organizationId ? lifetimeRules(record) : null;
@@ -173,7 +173,7 @@ export class Organization extends DurableObject<Env> {
     if (this.has(organizationId)) for (const delivery of deliveries) this.#webhooks.note(delivery);
   }
 
-  /** Takes in the state of a team. Older than what is known, it changes nothing. */
+  /** Applies the state of a team to the index. A state that is older than the known one changes nothing. */
   apply(state: TeamState): Applied {
     if (!this.has(state.team.organizationId)) return { kind: "no_organization" };
     const { teamId, name } = state.team;
@@ -203,8 +203,8 @@ export class Organization extends DurableObject<Env> {
   }
 
   /**
-   * Compares what is known of some teams with the teams themselves and puts right what differs. Nothing should: this is
-   * for what can't be foreseen, such as one of the objects being restored to an earlier time.
+   * Compares the index with some teams and repairs differences. There should be none: this covers what cannot be
+   * foreseen, such as the restore of one of the objects to an earlier time.
    *
    * @param after the row to begin after; 0 for the first.
    * @returns where to go on, or null at the end.
@@ -248,13 +248,13 @@ export class Organization extends DurableObject<Env> {
   async #reconcileTeam(known: KnownTeam, organizationId: string): Promise<void> {
     const team = teamAt(this.env, teamRoute(known.teamId));
     const revision = await team.revision(organizationId);
-    // The team may have told something newer while it was asked; then that is the truth.
+    // A newer state of the team may have arrived during the call. Then that one holds.
     if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return;
     if (revision === null) this.#store.remove(known.teamId);
     else if (revision !== known.revision) await team.tellAll(organizationId, known.revision);
   }
 
-  /** Puts the organization on the list of all; the alarm repeats it when that fails. */
+  /** Adds the organization to the directory; the alarm repeats it when that fails. */
   async #tryToList(): Promise<void> {
     const record = this.#record;
     if (!record || this.#row().listed) return;
@@ -278,7 +278,7 @@ export class Organization extends DurableObject<Env> {
     if (this.#schema.exists) this.#arm();
   }
 
-  /** The id is stored first: whatever happens after that, there is one team of the owners. */
+  /** The id is stored first: after a crash at any point there is still only one team of the owners. */
   async #makeOwners(): Promise<void> {
     const installation = await loadInstallation(this.env);
     if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
@@ -326,7 +326,7 @@ export class Organization extends DurableObject<Env> {
       await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);
       if (this.#schema.exists) this.#store.drop(team);
     });
-    // Two of these can run at once; the other one may have come to the end meanwhile.
+    // Two runs can overlap, and the other one may have finished meanwhile.
     if (!this.#schema.exists) return true;
     if (this.#store.teamsAfter(0, 1).length > 0) {
       this.#arm();

@@ -10,8 +10,9 @@ import { evaluateAcl } from "../../policy/evaluate.ts";
 type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation" | "params" | "request">;
 
 /**
- * What the path of a request names. A name is found in any case, but a rule is written for one spelling: so a path in
- * another spelling than the stored one is evaluated for that as well. Else a rule for `admin` would not hold for `Admin`.
+ * The entity or group that the path of a request names. Names are found in any case, but a policy rule is written for
+ * one spelling. So a path with another spelling is evaluated for the stored name as well: otherwise a rule for `admin`
+ * would not hold for `Admin`.
  */
 export async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
   const { env, installation, caller, params, request } = context;

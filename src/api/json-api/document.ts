@@ -2,7 +2,7 @@ import type { z } from "zod";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 
-/** A part of a document that can't be taken. `pointer` is its JSON pointer. */
+/** An invalid part of a document. `pointer` is its JSON pointer. */
 export function refused(pointer: string, message: string): { readonly ok: false; readonly error: Failure } {
   return err({ code: "invalid_document", message, pointer });
 }
@@ -40,7 +40,7 @@ export function readResource<T>(
   const [issue] = parsed.error.issues;
   const [name] = issue?.path ?? [];
   const message = issue?.message ?? "is invalid";
-  // What is below an attribute the client has named: it is not repeated.
+  // The message does not name anything below an attribute that the client sent: it would repeat input.
   return name === undefined
     ? refused("/data/attributes", `the attributes ${message}`)
     : refused(`/data/attributes/${String(name)}`, `${String(name)} ${message}`);

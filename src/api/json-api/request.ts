@@ -38,7 +38,8 @@ export async function readRequest(request: Request, env: Env, id: string): Promi
   if (!operation) return err({ code: "unknown_method" });
   const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
   if (namespace) return err(namespace);
-  // Answering plainly what was asked for wrapped would show a secret to whoever was meant to carry the wrapping only.
+  // The answer to a request for a wrapped response must not be sent unwrapped: a carrier of the wrapping token would
+  // see the secret.
   if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
   const content = await readFields(request, env, operation, url.searchParams);
   if (!content.ok) return content;

@@ -24,9 +24,9 @@ interface NoticeRow extends Record<string, SqlStorageValue> {
 }
 
 /**
- * The notices of a team's tokens. A notice is stored for each webhook in one transaction with the step of the token past
- * it, so there is one of each; it is sent at least once, each attempt counted before it is made, and gone when the
- * organization knows what came of it.
+ * The notices about the tokens of a team, an outbox. The transaction that moves a token on to its next due time also
+ * stores one notice for each webhook. A notice is sent at least once; each attempt is counted before it is made. It is
+ * deleted when the organization has recorded the result.
  */
 export class NoticeOutbox {
   readonly #env: Env;
@@ -45,7 +45,7 @@ export class NoticeOutbox {
     return this.#sql.exec<{ next_at: number }>(next).toArray()[0]?.next_at ?? null;
   }
 
-  /** Does what is due about tokens and sends what waits. Throws when the organization does not answer. */
+  /** Stores the notices that are due and sends those that wait. Throws when the organization does not answer. */
   async run(team: TeamRecord): Promise<void> {
     const now = currentTime();
     const hasDue = this.#store.dueTokens(now, 1).length > 0;
@@ -108,7 +108,8 @@ export class NoticeOutbox {
       const webhook = webhooks.find(({ id }) => id === notice.webhook_id);
       const before = JSON.parse(notice.delivery) as Delivery;
       if (notice.done || !webhook) {
-        // The organization was not told what came of it, or has switched the webhook off and wants no more of it.
+        // Either the organization has not recorded the result yet, or the webhook was disabled and wants no more
+        // notices.
         if (!notice.done) this.#finish(notice, before);
         else deliveries.push(before);
         return;
@@ -144,7 +145,7 @@ export class NoticeOutbox {
     );
   }
 
-  /** Nothing more is sent; the organization has to hear what came of it. */
+  /** No further attempt; the organization still has to record the result. */
   #finish({ token_id, webhook_id, trigger }: NoticeRow, delivery: Delivery): void {
     this.#sql.exec(
       "UPDATE notices SET done = 1, delivery = ? WHERE token_id = ? AND webhook_id = ? AND trigger = ?",

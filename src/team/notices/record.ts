@@ -1,6 +1,6 @@
 import type { Trigger } from "./rules.ts";
 
-/** Where an organization is told of tokens that end. Times in ms. */
+/** A webhook: where an organization receives notices about the ends of tokens. Times in ms. */
 export interface Webhook {
   readonly id: string;
   readonly name: string;
@@ -8,7 +8,7 @@ export interface Webhook {
   readonly enabled: boolean;
   readonly triggers: readonly Trigger[];
   readonly createdAt: number;
-  /** Notices about moments before it are not sent there: it was not there, or off. */
+  /** Notices about earlier moments are not sent to it: it did not exist then, or was disabled. */
   readonly since: number;
 }
 

@@ -18,7 +18,7 @@ export const TRIGGERS: readonly Trigger[] = STAGES.map(({ trigger }) => trigger)
 /** Attempts of a delivery before it is given up: the last is made some fourteen hours after the first. */
 export const MAX_ATTEMPTS = 12;
 const RETRY_BASE_MS = 15_000;
-/** A rotation can be repeated for this long: then a client has its answer, or will never have it. */
+/** A rotation can be repeated for this long: by then the client has its answer or has given up. */
 export const REPLAY_MS = DAY_MS;
 
 /** A notice that has come due. */

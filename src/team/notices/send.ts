@@ -20,7 +20,7 @@ export interface Attempt {
   readonly error: string | null;
 }
 
-/** The URL of a webhook in one spelling, or what is wrong with it: the rules are those of the targets of leases. */
+/** The canonical URL of a webhook, or why it is refused. The rules are those of revocation endpoints. */
 export function readWebhookUrl(env: Env, url: string): ReturnType<typeof readRevocationEndpoint> {
   return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
@@ -43,7 +43,7 @@ export async function sendToWebhook(
   id: string,
   document: unknown,
 ): Promise<Attempt> {
-  // The settings may have become stricter since the webhook was made.
+  // The settings may be stricter than when the webhook was created.
   const url = readWebhookUrl(env, webhook.url);
   if (!url.ok) return failed("the URL is not allowed any more");
   const body = JSON.stringify(document);
@@ -53,7 +53,7 @@ export async function sendToWebhook(
     if (!secret) return failed("the token of the webhook does not open");
     headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
   }
-  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
+  // Not AbortSignal.timeout: its timer would keep the object alive after the answer.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
   try {

@@ -5,7 +5,7 @@ import type { Expiry } from "./expiry.ts";
 /** Two years in ms: the greatest lifetime where none is set. */
 export const DEFAULT_MAX_TTL_MS = 63_072_000_000;
 
-/** What an organization says about the lifetimes of its teams' tokens, in ms; null for nothing. */
+/** The rules of an organization for the lifetimes of its team tokens, in ms; null for none. */
 export interface LifetimeRules {
   readonly defaultMs: number | null;
   readonly maxMs: number | null;

@@ -22,7 +22,7 @@ export function ownersOf(organization: OrganizationRecord, teamId: string, now: 
   };
 }
 
-/** True when a team is that of the owners and the request is about its organization, or about something in there. */
+/** True when the team is the owners team and the request is about its organization, or about a resource of it. */
 export function manages(team: TeamRecord, { path, alternatePath }: AccessRequest): boolean {
   const own = `organizations/${team.organization}`;
   const asked = alternatePath ?? path;

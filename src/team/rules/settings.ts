@@ -20,7 +20,7 @@ const EMAIL = z
   .max(MAX_EMAIL_LENGTH, `is too long (at most ${MAX_EMAIL_LENGTH} characters)`)
   .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address");
 
-/** Names of policies, normalised. The token of a team is never root: there must be a person behind that. */
+/** Names of policies, normalised. A team token is never root: a root token belongs to a person. */
 const TOKEN_POLICIES = z
   .array(z.string("must be a list of strings"), "must be a list of strings")
   .max(MAX_POLICIES, `must not be more than ${MAX_POLICIES}`)
