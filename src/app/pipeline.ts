@@ -5,6 +5,7 @@ import type { LoginRoute, ReadyContext, Route, TokenRoute } from "../auth/route.
 import { wrapAnswer } from "../auth/wrap.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { groveVersion } from "../base/version.ts";
 import type { Env } from "../env.ts";
 import { policiesOfEntity } from "../identity/standing.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
@@ -111,17 +112,19 @@ async function handleUnwrapped(env: Env, request: GroveRequest, record: AuditRec
   const authorized = await authorizeCall(env, installation, call, nextAction);
   if (!authorized.ok) return refuse(authorized.error);
   const done = { ...unanswered, caller: authorized.value.caller };
-  if (request.operation === "help") return { ...done, result: help(installation, request) };
+  if (request.operation === "help") return { ...done, result: help(env, installation, request) };
   if (!opened.ok) return { ...done, result: opened };
   const result = emptyListAsNotFound(request, await opened.value.handle(authorized.value));
   return { ...done, result, warnings: fieldWarnings(opened.value.sent, resolved.ok ? resolved.value.params : {}) };
 }
 
 /** What is at a path. Told to every caller: it holds nothing of the installation but the types of its mounts. */
-function help(installation: Installation, request: GroveRequest): Result<Reply, Failure> {
+function help(env: Env, installation: Installation, request: GroveRequest): Result<Reply, Failure> {
   if (request.dialect === "json-api") return err({ code: "unsupported_operation" });
-  const text = resolveHelp(installation, request);
-  return text.ok ? ok({ kind: "plain", status: 200, body: { help: text.value, see_also: null, openapi: null } }) : text;
+  const found = resolveHelp(installation, request, groveVersion(env));
+  if (!found.ok) return found;
+  const { text, openapi } = found.value;
+  return ok({ kind: "plain", status: 200, body: { help: text, see_also: null, openapi } });
 }
 
 /** Answers a login: whoever logs in has no token yet, so nobody's policies are asked. */

@@ -20,7 +20,8 @@ import { err, ok, type Result } from "../base/result.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
 import type { GroveRequest } from "../wire/request.ts";
-import { helpText } from "./help.ts";
+import { type Help, helpOf } from "./help.ts";
+import { openApiRoutes, type RoutesByPlace } from "./openapi/routes.ts";
 import { RouteTable } from "./route-table.ts";
 
 /** A route of the service for one request. */
@@ -49,6 +50,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...WRAPPING_ROUTES,
   ...IDENTITY_ROUTES,
   ...CUBBYHOLE_ROUTES,
+  ...openApiRoutes(() => ROUTES_BY_PLACE),
 ];
 const FIXED = new RouteTable(FIXED_ROUTES);
 /** Routes of the interface of teams, by full path. */
@@ -56,10 +58,20 @@ const TEAMS = new RouteTable(TEAM_ROUTES);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
 const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/", ".well-known/"];
 /** Routes of each type of auth mount, by the path below the mount. */
-const BY_MOUNT_TYPE: ReadonlyMap<string, RouteTable> = new Map([
-  ["token", new RouteTable(TOKEN_ROUTES)],
-  ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, new RouteTable(routes)] as const),
+const ROUTES_BY_MOUNT_TYPE: ReadonlyMap<string, readonly Route[]> = new Map([
+  ["token", TOKEN_ROUTES],
+  ...[...AUTH_METHODS.values()].map(({ type, routes }) => [type, routes] as const),
 ]);
+const BY_MOUNT_TYPE: ReadonlyMap<string, RouteTable> = new Map(
+  [...ROUTES_BY_MOUNT_TYPE].map(([type, routes]) => [type, new RouteTable(routes)]),
+);
+
+/** Everything that is served, for what describes it. */
+export const ROUTES_BY_PLACE: RoutesByPlace = {
+  fixed: FIXED_ROUTES,
+  teams: TEAM_ROUTES,
+  byMountType: ROUTES_BY_MOUNT_TYPE,
+};
 
 /** The paths below a mount of each type where callers log in. They are plain: no login has a parameter in its path. */
 const LOGIN_PATHS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
@@ -99,13 +111,14 @@ export function isLoginAt(type: string, mountPath: string): boolean {
 }
 
 /** What `path-help` tells of the request's path, or the 404 that says that nothing is there. */
-export function resolveHelp(installation: Installation, request: GroveRequest): Result<string, Failure> {
+export function resolveHelp(installation: Installation, request: GroveRequest, version: string): Result<Help, Failure> {
   const { path } = request;
   const mount = path.startsWith("auth/") ? installation.mountServing(`${path.slice("auth/".length)}/`) : undefined;
   const table = mount ? BY_MOUNT_TYPE.get(mount.type) : tableOf(request);
   if (!table) return err({ code: "no_route", path });
-  const text = helpText(table, mount ? path.slice(`auth/${mount.path}`.length) : path);
-  return text === null ? err({ code: "unsupported_path" }) : ok(text);
+  const idPrefix = mount ? `${mount.type}-` : "";
+  const help = helpOf(table, mount ? path.slice(`auth/${mount.path}`.length) : path, idPrefix, version);
+  return help === null ? err({ code: "unsupported_path" }) : ok(help);
 }
 
 /** The table of a path that no mount of the installation serves, or null. */

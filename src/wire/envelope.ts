@@ -22,6 +22,11 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
         reply.body,
         reply.maxAge === undefined ? {} : { "Cache-Control": `max-age=${reply.maxAge}` },
       );
+    case "text":
+      return new Response(reply.text, {
+        status: reply.status,
+        headers: { ...HEADERS, "Content-Type": reply.mediaType },
+      });
     case "accepted":
       return new Response(null, { status: 202, headers: HEADERS });
     case "stored":
@@ -42,7 +47,8 @@ export function renderReply(requestId: string, reply: Reply, warnings: readonly 
  * body, one outside the envelope, and one that is wrapped already.
  */
 export function answerToWrap(requestId: string, reply: Reply, warnings: readonly string[]): StoredAnswer | null {
-  if (reply.kind === "plain" || reply.kind === "wrapped" || reply.kind === "accepted") return null;
+  if (reply.kind === "plain" || reply.kind === "text" || reply.kind === "wrapped") return null;
+  if (reply.kind === "accepted") return null;
   if (reply.kind === "stored") return reply.answer;
   if (hasNoBody(reply)) return null;
   return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };

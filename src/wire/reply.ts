@@ -22,6 +22,8 @@ export type Reply =
   | { readonly kind: "stored"; readonly answer: StoredAnswer }
   /** 202 without a body: what was asked for goes on by itself. */
   | { readonly kind: "accepted" }
+  /** A body that is written already. */
+  | { readonly kind: "text"; readonly status: number; readonly mediaType: string; readonly text: string }
   /** Not in the envelope. */
   | {
       readonly kind: "plain";

@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { identityOf } from "../../identity/identity.ts";
 import { metadataProblem, nameProblem, newEntityIds } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import { deprecated, pairs, text } from "../../wire/fields.ts";
+import { pairs, text } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { ALIAS_SHAPE, ALIAS_SUMMARY_SHAPE, showAlias, summarizeAlias, WRITTEN } from "./render.ts";
@@ -20,7 +20,7 @@ const FIELDS = z.object({
   mount_accessor: text().describe("The accessor of the mount"),
   canonical_id: text().describe("The id of the entity; one is made unless sent"),
   // The older name of canonical_id.
-  entity_id: deprecated(text()).describe("Older name of `canonical_id`"),
+  entity_id: text().describe("Older name of `canonical_id`"),
   custom_metadata: pairs().describe("Texts by name"),
 });
 type Fields = z.infer<typeof FIELDS>;

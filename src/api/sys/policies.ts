@@ -208,11 +208,11 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(spellPolicyPath
   ),
   simpleRoute(
     "list",
-    "sys/policies/detailed/acl/:prefix{.+}",
+    "sys/policies/detailed/acl/:name{.+}",
     {
       summary: "Lists the policies below a name with slashes, with what they say.",
       operationId: "system-list-policies-detailed-acl-name",
-      parameters: BELOW,
+      parameters: { name: BELOW.prefix },
       answers: DETAILED,
     },
     NAMES,
@@ -247,7 +247,7 @@ async function listBelow({ env, params, fields }: ListCall): Promise<Result<Repl
 }
 
 async function listDetailed({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
-  const prefix = params.prefix === undefined ? "" : `${normalizePolicyName(params.prefix)}/`;
+  const prefix = params.name === undefined ? "" : `${normalizePolicyName(params.name)}/`;
   const keys = await listNames(env, prefix, fields);
   const now = currentTime();
   const info: [string, Record<string, unknown>][] = [];

@@ -1,12 +1,12 @@
 import * as z from "zod";
-import { callerRecord, identify } from "../../auth/caller.ts";
+import { aclOfRequest } from "../../auth/acl-of-request.ts";
+import { callerRecord } from "../../auth/caller.ts";
 import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
-import type { Acl } from "../../policy/acl.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
@@ -61,7 +61,7 @@ async function listMounts(context: RequestContext): Promise<Result<Reply, Failur
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
   if (context.request.token === "") return ok(dataReply({ auth: unauthenticatedMounts(installation), secret: {} }));
-  const acl = await aclOfCaller(context, installation);
+  const acl = await aclOfRequest(context, installation);
   if (!acl) return err(DENIED);
   const now = currentTime();
   const reached = (prefix: string, mounts: Readonly<Record<string, MountObject>>) =>
@@ -79,7 +79,7 @@ async function readMount(context: RequestContext): Promise<Result<Reply, Failure
   const loaded = await loadInstallation(context.env);
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
-  const acl = context.request.token === "" ? null : await aclOfCaller(context, installation);
+  const acl = await aclOfRequest(context, installation);
   if (!acl) return err(DENIED);
   const wanted = `${context.params.path ?? ""}/`;
   const mounts = [
@@ -94,12 +94,6 @@ async function readMount(context: RequestContext): Promise<Result<Reply, Failure
     });
   }
   return ok(dataReply({ ...found[1], path: found[0] }));
-}
-
-async function aclOfCaller({ env, request }: RequestContext, installation: Installation): Promise<Acl | null> {
-  const caller = await identify(env, installation, request.token, request.clientAddress);
-  const acl = caller && (await aclOfToken(env, installation, callerRecord(caller)));
-  return acl?.ok ? acl.value : null;
 }
 
 function authMounts({ mounts }: Installation): Readonly<Record<string, MountObject>> {

@@ -88,7 +88,8 @@ function templateOf({ prefix }: DocumentedRoutes, route: Route): string {
 function mergedByShape(paths: ReadonlyMap<string, PlacedOperation[]>): [string, PlacedOperation[]][] {
   const merged = new Map<string, [string, PlacedOperation[]]>();
   for (const [path, operations] of paths) {
-    const shape = path.replace(/\{\w+\}/g, "{}");
+    // Not those of mounts: each kind of mount has a parameter of its own there.
+    const shape = path.replace(/\{(?!\w+_mount_path\})\w+\}/g, "{}");
     const known = merged.get(shape);
     if (!known) merged.set(shape, [path, operations]);
     else {
@@ -108,8 +109,7 @@ function pathItem(operations: readonly PlacedOperation[], ids: Set<string>): Jso
     byMethod.set(method, [...(byMethod.get(method) ?? []), placed]);
   }
   const parameters = parametersOf(operations.find(({ operation }) => operation === "read") ?? first);
-  const path = plainPath(first);
-  const sudo = operations.every(({ operation }) => requiresSudo(operation, operation === "list" ? `${path}/` : path));
+  const sudo = operations.every(needsSudo);
   return {
     ...(parameters.length > 0 && { parameters }),
     ...(sudo && { "x-vault-sudo": true }),
@@ -122,9 +122,9 @@ function pathItem(operations: readonly PlacedOperation[], ids: Set<string>): Jso
   };
 }
 
-/** A path in the shape of those that policies are evaluated for. */
-function plainPath({ mount, route }: PlacedOperation): string {
-  return templateOf(mount, route).slice(1).replace(/[{}]/g, "");
+function needsSudo({ mount, route, operation }: PlacedOperation): boolean {
+  const path = templateOf(mount, route).slice(1).replace(/[{}]/g, "");
+  return requiresSudo(operation, operation === "list" ? `${path}/` : path);
 }
 
 function parametersOf({ mount, route }: PlacedOperation): JsonSchema[] {
@@ -157,6 +157,7 @@ function operationOf(placed: readonly PlacedOperation[], ids: Set<string>): Json
     ...(others.length > 0 && { description: others.map((other) => other.route.description.summary).join(" ") }),
     operationId: uniqueId(mount.idPrefix + operationIdOf(route.description, operation), mount.prefix, ids),
     tags: [tagOf(main)],
+    ...(needsSudo(main) && { "x-vault-sudo": true }),
     ...(query.length > 0 && { parameters: query }),
     ...(writes && { requestBody: requestBody(fields, operation, dialect) }),
     responses: responsesOf(route, answers, dialect),

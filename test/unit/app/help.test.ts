@@ -1,64 +1,116 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { helpText } from "../../../src/app/help.ts";
+import { helpOf } from "../../../src/app/help.ts";
 import { RouteTable } from "../../../src/app/route-table.ts";
 import { openRoute, simpleRoute } from "../../../src/auth/route.ts";
-import { NO_CONTENT } from "../../../src/auth/route-description.ts";
+import { KEYS, NO_CONTENT } from "../../../src/auth/route-description.ts";
 import { ok } from "../../../src/base/result.ts";
 import { flag, text } from "../../../src/wire/fields.ts";
 import { EMPTY } from "../../../src/wire/reply.ts";
 
 const handle = async () => ok(EMPTY);
-const NOTHING = { summary: "", operationId: "", answers: NO_CONTENT };
+const ROLE = { name: "The name of the role" };
+const FIELDS = z.object({
+  orphan: flag(false).describe("True: without a parent"),
+  allowed: text().describe("What it may be"),
+});
 const table = new RouteTable([
-  simpleRoute("list", "roles", NOTHING, z.object({}), handle),
-  simpleRoute(["read", "delete"], "roles/:name{[a-z]+}", NOTHING, z.object({}), handle),
-  simpleRoute("update", "roles/:name{[a-z]+}", NOTHING, z.object({ orphan: flag(false), allowed: text() }), handle),
-  openRoute(["read", "head"], "health", NOTHING, handle),
+  simpleRoute("list", "roles", { summary: "Lists.", operationId: "list", answers: KEYS }, z.object({}), handle),
+  simpleRoute(
+    ["read", "delete"],
+    "roles/:name{[a-z]+}",
+    {
+      summary: "Shows or deletes.",
+      operationId: { read: "read", delete: "delete" },
+      parameters: ROLE,
+      answers: NO_CONTENT,
+    },
+    z.object({}),
+    handle,
+  ),
+  simpleRoute(
+    "update",
+    "roles/:name{[a-z]+}",
+    { summary: "Writes.", operationId: "write", parameters: ROLE, answers: NO_CONTENT },
+    FIELDS,
+    handle,
+  ),
+  openRoute(
+    ["read", "head"],
+    "health",
+    { summary: "Tells.", operationId: "health", fields: {}, answers: NO_CONTENT },
+    handle,
+  ),
 ]);
 
-describe("the text of path-help", () => {
-  it("names methods and parameters of an endpoint", () => {
-    expect(helpText(table, "roles/ci")).toBe(
-      [
-        "Request:        roles/ci",
-        "Matching Route: roles/:name",
-        "",
-        "## METHODS",
-        "",
-        "    GET",
-        "",
-        "    POST",
-        "",
-        "    DELETE",
-        "",
-        "## PARAMETERS",
-        "",
-        "    allowed",
-        "",
-        "    name",
-        "",
-        "    orphan",
-      ].join("\n"),
-    );
+const textOf = (path: string) => helpOf(table, path, "", "1.0.0")?.text ?? null;
+
+describe("path-help", () => {
+  it("tells methods and parameters of an endpoint", () => {
+    expect(textOf("roles/ci")).toBe(`Request:        roles/ci
+Matching Route: roles/:name
+
+Shows or deletes.
+
+## METHODS
+
+    GET
+        Shows or deletes.
+
+    DELETE
+        Shows or deletes.
+
+    POST
+        Writes.
+
+## PARAMETERS
+
+    allowed (string)
+
+        What it may be
+
+    name (string)
+
+        The name of the role
+
+    orphan (bool)
+
+        True: without a parent`);
   });
 
   it("leaves out the parameters of an endpoint that has none", () => {
-    expect(helpText(table, "health")).toMatch(/GET\n\n {4}HEAD$/);
+    expect(textOf("health")).toMatch(/HEAD\n {8}Tells\.$/);
   });
 
   it("lists the endpoints of a mount", () => {
-    expect(helpText(table, "")).toBe(
-      "## PATHS\n\n    health\n        GET, HEAD\n\n    roles\n        LIST\n\n    roles/:name\n        GET, POST, DELETE",
-    );
+    expect(textOf("")).toBe(`## PATHS
+
+    health
+        GET, HEAD: Tells.
+
+    roles
+        LIST: Lists.
+
+    roles/:name
+        GET, DELETE: Shows or deletes.
+        POST: Writes.`);
+  });
+
+  it("has the OpenAPI document of what it tells about, for programs", () => {
+    expect(helpOf(table, "roles", "ci-", "1.0.0")?.openapi).toMatchObject({
+      info: { version: "1.0.0" },
+      paths: { "/roles": { get: { operationId: "ci-list" } } },
+    });
+    const { paths = {} } = helpOf(table, "roles/ci", "", "1.0.0")?.openapi ?? {};
+    expect(Object.keys(paths as object)).toEqual(["/roles/{name}"]);
   });
 
   it("takes a slash at the end for the same path", () => {
-    expect(helpText(table, "roles/")).toBe(helpText(table, "roles"));
+    expect(textOf("roles/")).toBe(textOf("roles"));
   });
 
   it("has nothing to say where nothing is", () => {
-    expect(helpText(table, "rolesx")).toBeNull();
-    expect(helpText(table, "roles/CI")).toBeNull();
+    expect(textOf("rolesx")).toBeNull();
+    expect(textOf("roles/CI")).toBeNull();
   });
 });

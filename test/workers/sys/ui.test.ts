@@ -103,3 +103,48 @@ describe("resultant-acl", () => {
     });
   });
 });
+
+describe("sys/internal/specs/openapi", () => {
+  const SPECS = "sys/internal/specs/openapi";
+  const pathsFor = async (token?: string, query = "") =>
+    keysOf((await call("GET", SPECS + query, token === undefined ? {} : { token })).body.paths);
+
+  it("describes the whole interface to whoever asks, without an envelope", async () => {
+    const { status, body, headers } = await call("GET", SPECS);
+    expect([status, body.openapi, headers.get("Content-Type")]).toEqual([200, "3.0.3", "application/json"]);
+    expect(keysOf(body.paths)).toEqual(
+      expect.arrayContaining(["/auth/token/create", "/auth/aws/login", "/auth/jwt/login", "/teams/{team}"]),
+    );
+    expect(await pathsFor(undefined, "?generic_mount_paths=true")).toContain("/auth/{jwt_mount_path}/login");
+  });
+
+  it("has the mounts that the caller reaches, where they are", async () => {
+    for (const path of ["ci", "people"]) {
+      await call("POST", `sys/auth/${path}`, { token: root, body: { type: "jwt" } });
+    }
+    const all = await pathsFor(root);
+    expect(all).toEqual(expect.arrayContaining(["/auth/ci/login", "/auth/people/login"]));
+    expect(all).not.toContain("/auth/jwt/login");
+    const some = await pathsFor(await withPolicy('path "auth/ci/*" { capabilities = ["read"] }'));
+    expect(some).toContain("/auth/ci/login");
+    expect(some).not.toContain("/auth/people/login");
+    for (const path of ["ci", "people"]) await call("DELETE", `sys/auth/${path}`, { token: root });
+  });
+
+  it("tells whose token is not good no more than anybody", async () => {
+    expect(await pathsFor("s.unknown")).toContain("/auth/jwt/login");
+  });
+
+  it("names the operations of two mounts of one type apart", async () => {
+    for (const path of ["ci", "people"]) {
+      await call("POST", `sys/auth/${path}`, { token: root, body: { type: "jwt" } });
+    }
+    const { paths } = (await call("GET", SPECS, { token: root })).body as unknown as {
+      paths: Record<string, { post: { operationId: string } }>;
+    };
+    expect([paths["/auth/ci/login"]?.post.operationId, paths["/auth/people/login"]?.post.operationId].sort()).toEqual([
+      "jwt-login",
+      "jwt-login-at-auth-people",
+    ]);
+  });
+});

@@ -1,0 +1,16 @@
+import { aclOfToken } from "../identity/access.ts";
+import type { Acl } from "../policy/acl.ts";
+import type { Installation } from "../system/installation.ts";
+import { callerRecord, identify } from "./caller.ts";
+import type { RequestContext } from "./route.ts";
+
+/** What the policies of a request's token grant, for an open endpoint that shows more to whoever has one. null without a good token. */
+export async function aclOfRequest(
+  { env, request }: Pick<RequestContext, "env" | "request">,
+  installation: Installation,
+): Promise<Acl | null> {
+  if (request.token === "") return null;
+  const caller = await identify(env, installation, request.token, request.clientAddress);
+  const acl = caller && (await aclOfToken(env, installation, callerRecord(caller)));
+  return acl?.ok ? acl.value : null;
+}
