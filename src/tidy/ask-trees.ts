@@ -14,7 +14,7 @@ export interface TreeTidyAnswer extends TidyStepResult {
   readonly treeId: string;
 }
 
-/** Has each tree perform its step. A tree that fails is left out: one broken tree must not keep the others untidy. */
+/** Has each tree perform its step. A tree that fails is skipped: one broken tree must not stop the run for the others. */
 export async function askTrees(env: Env, run: number, questions: readonly TreeQuestion[]): Promise<TreeTidyAnswer[]> {
   const answers = await inGroups(questions, (question) => askTree(env, run, question));
   return answers.filter((answer) => answer !== null);

@@ -15,7 +15,7 @@ import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
  */
 export const TIDY_INTERVAL_MS = 3_600_000;
 
-/** From one step to the next, in ms. Nobody waits for tidy: what else the process serves comes first. */
+/** Pause between two steps, in ms. No client waits for tidy: requests come first. */
 export const TIDY_PAUSE_MS = 25;
 /** Trees that a step goes on in. */
 const TREES_PER_STEP = 24;
@@ -81,7 +81,7 @@ export class Tidy extends DurableObject<Env> {
       const run = this.#store.running();
       if (run) await this.#step(run);
     } catch (error) {
-      // The platform gives up after a few retries of its own; a run must not.
+      // The platform gives up after some retries of its own; a run must not.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));
       await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
       return;

@@ -74,7 +74,7 @@ export function newRow(now: number): number {
   return (now - ROW_EPOCH_MS) * 4096 + random;
 }
 
-/** Draws of a row before a creation gives up; that a second one is needed happens once in thousands. */
+/** Attempts to draw a free row before a creation fails. A second attempt is needed about once in thousands. */
 export const MAX_ROW_DRAWS = 5;
 
 /** When a row number was drawn (ms). */

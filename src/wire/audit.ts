@@ -49,7 +49,7 @@ export interface AuditLine {
   readonly target_accessor?: string;
   /** The role that a login asked for. */
   readonly role?: string;
-  /** Who proved to be what: the ARN of a principal, or the id of an instance. */
+  /** The identity that the login proved: the ARN of a principal, or the id of an instance. */
   readonly principal?: string;
 }
 
@@ -57,8 +57,8 @@ export interface AuditLine {
 export type HashedData = { readonly [name: string]: unknown };
 
 /**
- * What handlers learn about a request that belongs into the audit log. They write it down as they learn it, so that a request
- * that is refused afterwards is on record with it.
+ * Facts for the audit log that handlers add as they learn them, so that they are on record for a request that is
+ * refused later, too.
  */
 export interface AuditNotes {
   targetAccessor?: string;
@@ -66,7 +66,7 @@ export interface AuditNotes {
   principal?: string;
 }
 
-/** A path segment in the shape of a token: somebody put it there by mistake or by an older client's habit. */
+/** A path segment in the form of a token, sent by mistake or by older clients. */
 const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
 
 /** `hmac-sha256:` and the hex of the keyed hash of a secret, the same for the same secret in every line. */
@@ -80,7 +80,10 @@ export interface TokenHashes {
   readonly tokenHashes: GenerationalCache<string, string>;
 }
 
-/** The hash of a token that was sent with a request. `accepted`: garbage must not push out the hashes of real tokens. */
+/**
+ * The hash of a token that was sent with a request, cached only when the token was accepted: garbage must not evict the
+ * hashes of real tokens.
+ */
 export async function auditTokenHash(
   { keys, tokenHashes }: TokenHashes,
   token: string,

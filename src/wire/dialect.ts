@@ -4,7 +4,7 @@ import type { Env } from "../env.ts";
 import type { Reply } from "./reply.ts";
 import type { GroveRequest } from "./request.ts";
 
-/** How requests are read and answers written. Everything between is the same for every route. */
+/** A dialect: how requests are read and answers are rendered. All routes are independent of it. */
 export interface Dialect {
   readonly readRequest: (request: Request, env: Env, id: string) => Promise<Result<GroveRequest, Failure>>;
   readonly renderReply: (requestId: string, reply: Reply, warnings: readonly string[]) => Response;

@@ -54,7 +54,7 @@ export function answerToWrap(requestId: string, reply: Reply, warnings: readonly
   return { status: statusOf(reply), text: bodyText(envelopeOf(requestId, reply, warnings)) };
 }
 
-/** Warnings about the input are added to an answer that has a body; they alone do not give it one. */
+/** Warnings about the input are added only to answers that have a body. */
 function hasNoBody(reply: Reply): boolean {
   return reply.kind === "empty" && !reply.warnings?.length;
 }

@@ -20,7 +20,7 @@ export function failureOfException(error: unknown, requestId: string): Failure {
   return { code: "internal" };
 }
 
-/** Type, beginning of the message and places: messages of our own never hold values, the tails of others' might. */
+/** The type, the beginning of the message, and the stack. Our own messages hold no values; the ends of others might. */
 function logException(requestId: string, error: unknown): void {
   const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line)) : [];
   const text = error instanceof Error ? `${error.name}: ${error.message.slice(0, 200)}` : "not an Error";

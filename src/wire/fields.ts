@@ -131,7 +131,7 @@ export function commaList(): Field<string[] | null> {
   return field({ shape: ["string"] }, `a list of at most ${MAX_JSON_STRINGS} strings`, (value) => {
     if (value === undefined) return null;
     if (value === null) return [];
-    // One more than there may be, so that a string of commas is not made a list of half a million.
+    // One item more than is allowed is enough: a string of commas must not become a list of half a million items.
     const list =
       typeof value === "string" ? value.split(",", MAX_JSON_STRINGS + 1) : Array.isArray(value) ? value : [value];
     if (list.length > MAX_JSON_STRINGS || !list.every(isScalar)) return undefined;
@@ -194,7 +194,7 @@ export function deprecated<F extends z.ZodType>(field: F): F {
   return ofKind(field, { shape: "any", ...kindOf(field), deprecated: true });
 }
 
-/** A field that is taken as it is; the endpoint itself reads it, if it does at all. */
+/** A field that is not parsed here: the endpoint reads it, if it is read at all. */
 export function unread(shape: Shape): z.ZodType<unknown, unknown> {
   return ofKind(z.unknown().optional(), { shape });
 }

@@ -4,10 +4,10 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 const BLANK = /[ \t\n\r]*/y;
 
 /**
- * Where JSON stops to be JSON, as `line 1, column 14`: what `JSON.parse` says about it depends on the case, and often repeats
- * the text. Called only for a text that `JSON.parse` refused, with a bounded depth.
+ * The position of the first syntax error, as `line 1, column 14`. The messages of `JSON.parse` differ from case to case
+ * and often repeat the input. Called only for a string that `JSON.parse` refused, with a bounded depth.
  *
- * @returns null when there is no mistake.
+ * @returns null when there is no error.
  */
 export function jsonMistakePlace(text: string): string | null {
   const at = jsonMistakeAt(text);

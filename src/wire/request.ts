@@ -94,7 +94,7 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
   }
 }
 
-/** The client's own address as whatever stands in front says it, or null. */
+/** The address of the client as the platform or the gateway reports it, or null. */
 export function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
   return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
 }
@@ -180,7 +180,7 @@ export async function readBodyText(request: Request, env: Env): Promise<Result<s
   let text = "";
   let size = 0;
   try {
-    // Not by the stream's iterator: for the one piece of a usual body that costs measurably more.
+    // Read without the stream's iterator, which costs measurably more for a body of one piece.
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
       size += piece.value.byteLength;
       if (size > limit) return err({ code: "body_too_large" });
@@ -230,7 +230,7 @@ function readWrapTtl(header: string | null): Result<number, Failure> {
   return ok(ttl.value);
 }
 
-/** There is one namespace, the root. Only its exact name means it: nothing may resolve to it by another spelling. */
+/** The only namespace is the root. Only its exact name is accepted: no other spelling may resolve to it. */
 export function readNamespace(header: string | null): Failure | null {
   if (header === null || header === "" || header === "root") return null;
   return { code: "unknown_namespace" };

@@ -55,7 +55,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
   ),
 ];
 
-/** How the group that is looked for is read; null when no group has the alias. */
+/** Reads the group that the request describes; null when no group has the alias. */
 async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
   if ("id" in key || "name" in key) return key;
   const named = "aliasId" in key ? { id: key.aliasId } : { name: key.aliasName, mountAccessor: key.mountAccessor };

@@ -50,7 +50,7 @@ export function mountObject(mount: Mount): Record<string, unknown> {
   };
 }
 
-/** The options of an auth mount: of one that somebody enabled clients expect some, if only none. */
+/** The options of an auth mount. For a mount that an operator enabled clients expect an object, if only an empty one. */
 export function optionsOf(type: string): Record<string, never> | null {
   return type === "token" ? null : {};
 }

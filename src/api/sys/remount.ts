@@ -62,7 +62,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
     async ({ env, params }) => {
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return err({ code: "not_found" });
-      // Whoever is told that the mount has moved finds it at the new place.
+      // After this answer the mount is found at its new path.
       const refreshed = await refreshInstallation(env);
       if (!refreshed.ok) return refreshed;
       return ok({ kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });

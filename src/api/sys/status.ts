@@ -13,8 +13,8 @@ import type { Reply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
 /**
- * The version that clients are told. They switch features on by it and know only the versions of the reference server, so
- * it names the one whose interface is spoken here.
+ * The version that clients see. They enable features by it and know only versions of the reference server, so it is the
+ * version whose interface Grove implements.
  */
 export const API_VERSION = "2.6.2";
 
@@ -72,7 +72,7 @@ const NODE_SHAPE: Shape = {
   last_echo: "string | null",
   version: "string",
 };
-/** Sent by clients of the reference; there are no unseal keys here. */
+/** Clients of the reference send these; Grove has no unseal keys. */
 const INIT_FIELDS = {
   secret_shares: { shape: "integer", description: "Not used" },
   secret_threshold: { shape: "integer", description: "Not used" },
@@ -137,7 +137,7 @@ export const STATUS_ROUTES: readonly Route[] = [
     },
     async ({ env }) => plain(await sealStatus(env)),
   ),
-  // There is nothing to unseal; clients that try get the state as it is.
+  // Nothing can be unsealed; clients that try get the state.
   openRoute(
     "update",
     "sys/unseal",

@@ -74,7 +74,7 @@ async function listMounts(context: RequestContext): Promise<Result<Reply, Failur
   );
 }
 
-/** A path without a mount and one that the caller can't reach answer the same. */
+/** A path without a mount and a path that the caller cannot reach get the same answer. */
 async function readMount(context: RequestContext): Promise<Result<Reply, Failure>> {
   const loaded = await loadInstallation(context.env);
   if (!loaded.ok) return loaded;

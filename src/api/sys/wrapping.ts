@@ -23,7 +23,7 @@ import { dataReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
 
-/** Told of every token that holds no wrapped answer: unknown, used, expired, or of another kind. */
+/** The message for every token that holds no wrapped answer: unknown, used, expired, or of another kind. */
 const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
 
 const FIELDS = z.object({ token: unread("string").describe("The wrapping token; that of the request unless sent") });
@@ -49,7 +49,7 @@ export const WRAPPING_ROUTES: readonly Route[] = [
     },
   ),
 
-  // Whoever was handed a wrapping token may check it before use, without any right of its own.
+  // The holder of a wrapping token may check it before use without any other right.
   openRoute(
     ["read", "update"],
     "sys/wrapping/lookup",

@@ -11,7 +11,7 @@ import { manages } from "../../team/rules/owners.ts";
 /** What a caller's policies allow. */
 export type May = (operation: Operation, path: string, alternatePath?: string) => boolean;
 
-/** Asks the policies of the caller, for answers that show what it may do. */
+/** Evaluates the policies of the caller, for answers that show what it may do. */
 export async function mayOf({
   env,
   installation,

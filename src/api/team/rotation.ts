@@ -71,7 +71,7 @@ async function rotate(context: CallContext<Record<string, unknown>, Attributes>)
   const { env, installation, params, caller, prepared: attributes } = context;
   const { keys } = installation;
   const { route, tokenId } = await readEitherId(context);
-  // By the team's id a repeat would rotate the token that took over.
+  // With the id of the team a repeat would rotate the token that took over.
   if (route === null || tokenId === "") return err({ code: "not_found" });
   const expiry = readExpiry(attributes["expired-at"], currentTime());
   if (!expiry.ok) return refused("/data/attributes/expired-at", `expired-at ${expiry.error}`);

@@ -15,7 +15,7 @@ import { authorOf } from "./author.ts";
 import { TOKEN_SHAPE, tokenResource } from "./render.ts";
 import { readEitherId, TOKEN_TYPES } from "./token-id.ts";
 
-/** Nothing but these: a misspelt expiry that is ignored would make a token that never ends. */
+/** Other attributes are refused: a misspelt expiry that was ignored would make a token that never ends. */
 const ONLY_THESE = {
   error: (issue: { readonly code: string }) =>
     issue.code === "unrecognized_keys" ? "can only be expired-at and description" : undefined,

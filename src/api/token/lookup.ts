@@ -17,7 +17,7 @@ const BAD_TOKEN: Failure = { code: "bad_token" };
 
 /** `lookup`, `lookup-self` and `lookup-accessor`. */
 export const LOOKUP_ROUTES: readonly Route[] = [
-  // The path names the caller: a token in the body is ignored, not unknown.
+  // The path selects the caller: a token in the body is ignored without a warning.
   simpleRoute(
     ["read", "update"],
     "lookup-self",

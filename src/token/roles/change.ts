@@ -90,7 +90,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
   };
   const problem = problemOf(role, sent);
   if (problem) return err(invalid(problem));
-  // Told by the write that sets it, and while it is shown by its old name.
+  // A warning of the write that sets it, and of reads that show it by its deprecated name.
   const told = sent.token_explicit_max_ttl !== undefined || role.writtenByOldName.includes("explicit_max_ttl");
   if (told && role.tokenExplicitMaxTtl > mount.maxSeconds) {
     warnings.push(

@@ -44,7 +44,7 @@ function single(cidr: string): [ipaddr.IPv4 | ipaddr.IPv6, number] {
   return [address, address.kind() === "ipv4" ? 32 : 128];
 }
 
-/** Only the usual spellings: `ipaddr.js` alone would also read octal and shortened IPv4, where filters disagree. */
+/** Only the usual notations: `ipaddr.js` would also read octal and shortened IPv4, which other filters read differently. */
 function isAddress(text: string): boolean {
   return text.length <= 64 && (ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text));
 }

@@ -11,7 +11,7 @@ export function checkCustomId(id: string): string | null {
   return null;
 }
 
-/** True when `text` could be a custom id at all; nothing else is looked up in the directory. */
+/** True when `text` has the form of a custom id; no other string is looked up in the directory. */
 export function couldBeCustomId(text: string): boolean {
   return text !== "" && checkCustomId(text) === null;
 }
