@@ -15,6 +15,7 @@ import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { openBuild } from "./serve/kept-build.ts";
+import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
 import { workerModel } from "./serve/worker.ts";
 import { findWorkerd } from "./serve/workerd.ts";
 import { workerdConfig } from "./serve/workerd-config.ts";
@@ -115,9 +116,11 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
     if (warning !== undefined) say(warning);
   }
   const stopNoting = noteServing(data.value);
+  const pauses = new Pauses(worker.value, data.value.file(PAUSE_SOCKET));
   return ok({
     gateway: gateway.value,
     child: worker.value,
+    stopping: () => pauses.close(),
     close: () => {
       stopNoting();
       data.value.remove(["worker.sock"]);

@@ -45,6 +45,11 @@ export class Child {
     return [this.#process.stdout, this.#process.stderr].filter((stream) => stream !== null);
   }
 
+  /** Sends a signal to the program, if it runs. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.#running) this.#process.kill(signal);
+  }
+
   /** Asks the program to end, and makes it after a while. */
   async stop(): Promise<void> {
     if (!this.#running) return;

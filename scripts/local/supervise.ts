@@ -5,6 +5,8 @@ import type { Child } from "./child.ts";
 export interface Running {
   readonly gateway: Gateway;
   readonly child: Child;
+  /** Called before either is stopped. */
+  readonly stopping?: () => void;
   /** Frees what is left when both have ended. */
   readonly close: () => void;
 }
@@ -16,10 +18,11 @@ export interface Running {
  * @returns how the child ended, when nobody asked it to
  */
 export async function superviseUntilStopped(
-  { gateway, child, close }: Running,
+  { gateway, child, stopping, close }: Running,
   asked: Promise<void>,
 ): Promise<string | undefined> {
   const ended = await Promise.race([asked.then(() => undefined), child.ended]);
+  stopping?.();
   await gateway.stop();
   await child.stop();
   close();

@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { DataDirectory } from "../local/data-directory.ts";
+import { sourceCommit, sourceVersion } from "../local/version.ts";
+import { PAUSE_SOCKET } from "../serve/pause.ts";
+import { DirectoryCopy } from "./copy.ts";
+import { flushTree } from "./flush.ts";
+import { RunningServer } from "./hold.ts";
+import { backupName, partialName, superfluous } from "./names.ts";
+import { verifyDatabases } from "./verify.ts";
+
+/** What a backup is of, beside the databases. The directory of the built Worker and the lock are made by every start. */
+const SMALL_FILES = ["installation-id", "last-served"];
+const OBJECTS = "objects";
+
+/** A backup that was made. */
+export interface Backup {
+  readonly directory: string;
+  /** RFC 3339: the moment that the data are of. */
+  readonly at: string;
+  /** By which version of Grove. */
+  readonly version: string;
+  readonly databases: number;
+  /** How long the server held still; 0 for one that was not running. */
+  readonly pausedMs: number;
+  /** Names of older backups that were deleted. */
+  readonly deleted: readonly string[];
+}
+
+interface Wanted {
+  readonly data: string;
+  readonly to: string;
+  readonly keep: number;
+}
+
+/** Makes a backup, or leaves nothing behind. The error is for the operator. */
+export async function makeBackup({ data, to, keep }: Wanted): Promise<Result<Backup, string>> {
+  const from = resolve(data);
+  const target = resolve(to);
+  if (!existsSync(join(from, "installation-id"))) return err(`${from} is no data directory of a server`);
+  if (`${target}${sep}`.startsWith(`${from}${sep}`)) return err("--to must not be in the data directory");
+  const source = await openSource(from);
+  if (!source.ok) return source;
+  const name = backupName(Date.now());
+  const partial = join(target, partialName(name));
+  try {
+    mkdirSync(partial, { recursive: true, mode: 0o700 });
+    const copied = await source.value.copy(partial);
+    if (!copied.ok) return copied;
+    const { databases, damage } = verifyDatabases(join(partial, OBJECTS));
+    if (damage.length > 0) return err(`the copy is damaged, and was deleted:\n${damage.slice(0, 10).join("\n")}`);
+    const version = sourceVersion(sourceCommit());
+    const backup = { at: new Date(copied.value.at).toISOString(), version, databases, pausedMs: copied.value.pausedMs };
+    writeFileSync(join(partial, "backup.json"), `${JSON.stringify(backup)}\n`, { mode: 0o600 });
+    flushTree(partial);
+    const directory = join(target, name);
+    renameSync(partial, directory);
+    return ok({ directory, ...backup, deleted: prune(target, keep) });
+  } catch (error) {
+    return err(`the backup failed: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    source.value.close();
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+interface Copied {
+  /** ms: the moment that the data are of. */
+  readonly at: number;
+  readonly pausedMs: number;
+}
+
+interface Source {
+  copy(to: string): Promise<Result<Copied, string>>;
+  close(): void;
+}
+
+/** The data of a server that runs, or of one that does not and can't be started meanwhile. */
+async function openSource(from: string): Promise<Result<Source, string>> {
+  const server = await RunningServer.find(join(from, PAUSE_SOCKET));
+  if (server) return ok({ copy: (to) => copyRunning(server, from, to), close: () => server.close() });
+  const locked = DataDirectory.open(from);
+  if (!locked.ok) return err(`${locked.error}. It takes no backups while it runs: is it of an older release?`);
+  return ok({
+    copy: async (to) => {
+      const copy = new DirectoryCopy(join(from, OBJECTS), join(to, OBJECTS));
+      const at = Date.now();
+      copy.pass(Date.now);
+      copySmallFiles(from, to);
+      return ok({ at, pausedMs: 0 });
+    },
+    close: () => locked.value.close(),
+  });
+}
+
+async function copyRunning(server: RunningServer, from: string, to: string): Promise<Result<Copied, string>> {
+  const copy = new DirectoryCopy(join(from, OBJECTS), join(to, OBJECTS));
+  copy.pass(Date.now);
+  // Most of what changes is of recent logins: after this pass the last one has little to do.
+  copy.pass(Date.now);
+  const asked = performance.now();
+  const held = await server.whileHeld(() => {
+    const at = Date.now();
+    copy.pass(Date.now);
+    copySmallFiles(from, to);
+    return at;
+  });
+  if (!held.ok) return held;
+  return ok({ at: held.value, pausedMs: Math.round(performance.now() - asked) });
+}
+
+function copySmallFiles(from: string, to: string): void {
+  for (const name of SMALL_FILES.filter((file) => existsSync(join(from, file)))) {
+    writeFileSync(join(to, name), readFileSync(join(from, name)), { mode: 0o600 });
+  }
+}
+
+function prune(directory: string, keep: number): string[] {
+  const names = superfluous(readdirSync(directory), keep);
+  for (const name of names) rmSync(join(directory, name), { recursive: true, force: true });
+  return names;
+}

@@ -1,0 +1,79 @@
+import { rmSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import type { Child } from "../local/child.ts";
+import { waitUntilStopped } from "./stopped.ts";
+
+/** Where a backup asks the server of a data directory to hold still. Only the user of the server can reach it. */
+export const PAUSE_SOCKET = "pause.sock";
+
+/** What both sides say. */
+export const PAUSE_WORDS = { pause: "pause\n", paused: "paused\n", resume: "resume\n", resumed: "resumed\n" } as const;
+
+/** Longest pause: clients wait meanwhile, and those of the gateway are patient for longer than this. */
+const MAX_PAUSE_MS = 20_000;
+
+/**
+ * Lets a backup stop the Worker's process for a moment, so that the files of all objects are of one instant. The pause ends
+ * when the backup says so, when it goes away, however it does, and at the latest after MAX_PAUSE_MS: then the backup is not
+ * told `resumed`, and knows that what it copied is worth nothing.
+ */
+export class Pauses {
+  readonly #child: Pick<Child, "pid" | "signal">;
+  readonly #path: string;
+  readonly #server: Server;
+  #holder: Socket | undefined;
+
+  constructor(child: Pick<Child, "pid" | "signal">, path: string, maxPauseMs = MAX_PAUSE_MS) {
+    this.#child = child;
+    this.#path = path;
+    rmSync(path, { force: true });
+    this.#server = createServer((socket) => this.#accept(socket, maxPauseMs));
+    // Without it there is no online backup, and everything else works.
+    this.#server.on("error", (error) => console.error(`serve: no online backups: ${error.message}`));
+    this.#server.listen(path);
+  }
+
+  /** Ends whatever pause there is, and takes no more. */
+  close(): void {
+    this.#holder?.destroy();
+    this.#resume();
+    this.#server.close();
+    rmSync(this.#path, { force: true });
+  }
+
+  #accept(socket: Socket, maxPauseMs: number): void {
+    const isHolder = () => this.#holder === socket;
+    const release = (): void => {
+      if (isHolder()) this.#resume();
+    };
+    socket.setEncoding("utf8");
+    socket.on("error", release);
+    socket.on("close", release);
+    socket.on("data", (data) => {
+      const word = String(data);
+      if (word === PAUSE_WORDS.pause && this.#holder === undefined) {
+        this.#holder = socket;
+        const late = setTimeout(() => socket.destroy(), maxPauseMs);
+        socket.once("close", () => clearTimeout(late));
+        void this.#stop(socket, maxPauseMs);
+      } else if (word === PAUSE_WORDS.resume && isHolder()) {
+        this.#resume();
+        socket.end(PAUSE_WORDS.resumed);
+      } else socket.destroy();
+    });
+  }
+
+  async #stop(socket: Socket, maxMs: number): Promise<void> {
+    this.#child.signal("SIGSTOP");
+    const { pid } = this.#child;
+    const stopped = pid !== undefined && (await waitUntilStopped(pid, maxMs));
+    if (stopped) socket.write(PAUSE_WORDS.paused);
+    else socket.destroy();
+  }
+
+  #resume(): void {
+    if (this.#holder === undefined) return;
+    this.#holder = undefined;
+    this.#child.signal("SIGCONT");
+  }
+}

@@ -1,0 +1,89 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { RunningServer } from "../../../scripts/backup/hold.ts";
+import { PAUSE_WORDS, Pauses } from "../../../scripts/serve/pause.ts";
+
+let directory: string;
+let path: string;
+let program: ChildProcess;
+let pauses: Pauses | undefined;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "grove-pause-"));
+  path = join(directory, "pause.sock");
+  program = spawn("sleep", ["600"]);
+});
+
+afterEach(() => {
+  pauses?.close();
+  program.kill("SIGKILL");
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const open = (maxPauseMs?: number) => {
+  pauses = new Pauses({ pid: program.pid, signal: (name) => void program.kill(name) }, path, maxPauseMs);
+};
+const isHeld = () => readFileSync(`/proc/${program.pid}/stat`, "utf8").split(") ").at(-1)?.[0] === "T";
+const find = async (): Promise<RunningServer> => {
+  const server = await vi.waitFor(() => RunningServer.find(path));
+  if (!server) throw new Error("it does not listen yet");
+  return server;
+};
+/** A backup that asked for a pause and got it. */
+const holder = async (): Promise<Socket> => {
+  (await find()).close();
+  const socket = connect(path);
+  socket.write(PAUSE_WORDS.pause);
+  await once(socket, "data");
+  return socket;
+};
+
+describe.runIf(process.platform === "linux")("a pause of the server's process", () => {
+  it("lasts for as long as the work of a backup", async () => {
+    open();
+    const server = await find();
+    expect(await server.whileHeld(isHeld)).toEqual({ ok: true, value: true });
+    expect(isHeld()).toBe(false);
+  });
+
+  it("ends when the backup dies", async () => {
+    open();
+    const socket = await holder();
+    expect(isHeld()).toBe(true);
+    socket.destroy();
+    await vi.waitFor(() => expect(isHeld()).toBe(false));
+  });
+
+  it("ends by itself after a while, and then the backup is told that its copy is worth nothing", async () => {
+    open(50);
+    const server = await find();
+    const held = await server.whileHeld(() => {
+      // Waits for nothing but the clock: the server's own process is this one here.
+      for (const until = performance.now() + 60; performance.now() < until; );
+    });
+    expect(held).toMatchObject({ ok: false });
+    await vi.waitFor(() => expect(isHeld()).toBe(false));
+  });
+
+  it("is for one backup at a time", async () => {
+    open();
+    const socket = await holder();
+    expect(await (await find()).whileHeld(() => null)).toMatchObject({ ok: false });
+    expect(isHeld()).toBe(true);
+    socket.destroy();
+    await vi.waitFor(() => expect(isHeld()).toBe(false));
+  });
+
+  it("ends when the server is told to stop", async () => {
+    open();
+    await holder();
+    pauses?.close();
+    await vi.waitFor(() => expect(isHeld()).toBe(false));
+    expect(await RunningServer.find(path)).toBeUndefined();
+  });
+});
