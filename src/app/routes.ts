@@ -10,6 +10,7 @@ import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { REMOUNT_ROUTES } from "../api/sys/remount.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
+import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
 import { TEAM_ROUTES } from "../api/team/routes.ts";
@@ -45,6 +46,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...QUOTA_ROUTES,
   ...AUDIT_ROUTES,
   ...LEASE_ROUTES,
+  ...INVENTORY_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,

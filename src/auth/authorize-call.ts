@@ -1,3 +1,4 @@
+import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -6,6 +7,7 @@ import type { Installation } from "../system/installation.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import { MAX_ROW_DRAWS } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
+import { noteChange } from "../tree/inventory/recent.ts";
 import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
 
@@ -58,6 +60,9 @@ export async function authorizeCall(
     if (!answer.ok) return answer;
     const { caller, verdict, outcome } = answer.value;
     if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;
+    if (outcome?.ok && (outcome.value.kind === "created" || outcome.value.kind === "renewed")) {
+      noteChange(treeId, currentTime());
+    }
     return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
   }
 }

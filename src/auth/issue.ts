@@ -17,6 +17,7 @@ import {
 import type { TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
+import { noteChange } from "../tree/inventory/recent.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
@@ -77,6 +78,7 @@ async function insert(
   parent: TokenAddress,
 ): Promise<Result<AuthReply, Failure> | "row_taken"> {
   const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
+  noteChange(parent.treeId, currentTime());
   if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
   return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
 }
@@ -86,6 +88,7 @@ async function startTree(env: Env, installation: Installation, spec: TokenSpec):
   const id = env.TOKEN_TREE.newUniqueId();
   const ids = await newTokenIds(installation.keys, id.toString(), currentTime());
   const created = await env.TOKEN_TREE.get(id).create(spec, ids);
+  noteChange(id.toString(), currentTime());
   return created.ok ? ok(authOfToken(created.value, ids.token)) : created;
 }
 
@@ -120,6 +123,7 @@ async function issueWithCustomId(
     if (!refreshed.ok) return refreshed;
     if (newTree) {
       const created = await env.TOKEN_TREE.get(newTree).create(keyed, ids);
+      noteChange(treeId, currentTime());
       return created.ok ? ok(authOfToken(created.value, customId)) : created;
     }
     const added = parent ? await insert(env, keyed, ids, parent) : err(PARENT_GONE);

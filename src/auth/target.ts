@@ -1,9 +1,11 @@
+import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
+import { noteChange } from "../tree/inventory/recent.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
@@ -75,6 +77,7 @@ export async function outcomeOf(
   const outcome = context.outcome ?? (await treeOf(context.env, targeted.treeId)?.act(targeted.action));
   if (!outcome) return err({ code: "not_found" });
   if (outcome.ok) noteTarget(context.request.notes, outcome.value);
+  if (outcome.ok && outcome.value.kind === "renewed") noteChange(targeted.treeId, currentTime());
   return outcome;
 }
 

@@ -7,6 +7,8 @@ const PROTECTED_PATHS = [
   "sys/audit",
   "sys/audit/*",
   "sys/remount",
+  "sys/tokens",
+  "sys/tokens/*",
   "sys/raw",
   "sys/raw/*",
   "sys/rotate",

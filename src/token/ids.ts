@@ -82,6 +82,11 @@ export function rowDrawnAt(row: number): number {
   return Math.floor(row / 4096) + ROW_EPOCH_MS;
 }
 
+/** The lowest row number that is drawn at `ms` or later. */
+export function firstRowAt(ms: number): number {
+  return Math.max(0, (ms - ROW_EPOCH_MS) * 4096);
+}
+
 /** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. */
 export async function newTokenIds(keys: Keys, treeId: string, now: number, customId?: string): Promise<NewTokenIds> {
   const row = newRow(now);

@@ -18,6 +18,8 @@ import { planCreate } from "../token/rules/create.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
+import type { InventoryEntry } from "./inventory/entry.ts";
+import { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -52,6 +54,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #births: TokenWriter;
   readonly #targets: TreeTargets;
   readonly #leases: TreeLeases;
+  readonly #inventory: TreeInventory;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
   /** Steps of tidy runs that are under way. */
@@ -66,15 +69,24 @@ export class TokenTree extends DurableObject<Env> {
     const { sql } = ctx.storage;
     const treeId = ctx.id.toString();
     const arm = () => this.#arm();
-    const tokens = new TreeStore(sql, treeId, () => this.#openedRowKeys());
+    const inventory = new TreeInventory({ env, treeId, tokens: () => tokens, open: () => this.#open() });
+    const tokens: TreeStore = new TreeStore(sql, treeId, () => this.#openedRowKeys(), inventory);
     const cubbyhole = new CubbyholeStore(sql);
     const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
     this.#store = tokens;
     this.#cubbyhole = cubbyhole;
     this.#leases = leases;
-    this.#births = new TokenWriter({ env, treeId, tokens, cubbyhole, arm });
+    this.#inventory = inventory;
+    this.#births = new TokenWriter({ env, treeId, tokens, cubbyhole, inventory, arm });
     this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
-    this.#sweep = new TreeSweep({ env, sql, treeId, cubbyhole, endLeasesOf: (rows) => leases.endOfTokens(rows) });
+    this.#sweep = new TreeSweep({
+      env,
+      sql,
+      treeId,
+      cubbyhole,
+      inventory,
+      endLeasesOf: (rows) => leases.endOfTokens(rows),
+    });
     const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
     this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
     if (this.#store.isCreated) {
@@ -181,6 +193,18 @@ export class TokenTree extends DurableObject<Env> {
     return this.#store.live(row, currentTime()) ? "alive" : "dead";
   }
 
+  /** What the inventory keeps of those of the rows that are alive. The size of the tree follows by itself. */
+  async describe(rows: readonly number[]): Promise<InventoryEntry[]> {
+    await this.#open();
+    if (this.#store.isCreated && this.#store.countBelow() > 0) this.#inventory.tellSize();
+    return this.#inventory.describe(rows);
+  }
+
+  /** Tells the inventory now what it would hear a moment later. */
+  async tellInventory(): Promise<void> {
+    await this.#inventory.tell();
+  }
+
   /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
     await this.#open();
@@ -245,6 +269,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#store.forget();
     this.#cubbyhole.forget();
     this.#leases.forget();
+    this.#inventory.forget();
     await this.ctx.storage.deleteAll();
   }
 

@@ -5,6 +5,7 @@ import type { NewTokenIds } from "../token/ids.ts";
 import { indexPath, type TokenSpec, type TokenView } from "../token/record.ts";
 import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
+import type { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { TreeStore } from "./tree-store.ts";
 
 /** What the list of accessors said to a new token; it refuses those of a mount that is being disabled. */
@@ -22,6 +23,7 @@ interface TokenWriterDeps {
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
+  readonly inventory: TreeInventory;
   /** Sets the alarm for the earliest end in the tree. */
   readonly arm: () => void;
 }
@@ -45,14 +47,17 @@ export class TokenWriter {
     parent: number | null,
     values: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
-    const { tokens, cubbyhole, arm } = this.#tree;
+    const { tokens, cubbyhole, inventory, arm } = this.#tree;
     // Before the own write, so that the two commit side by side.
     const listing = this.#list(spec, ids);
     tokens.insert(spec, ids, parent);
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
     arm();
     const listed = await listing;
-    if (listed === "listed") return ok(this.#view(spec, ids, parent === null));
+    if (listed === "listed") {
+      inventory.born(ids.row, parent);
+      return ok(this.#view(spec, ids, parent === null));
+    }
     // Taken back: it was never handed out.
     cubbyhole.deleteOf([ids.row]);
     tokens.removeUnseen(ids.row);

@@ -102,6 +102,14 @@ export interface FixedPart {
 /** A token as it is stored. */
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
 
+/** Hears of every change to a token that others are shown. */
+export interface TokenObserver {
+  /** What changes about a token has changed: its uses or its end. */
+  changed(row: number): void;
+}
+
+const NOBODY: TokenObserver = { changed: () => {} };
+
 const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at";
 /** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
 const MAX_FIXED_CHARACTERS = 2 ** 17;
@@ -118,14 +126,16 @@ export class TreeStore {
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
   readonly #rowKeys: () => RowKeys;
+  readonly #observer: TokenObserver;
   /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
   /** @param rowKeys for seals of rows. Called within transactions. */
-  constructor(sql: SqlStorage, treeId: string, rowKeys: () => RowKeys) {
+  constructor(sql: SqlStorage, treeId: string, rowKeys: () => RowKeys, observer: TokenObserver = NOBODY) {
     this.#sql = sql;
+    this.#observer = observer;
     this.#treeId = treeId;
     this.#rowKeys = rowKeys;
     this.#table = new Schema(sql, TOKEN_MIGRATIONS);
@@ -198,6 +208,21 @@ export class TreeStore {
     return parent === undefined || parent.state === REVOKED_ALONE;
   }
 
+  /** How many tokens hang directly below the token. Reads them all. */
+  countChildren(row: number): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent = ?", row).one().n;
+  }
+
+  /** How many tokens hang below another. Reads them all. */
+  countBelow(): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent IS NOT NULL").one().n;
+  }
+
+  /** The row of the oldest token; null when there is none. */
+  oldest(): number | null {
+    return this.#sql.exec<{ row: number | null }>("SELECT MIN(row) AS row FROM tokens").one().row;
+  }
+
   /** True when no token is left. */
   get isEmpty(): boolean {
     return this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
@@ -248,12 +273,14 @@ export class TreeStore {
       row,
     );
     if (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry) this.#earliestExpiry = expiresAt;
+    this.#observer.changed(row);
   }
 
   /** Counts one use. `left` is what remains before it; the last use turns into -1 and ends the token. */
   countUse(row: number, left: number): number {
     if (left > 1) {
       this.#sql.exec("UPDATE tokens SET uses_left = ? WHERE row = ?", left - 1, row);
+      this.#observer.changed(row);
       return left - 1;
     }
     this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);

@@ -4,6 +4,7 @@ import { routedIdText } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
+import type { TreeInventory } from "./inventory/tree-inventory.ts";
 import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
 
 /**
@@ -36,6 +37,7 @@ interface SweepDeps {
   readonly sql: SqlStorage;
   readonly treeId: string;
   readonly cubbyhole: CubbyholeStore;
+  readonly inventory: TreeInventory;
   /** Ends leases of tokens that go. False when there are more of them: the tokens stay for now. */
   readonly endLeasesOf: (rows: readonly number[]) => boolean;
 }
@@ -58,17 +60,20 @@ export class TreeSweep {
 
   /** One step. Safe to repeat after a crash anywhere in it. */
   async step(): Promise<SweepStep> {
-    const { sql, cubbyhole, endLeasesOf } = this.#tree;
-    const victims = nextVictims(sql, currentTime(), SWEEP_ROWS);
+    const { sql, cubbyhole, inventory, endLeasesOf } = this.#tree;
+    const victims = nextVictims(sql, currentTime(), SWEEP_ROWS, inventory);
     if (victims === null) return { swept: 0, done: true };
     if (victims.length === 0) return { swept: 0, done: false };
     const rows = victims.map(({ row }) => row);
     // A token that holds more leases than one step takes goes with a later one.
     if (!endLeasesOf(rows)) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
+    // What was said about them before must not arrive afterwards.
+    await inventory.settled();
     await this.#forgetElsewhere(victims);
     cubbyhole.deleteOf(rows);
     deleteVictims(sql, victims);
+    inventory.died(victims);
     return { swept: victims.length, done: false };
   }
 

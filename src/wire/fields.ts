@@ -4,6 +4,7 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { parseRfc3339 } from "../base/rfc3339.ts";
 import type { Shape } from "./shape.ts";
 
 /**
@@ -114,6 +115,18 @@ function readInteger(value: unknown): number | undefined {
   if (value === undefined || value === null || value === "") return 0;
   const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
   return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
+}
+
+/** A moment in ms: RFC 3339, or seconds since 1970. undefined when absent or empty. */
+export function time(): Field<number | undefined> {
+  return optional(
+    field({ shape: "string", format: "date-time" }, "a time as RFC 3339 or in seconds since 1970", (value) => {
+      if (typeof value !== "string" && typeof value !== "number") return undefined;
+      const seconds = /^\d{1,11}(\.\d{1,9})?$/.test(String(value)) ? Number(value) : null;
+      return seconds === null ? (parseRfc3339(String(value)) ?? undefined) : Math.floor(seconds * 1000);
+    }),
+    (value) => value === undefined || value === null || value === "",
+  );
 }
 
 /** A list of strings; a single string is a list of one and is not split at commas. null when absent or empty. */

@@ -60,6 +60,15 @@ describe.each(archives)("an installation that was stored by an earlier release (
     expect(await list("auth/token/accessors")).toContain(facts.accessors.grandchild);
   });
 
+  it("brings the tokens into the inventory, which it did not have", async () => {
+    const inventory = async () => {
+      const { tokens } = (await read("sys/tokens?limit=1000")) as { tokens: { accessor: string }[] };
+      return tokens.map(({ accessor }) => accessor).sort();
+    };
+    await expect.poll(inventory, { timeout: 20_000 }).toEqual((await list("auth/token/accessors")).sort());
+    expect(await inventory()).toContain(facts.accessors.grandchild);
+  });
+
   it("shows tokens with all that they were made with", async () => {
     const self = async (token: string) => (await send("GET", "/v1/auth/token/lookup-self", { token })).body.data;
     expect(await self(facts.tokens.parent)).toMatchObject({

@@ -15,3 +15,8 @@ export function accessorShardNumber(accessor: string): number {
 export function accessorShardName(number: number): string {
   return `accessors-${number}`;
 }
+
+/** The number of the shard that keeps the size of a tree. */
+export function treeShardNumber(treeId: string): number {
+  return Number.parseInt(treeId.slice(0, 4), 16) % ACCESSOR_SHARDS;
+}

@@ -1,6 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
+import { type GroupCount, InventoryCounts, type TreeSize } from "../inventory/counts.ts";
+import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
+import { describeListed } from "../inventory/fill.ts";
+import { INVENTORY_SQL, InventoryStore, type PageQuery, type ShardPage } from "../inventory/inventory-store.ts";
+import type { CountKind } from "../inventory/terms.ts";
 import { accessorShardName } from "./accessor-shard-number.ts";
 import {
   type IndexPage,
@@ -12,7 +18,7 @@ import {
   type PagePosition,
 } from "./index-store.ts";
 
-export { ACCESSOR_SHARDS, accessorShardNumber } from "./accessor-shard-number.ts";
+export { ACCESSOR_SHARDS, accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
 
 export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
   {
@@ -25,7 +31,22 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
       ${LEASE_INDEX_SQL}
     `,
   },
+  {
+    version: 2,
+    description: "the inventory, and how far the accessors that were listed before it have come into it",
+    sql: `
+      ${INVENTORY_SQL}
+      CREATE TABLE filling (position TEXT NOT NULL);
+      INSERT INTO filling (position) SELECT '' WHERE EXISTS (SELECT 1 FROM accessors);
+    `,
+  },
 ];
+
+/** Accessors of before the inventory that one step asks the trees about. */
+const FILL_STEP = 200;
+/** Pause between two such steps, and after one that failed (ms). */
+const FILL_PAUSE_MS = 50;
+const FILL_RETRY_MS = 15_000;
 
 /**
  * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
@@ -36,12 +57,21 @@ export class AccessorShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #leases: LeaseIndex;
   readonly #schema: Schema;
+  readonly #inventory: InventoryStore;
+  readonly #counts: InventoryCounts;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#leases = new LeaseIndex(this.#sql);
+    this.#inventory = new InventoryStore(this.#sql);
+    this.#counts = new InventoryCounts(this.#sql);
     this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
+    if (this.#fillPosition() !== null) {
+      ctx.blockConcurrencyWhile(async () => {
+        if ((await ctx.storage.getAlarm()) === null) await ctx.storage.setAlarm(currentTime());
+      });
+    }
   }
 
   /**
@@ -88,6 +118,85 @@ export class AccessorShard extends DurableObject<Env> {
       "DELETE FROM accessors WHERE accessor IN (SELECT value FROM json_each(?))",
       JSON.stringify(accessors),
     );
+    this.#inventory.remove(accessors);
+  }
+
+  /** Keeps what trees say about their tokens. One that is not on the list, or not any more, is left out. Safe to repeat. */
+  describe(entries: readonly InventoryEntry[]): void {
+    if (!this.#schema.exists) return;
+    const listed = entries.filter(
+      ({ accessor }) => this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0,
+    );
+    this.#inventory.put(listed);
+  }
+
+  /** A page of the inventory of this shard. */
+  inventoryPage(query: PageQuery): ShardPage {
+    return this.#schema.exists ? this.#inventory.page(query) : { tokens: [], upTo: null, scanned: 0 };
+  }
+
+  /** What the inventory has of these accessors. */
+  findListed(accessors: readonly string[]): ListedToken[] {
+    return this.#schema.exists ? this.#inventory.find(accessors) : [];
+  }
+
+  /** The mounts that have tokens here, with the number of those, or of trees. */
+  countMounts(of: "tokens" | "trees"): GroupCount[] {
+    return this.#schema.exists ? this.#counts.mounts(of === "tokens" ? "mount" : "first") : [];
+  }
+
+  /** The greatest groups of a kind, of each of `mounts`. */
+  groups(kind: CountKind, mounts: readonly string[]): GroupCount[] {
+    return this.#schema.exists ? mounts.flatMap((mount) => this.#counts.greatest(kind, mount)) : [];
+  }
+
+  /** How many tokens of `mounts` some groups have here. */
+  countGroups(kind: CountKind, mounts: readonly string[], keys: readonly string[]): GroupCount[] {
+    return this.#schema.exists ? mounts.flatMap((mount) => this.#counts.of(kind, mount, keys)) : [];
+  }
+
+  /** Keeps the size of a tree. Safe to repeat. */
+  setTree(size: TreeSize): void {
+    this.#schema.create();
+    this.#counts.setTree(size);
+  }
+
+  /** The largest trees of a mount that are kept here. */
+  largestTrees(mount: string): TreeSize[] {
+    return this.#schema.exists ? this.#counts.largestTrees(mount) : [];
+  }
+
+  /** True while accessors that were listed before there was an inventory are still coming into it. */
+  isFilling(): boolean {
+    return this.#fillPosition() !== null;
+  }
+
+  /** Brings accessors of before the inventory into it, a step at a time. Safe to repeat after a crash anywhere in it. */
+  override async alarm(): Promise<void> {
+    try {
+      await this.#fill();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "inventory", error: String(error) }));
+      return this.ctx.storage.setAlarm(currentTime() + FILL_RETRY_MS);
+    }
+    if (this.#fillPosition() !== null) await this.ctx.storage.setAlarm(currentTime() + FILL_PAUSE_MS);
+  }
+
+  async #fill(): Promise<void> {
+    const position = this.#fillPosition();
+    if (position === null) return;
+    const accessors = this.list(position, FILL_STEP);
+    const known = new Set(this.#inventory.find(accessors).map(({ accessor }) => accessor));
+    const missing = accessors.filter((accessor) => !known.has(accessor));
+    this.describe(await describeListed(this.env, missing));
+    const last = accessors.at(-1);
+    if (last === undefined || accessors.length < FILL_STEP) this.#sql.exec("DELETE FROM filling");
+    else this.#sql.exec("UPDATE filling SET position = ?", last);
+  }
+
+  #fillPosition(): string | null {
+    if (!this.#schema.exists) return null;
+    return this.#sql.exec<{ position: string }>("SELECT position FROM filling").toArray()[0]?.position ?? null;
   }
 
   /** At most `limit` accessors after `after`, in order. */

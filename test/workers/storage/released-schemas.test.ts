@@ -8,6 +8,7 @@ import type { Migration } from "../../../src/storage/schema.ts";
  */
 const RELEASED: Readonly<Record<string, string>> = {
   "ACCESSOR_SHARD_MIGRATIONS 1": "c51187dbf01d95e138576a6119b67ba6",
+  "ACCESSOR_SHARD_MIGRATIONS 2": "7946c9eaf59dc330da2dab0ce1e9f693",
   "CLOUD_AUTH_MIGRATIONS 1": "4cc1ac669a3f26ff3331b7b9d0c340e9",
   "CUBBYHOLE_MIGRATIONS 1": "7d1a78cb24c1ef90c693bb8275f9ba48",
   "CUSTOM_ID_MIGRATIONS 1": "ab6fe5295212d6f32f64d2c65479a272",

@@ -1,0 +1,126 @@
+import * as z from "zod";
+import type { CallContext } from "../../../auth/route.ts";
+import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import type { Env } from "../../../env.ts";
+import { cursorText, readCursor } from "../../../tree/inventory/cursor.ts";
+import type { ListedToken } from "../../../tree/inventory/entry.ts";
+import type { TokenFilter } from "../../../tree/inventory/filter.ts";
+import type { Order, Position } from "../../../tree/inventory/order.ts";
+import { type InventoryPage, isFilling, pageOfInventory } from "../../../tree/inventory/queries.ts";
+import { FRESHNESS_MS, tellRecent } from "../../../tree/inventory/recent.ts";
+import { text } from "../../../wire/fields.ts";
+import { PAGE } from "../../../wire/page.ts";
+import type { Reply } from "../../../wire/reply.ts";
+import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
+import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+
+const DEFAULT_LIMIT = 100;
+/** Tokens that one page has at most. */
+export const MAX_LIMIT = 1000;
+/** Pages of the index that one request reads at most, while none of them has a token that the filter means. */
+const MAX_ROUNDS = 4;
+
+const ORDERS: Readonly<Record<string, Order>> = {
+  created: { by: "created", descending: false },
+  "-created": { by: "created", descending: true },
+  end: { by: "end", descending: false },
+  "-end": { by: "end", descending: true },
+};
+
+/** What an answer says while tokens of before the inventory are still coming into it. */
+export const FILLING =
+  "tokens of an earlier release are still being added to the inventory: counts and pages lack some of them";
+
+const LISTING = z.object({
+  ...FILTER,
+  sort: text().describe("Order: created, -created, end or -end."),
+  after: PAGE.after.describe("The cursor in next of the page before."),
+  limit: PAGE.limit.describe("Tokens of the page: 1 to 1000, 100 when absent."),
+});
+
+const PAGE_SHAPE = { tokens: [TOKEN_SHAPE], next: "string", scanned: "integer", fresh_as_of: "string" } as const;
+
+/** `sys/tokens`: all tokens that there are, page by page. */
+export const TOKEN_LIST_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "read",
+    "sys/tokens",
+    {
+      summary: "Tokens by a filter, page by page, with what is known about each.",
+      operationId: "inventory-read-tokens",
+      answers: dataAnswer(PAGE_SHAPE),
+    },
+    LISTING,
+    async (context) => listed(context, false),
+  ),
+  simpleRoute(
+    "list",
+    "sys/tokens",
+    {
+      summary: "Accessors of tokens by a filter, page by page, with what is known about each.",
+      operationId: "inventory-list-tokens",
+      answers: dataAnswer({ keys: ["string"], key_info: { "*": TOKEN_SHAPE }, ...PAGE_SHAPE }),
+    },
+    LISTING,
+    async (context) => listed(context, true),
+  ),
+];
+
+type ListFields = FilterFields & { readonly sort: string; readonly after: string; readonly limit: number };
+
+async function listed(
+  { env, installation, fields }: CallContext<ListFields, null>,
+  withKeys: boolean,
+): Promise<Result<Reply, Failure>> {
+  const filter = readFilter(fields, installation);
+  if (!filter.ok) return filter;
+  const order = ORDERS[fields.sort === "" ? "created" : fields.sort];
+  if (!order) return err(invalid("sort is one of created, -created, end and -end"));
+  const after = fields.after === "" ? null : readCursor(order, fields.after);
+  if (after === null && fields.after !== "") return err(invalid("after is not the cursor of a page in this order"));
+  if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
+  const now = currentTime();
+  await tellRecent(env, now);
+  const page = await firstPage(env, filter.value, order, after, fields.limit || DEFAULT_LIMIT, now);
+  const mounts = mountNames(installation);
+  const tokens = page.tokens.map((token) => tokenObject(token, mounts));
+  const data = {
+    ...(withKeys && keysOf(page.tokens, tokens)),
+    tokens,
+    next: page.next === null ? "" : cursorText(order, page.next),
+    scanned: page.scanned,
+    fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
+  };
+  return ok({ kind: "data", data, ...((await isFilling(env)) && { warnings: [FILLING] }) });
+}
+
+/** The first page from `after` on that has a token, or the last one that this request reads. */
+async function firstPage(
+  env: Env,
+  filter: TokenFilter,
+  order: Order,
+  after: Position | null,
+  limit: number,
+  now: number,
+): Promise<InventoryPage> {
+  let scanned = 0;
+  let from = after;
+  for (let round = 1; ; round++) {
+    const page = await pageOfInventory(env, filter, order, from, limit, now);
+    scanned += page.scanned;
+    if (page.tokens.length > 0 || page.next === null || round === MAX_ROUNDS) return { ...page, scanned };
+    from = page.next;
+  }
+}
+
+function keysOf(tokens: readonly ListedToken[], objects: readonly Record<string, unknown>[]) {
+  return {
+    keys: tokens.map(({ accessor }) => accessor),
+    key_info: Object.fromEntries(tokens.map(({ accessor }, at) => [accessor, objects[at]])),
+  };
+}

@@ -1,0 +1,63 @@
+import { rowDrawnAt } from "../../token/ids.ts";
+import type { TokenRecord } from "../../token/record.ts";
+
+/** What the inventory keeps of a live service token. Times in ms, durations in seconds. Holds nothing secret. */
+export interface InventoryEntry {
+  readonly accessor: string;
+  /** Accessor of the parent; null for an orphan. */
+  readonly parent: string | null;
+  /** True for the oldest token of its tree, by which trees are counted. */
+  readonly first: boolean;
+  /** The id under which an auth mount issued it (`issuerOf`), or `TOKEN_MOUNT`. */
+  readonly mount: string;
+  readonly path: string;
+  /** The token role, or the role of the auth method; "" without one. */
+  readonly role: string;
+  readonly displayName: string;
+  readonly policies: readonly string[];
+  /** "" without an entity. */
+  readonly entityId: string;
+  /** null: never. */
+  readonly expiresAt: number | null;
+  /** null: never renewed. */
+  readonly renewedAt: number | null;
+  /** As created; 0: no limit. */
+  readonly numUses: number;
+  /** 0: no limit. */
+  readonly usesLeft: number;
+  readonly period: number;
+  readonly explicitMaxTtl: number;
+  /** Direct children. */
+  readonly children: number;
+  /** To the hour; null: not known to have been used. */
+  readonly lastUsed: number | null;
+}
+
+/** An entry with its place in the order of creation. */
+export interface ListedToken extends InventoryEntry {
+  /** Unique in its shard; grows with the time of creation. */
+  readonly id: number;
+}
+
+/** The mount of tokens that no auth method issued. Ids of mounts are UUIDs. */
+export const TOKEN_MOUNT = "token";
+
+/** The mount that a token belongs to in the inventory. */
+export function mountIdOf(record: Pick<TokenRecord, "login">): string {
+  return record.login?.mount ?? TOKEN_MOUNT;
+}
+
+/** The role that made a token, whatever kind of role it is; "" without one. */
+export function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | "meta">): string {
+  return role ?? login?.internal.role ?? (login && meta?.role) ?? "";
+}
+
+/** When a listed token was made (ms). */
+export function createdAtOf({ id }: Pick<ListedToken, "id">): number {
+  return rowDrawnAt(id);
+}
+
+/** The key of the hour that a time (ms) is in, as counters have it. */
+export function hourKey(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 13)}:00:00Z`;
+}

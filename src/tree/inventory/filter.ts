@@ -1,0 +1,63 @@
+import { createdAtOf, type ListedToken } from "./entry.ts";
+
+/** Which tokens are meant: those to which everything that is set applies. Times in ms. */
+export interface TokenFilter {
+  /** As in the entries: the id under which a mount issues. */
+  readonly mount?: string | undefined;
+  readonly role?: string | undefined;
+  readonly pathPrefix?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly entityId?: string | undefined;
+  readonly displayName?: string | undefined;
+  readonly displayNamePrefix?: string | undefined;
+  /** Id of the tree. */
+  readonly tree?: string | undefined;
+  readonly createdAfter?: number | undefined;
+  readonly createdBefore?: number | undefined;
+  readonly endsAfter?: number | undefined;
+  readonly endsBefore?: number | undefined;
+  readonly neverEnds?: boolean | undefined;
+  /** Tokens that were made before this moment and not used since. */
+  readonly unusedSince?: number | undefined;
+  readonly orphan?: boolean | undefined;
+}
+
+/** True when `token` of the tree `tree` is alive by its own end at `now` (ms) and meant by `filter`. */
+export function matches(filter: TokenFilter, token: ListedToken, tree: string, now: number): boolean {
+  return isInTime(token, now) && hasNames(filter, token, tree) && hasTimes(filter, token);
+}
+
+function isInTime({ expiresAt }: ListedToken, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
+}
+
+function hasNames(filter: TokenFilter, token: ListedToken, tree: string): boolean {
+  return (
+    is(filter.mount, token.mount) &&
+    is(filter.role, token.role) &&
+    is(filter.entityId, token.entityId) &&
+    is(filter.displayName, token.displayName) &&
+    is(filter.tree, tree) &&
+    is(filter.orphan, token.parent === null) &&
+    token.path.startsWith(filter.pathPrefix ?? "") &&
+    token.displayName.startsWith(filter.displayNamePrefix ?? "") &&
+    (filter.policy === undefined || token.policies.includes(filter.policy))
+  );
+}
+
+function hasTimes(filter: TokenFilter, token: ListedToken): boolean {
+  const { expiresAt } = token;
+  const created = createdAtOf(token);
+  const { createdAfter, createdBefore, endsAfter, endsBefore, neverEnds, unusedSince } = filter;
+  if (createdAfter !== undefined && created <= createdAfter) return false;
+  if (createdBefore !== undefined && created >= createdBefore) return false;
+  if (neverEnds !== undefined && neverEnds !== (expiresAt === null)) return false;
+  // What never ends does so after every moment.
+  if (endsAfter !== undefined && expiresAt !== null && expiresAt <= endsAfter) return false;
+  if (endsBefore !== undefined && (expiresAt === null || expiresAt >= endsBefore)) return false;
+  return unusedSince === undefined || (token.lastUsed ?? created) < unusedSince;
+}
+
+function is<T>(wanted: T | undefined, actual: T): boolean {
+  return wanted === undefined || wanted === actual;
+}

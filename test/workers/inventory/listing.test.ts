@@ -1,0 +1,219 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+  for (const name of ["web", "one"]) {
+    const policy = 'path "auth/token/create" { capabilities = ["update", "sudo"] }';
+    await call("POST", `sys/policies/acl/${name}`, { token: root, body: { policy } });
+  }
+});
+
+async function listed(query: string) {
+  const answer = await call("GET", `sys/tokens?${query}`, { token: root });
+  expect(answer.status).toBe(200);
+  return answer.body.data as unknown as { tokens: Record<string, unknown>[]; next: string; scanned: number };
+}
+
+async function accessorsOf(query: string): Promise<unknown[]> {
+  const all: unknown[] = [];
+  for (let after = ""; ; ) {
+    const page = await listed(`${query}&after=${after}`);
+    all.push(...page.tokens.map(({ accessor }) => accessor));
+    if (page.next === "") return all;
+    after = page.next;
+  }
+}
+
+describe("the page of tokens", () => {
+  it("shows a token right after its creation with all that is known about it", async () => {
+    const parent = await createToken(root, { display_name: "deployer", policies: ["web"], ttl: "2h", no_parent: true });
+    const child = await createToken(parent.client_token, { num_uses: 9, period: "1h", ttl: "1h", policies: ["web"] });
+    await call("GET", "auth/token/lookup-self", { token: child.client_token });
+    const { tokens } = await listed("display_name=token-deployer");
+    expect(tokens).toMatchObject([
+      {
+        accessor: parent.accessor,
+        display_name: "token-deployer",
+        path: "auth/token/create",
+        mount: "auth/token/",
+        mount_accessor: expect.stringMatching(/^auth_token_/),
+        type: "service",
+        policies: ["default", "web"],
+        role: "",
+        entity_id: "",
+        renewed: null,
+        num_uses: 0,
+        uses_left: 0,
+        period: 0,
+        explicit_max_ttl: 0,
+        orphan: true,
+        parent: null,
+        children: 1,
+        last_used: null,
+        tree: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+    ]);
+    const below = await listed(`tree=${tokens[0]?.tree}&orphan=false`);
+    expect(below.tokens).toMatchObject([
+      { accessor: child.accessor, parent: parent.accessor, orphan: false, num_uses: 9, uses_left: 8, children: 0 },
+    ]);
+    expect(JSON.stringify([tokens, below])).not.toContain(parent.client_token);
+  });
+
+  it("needs sudo", async () => {
+    await call("POST", "sys/policies/acl/reader", {
+      token: root,
+      body: { policy: 'path "sys/tokens*" { capabilities = ["read", "list"] }' },
+    });
+    const { client_token } = await createToken(root, { policies: ["reader"] });
+    for (const path of ["sys/tokens", "sys/tokens/summary", "sys/tokens/map", "sys/tokens?list=true"]) {
+      expect((await call("GET", path, { token: client_token })).status).toBe(403);
+    }
+  });
+
+  it("follows renewals and forgets what was revoked", async () => {
+    const made = await createToken(root, { display_name: "short", ttl: "1h" });
+    const [before] = (await listed("display_name=token-short")).tokens;
+    expect(before?.renewed).toBeNull();
+    await call("POST", "auth/token/renew-self", { token: made.client_token, body: { increment: "3h" } });
+    const [after] = (await listed("display_name=token-short")).tokens;
+    expect(after?.renewed).not.toBeNull();
+    expect(Date.parse(String(after?.expires))).toBeGreaterThan(Date.parse(String(before?.expires)));
+    await call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor: made.accessor } });
+    await expect.poll(async () => (await listed("display_name=token-short")).tokens).toEqual([]);
+  });
+
+  it.each([
+    ["an unknown order", "sort=name"],
+    ["a cursor of another order", "sort=end&after=ca1.1.1"],
+    ["a cursor that is none", "after=x"],
+    ["a limit that is too large", "limit=1001"],
+    ["a type that is not listed", "type=batch"],
+    ["a mount that is not there", "mount=auth/nothing/"],
+    ["a time that is none", "created_after=yesterday"],
+    ["a tree that is none", "tree=x"],
+  ])("refuses %s", async (_, query) => {
+    expect((await call("GET", `sys/tokens?${query}`, { token: root })).status).toBe(400);
+  });
+});
+
+describe("filters", () => {
+  const made: Record<string, string> = {};
+
+  beforeAll(async () => {
+    await call("POST", "auth/token/roles/builder", { token: root, body: {} });
+    const orphan = await createToken(root, { display_name: "f-orphan", no_parent: true, ttl: "5h", policies: ["one"] });
+    made.orphan = orphan.accessor;
+    made.child = (await createToken(root, { display_name: "f-child", ttl: "50h", policies: ["one", "two"] })).accessor;
+    made.below = (await createToken(orphan.client_token, { display_name: "f-below", ttl: "4h" })).accessor;
+    const byRole = await call("POST", "auth/token/create/builder", { token: root, body: { display_name: "f-role" } });
+    made.role = byRole.body.auth.accessor;
+  });
+
+  it.each([
+    ["display_name=token-f-child", ["child"]],
+    ["display_name=token-f-*", ["orphan", "child", "below", "role"]],
+    ["policy=one", ["orphan", "child", "below"]],
+    ["policy=two", ["child"]],
+    ["role=builder", ["role"]],
+    ["path_prefix=auth/token/create/builder", ["role"]],
+    ["display_name=token-f-*&orphan=true", ["orphan"]],
+    ["display_name=token-f-*&mount=token&role=builder", ["role"]],
+    ["display_name=token-f-*&never_ends=true", ["role"]],
+    ["display_name=token-f-*&sort=-created", ["role", "below", "child", "orphan"]],
+    ["display_name=token-f-*&sort=end", ["below", "orphan", "child", "role"]],
+    ["display_name=token-f-*&sort=-end", ["role", "child", "orphan", "below"]],
+    [`display_name=token-f-*&ends_before=${Math.floor(Date.now() / 1000) + 10 * 3600}`, ["orphan", "below"]],
+    [`display_name=token-f-*&created_after=${Math.floor(Date.now() / 1000) + 3600}`, []],
+    [`display_name=token-f-*&unused_since=${Math.floor(Date.now() / 1000) - 3600}`, []],
+  ])("%s", async (query, names) => {
+    const nameOf = new Map(Object.entries(made).map(([name, accessor]) => [accessor, name]));
+    expect((await accessorsOf(query)).map((accessor) => nameOf.get(String(accessor)))).toEqual(names);
+  });
+
+  it("a list gives accessors as keys", async () => {
+    const answer = await call("GET", "sys/tokens?list=true&display_name=token-f-child", { token: root });
+    expect(answer.body.data).toMatchObject({
+      keys: [made.child],
+      key_info: { [made.child ?? ""]: { display_name: "token-f-child" } },
+    });
+  });
+
+  it("pages by cursor through all tokens in every order, each once", async () => {
+    const all = (await accessorsOf("limit=1000")).sort();
+    expect(all.length).toBeGreaterThan(5);
+    for (const sort of ["created", "-created", "end", "-end"]) {
+      const paged = await accessorsOf(`limit=2&sort=${sort}`);
+      expect([...paged].sort()).toEqual(all);
+    }
+  });
+});
+
+describe("summaries", () => {
+  it("count by group from counters, and name what they count", async () => {
+    const accessors = (await accessorsOf("limit=1000")) as string[];
+    const total = accessors.length;
+    const summary = async (query: string) =>
+      (await call("GET", `sys/tokens/summary?${query}`, { token: root })).body.data as unknown as {
+        groups: { key: string; count: number }[];
+        total: number;
+      };
+    expect(await summary("group_by=mount")).toMatchObject({ groups: [{ key: "auth/token/", count: total }], total });
+    const byPolicy = await summary("group_by=policy");
+    expect(byPolicy.groups.find(({ key }) => key === "two")?.count).toBe(1);
+    expect((await summary("group_by=role&mount=token")).groups).toEqual([{ key: "builder", count: 1 }]);
+    for (const kind of ["end_hour", "created_hour"]) {
+      const { groups } = await summary(`group_by=${kind}`);
+      expect(groups.reduce((sum, { count }) => sum + count, 0)).toBe(total);
+    }
+    expect((await call("GET", "sys/tokens/summary?group_by=colour", { token: root })).status).toBe(400);
+  });
+
+  it("the map names the largest trees and counts the rest", async () => {
+    const map = (await call("GET", "sys/tokens/map", { token: root })).body.data as unknown as {
+      groups: { mount: string; count: number; trees: number; largest: { tree: string; count: number }[] }[];
+      total: number;
+    };
+    const [group] = map.groups;
+    const total = (await accessorsOf("limit=1000")).length;
+    expect(map).toMatchObject({ total, groups: [{ mount: "auth/token/", count: total }] });
+    // The root token's, and those of two orphans that have a child.
+    expect(group?.largest.map(({ count }) => count)).toEqual([total - 4, 2, 2]);
+    expect(group?.trees).toBe(3);
+    const byTree = await call("GET", "sys/tokens/summary?group_by=tree", { token: root });
+    expect(byTree.body.data).toMatchObject({
+      groups: [{ key: group?.largest[0]?.tree, count: total - 4 }, { count: 2 }, { count: 2 }],
+    });
+  });
+});
+
+it("tokens that were listed before there was an inventory come into it by themselves", async () => {
+  const everything = async () => ({
+    tokens: (await accessorsOf("limit=1000&sort=end")).sort(),
+    summary: (await call("GET", "sys/tokens/summary?group_by=policy", { token: root })).body.data.groups,
+    map: (await call("GET", "sys/tokens/map", { token: root })).body.data.groups,
+  });
+  const before = await everything();
+  const held = vi.spyOn(AccessorShard.prototype, "alarm").mockResolvedValue();
+  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
+  for (const shard of shards) {
+    await runInDurableObject(shard, (_, { storage: { sql } }) => {
+      if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'filling'").toArray().length === 0) return;
+      for (const table of ["inventory", "terms", "counts", "trees"]) sql.exec(`DELETE FROM ${table}`);
+      sql.exec("INSERT INTO filling (position) VALUES ('')");
+    });
+    await evictDurableObject(shard);
+  }
+  const meanwhile = await call("GET", "sys/tokens", { token: root });
+  expect(meanwhile.body).toMatchObject({ warnings: [expect.anything()] });
+  held.mockRestore();
+  for (const shard of shards) await runInDurableObject(shard, (object) => object.alarm());
+  // The sizes of trees follow a moment later.
+  await expect.poll(everything, { timeout: 20_000 }).toEqual(before);
+  expect((await call("GET", "sys/tokens", { token: root })).body.warnings).toBeNull();
+});
