@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
-import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
+import { importKeys, type Keys, lacksSeals, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
@@ -45,6 +45,8 @@ export class Installation {
   readonly sealKeyVersion: number;
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
+  /** All mounts: those that are out of service too. */
+  readonly allMounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
   readonly quotas: QuotaTable;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
@@ -59,6 +61,7 @@ export class Installation {
     this.clusterId = snapshot.clusterId;
     this.keys = keys;
     this.sealKeyVersion = sealedWithVersion(snapshot.sealedKeyRing ?? "") ?? 0;
+    this.allMounts = snapshot.mounts;
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
@@ -243,7 +246,7 @@ async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, F
     // The rotation of the seal key ends here: from now on only the new key opens the ring.
     await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
   }
-  if (ring.sealsFrom === undefined) {
+  if (lacksSeals(ring)) {
     const begun = await beginSeals(env, currentTime());
     if (!begun.ok) return begun;
   }
