@@ -1,5 +1,6 @@
 import type { Env } from "../env.ts";
 
+import { identityOf } from "../identity/identity.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";
 import { loadInstallation } from "../system/installation.ts";
@@ -30,6 +31,7 @@ export async function checkObjects(env: Env): Promise<Found> {
   const objects: [string, SealedObject][] = [
     ["system", systemOf(env)],
 
+    ["identity", identityOf(env)],
     ["issuer", issuerOf(env)],
     ["token roles", tokenRoles(env)],
     ...mounts,
