@@ -102,8 +102,9 @@ export class Tidy extends DurableObject<Env> {
     if (work.length > 0) return this.#goOnInTrees(run, work);
     if (run.position) return this.#readOn(run, run.position);
     // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
-    await reconcileTeams(this.env);
-    const report = addToReport(run.report, await checkObjects(this.env));
+    const { sealed, tampered, failures } = await reconcileTeams(this.env);
+    const elsewhere = addToReport(run.report, { sealed, tampered, failures });
+    const report = addToReport(elsewhere, await checkObjects(this.env));
     // Every tree has been through its rows, except for tokens that are too new to be checked.
     if (report.failures === 0) await requireSeals(this.env, run.startedAt - SAFETY_AGE_MS);
     this.#store.finish(run, report, currentTime());

@@ -6,24 +6,25 @@ import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
 import type { InstanceLogin } from "../../../src/methods/cloud/access-list/rules.ts";
 import type { CloudAuth } from "../../../src/methods/cloud/cloud-auth.ts";
 import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
-import type { SealPosition, SealStep } from "../../../src/storage/seal-check.ts";
+import type { CheckedRows } from "../../../src/storage/sealed-table.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { changeKeyRing } from "../../../src/system/key-rotation.ts";
+import { organizationNamed, teamAt } from "../../../src/team/find.ts";
+import { teamRoute } from "../../../src/team/ids.ts";
+import type { Team } from "../../../src/team/team.ts";
 import { tokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { cloudObject, enableCloud, mountRow } from "../../support/cloud.ts";
 import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
+import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
-
-/** An object with rows that have seals. */
-type Stub = DurableObjectStub & { checkSeals(from: SealPosition | null): Promise<SealStep> };
 
 /** A row that somebody without keys changes, and what shows that it is refused. */
 interface Case {
   readonly kind: string;
   readonly table: string;
   /** Where the row is. */
-  readonly object: () => Promise<Stub>;
+  readonly object: () => Promise<DurableObjectStub>;
   /** Makes the row. */
   readonly make: () => Promise<unknown>;
   /** SQL that changes something the row decides. */
@@ -323,10 +324,54 @@ const CASES: readonly Case[] = [
     before: true,
     after: false,
   },
+  {
+    kind: "team token",
+    table: "tokens",
+    object: async () => teamAt(bindings, teamRoute(team.id)),
+    make: async () => {
+      await createOrganization(root, "acme");
+      team.id = await createTeam(root, "acme", "Machines");
+      team.token = (await generateToken(root, team.id)).text;
+    },
+    forge: `UPDATE tokens SET record = replace(record, '"expiresAt":null', '"expiresAt":9e15')`,
+    ask: () => statusOfTeam(),
+    before: 200,
+    after: 401,
+  },
+  {
+    kind: "team",
+    table: "team",
+    object: async () => teamAt(bindings, teamRoute(team.id)),
+    make: async () => {},
+    forge: `UPDATE team SET record = replace(record, '"tokenPolicies":[]', '"tokenPolicies":["root"]')`,
+    ask: () => statusOfTeam(),
+    before: 200,
+    after: 401,
+  },
+  {
+    kind: "organization",
+    table: "organization",
+    object: async () => organizationNamed(bindings, "acme"),
+    make: async () => {},
+    forge: `UPDATE organization SET record = replace(record, '"email"', '"maxTtls":{"team":9e15},"email"')`,
+    ask: () => statusOfTeam(),
+    before: 200,
+    after: 401,
+  },
 ];
 
 /** What the cases about identity share. */
 const people = { entity: "", mount: "", group: "", other: "" };
+/** What the cases about teams share. */
+const team = { id: "", token: "" };
+
+/** What the team is answered when it looks at itself; the team has forgotten when it last asked its organization. */
+async function statusOfTeam(): Promise<number> {
+  const stub = teamAt(bindings, teamRoute(team.id));
+  await stub.show();
+  await evictDurableObject(stub);
+  return (await api("GET", "account/details", { token: team.token })).status;
+}
 
 /** The policies that an entity and its groups give; null for none that counts. */
 async function policiesOfAnn(): Promise<readonly string[] | null> {
@@ -342,8 +387,14 @@ async function resolved(name: string): Promise<string> {
   return view ? view.policies.join() : "refused";
 }
 
+/** What tidy finds in an object. A team checks its seals when its organization compares it with what it knows. */
+const checked = (stub: DurableObjectStub): Promise<CheckedRows> =>
+  team.id !== "" && stub.id.equals(teamAt(bindings, teamRoute(team.id)).id)
+    ? (stub as DurableObjectStub<Team>).compare("")
+    : (stub as DurableObjectStub<CloudAuth>).checkSeals(null);
+
 /** Writes to the database of a stopped server. */
-async function tamper(stub: Stub, statement: string): Promise<void> {
+async function tamper(stub: DurableObjectStub, statement: string): Promise<void> {
   await runInDurableObject(stub, (_, { storage: { sql } }) => {
     sql.exec(statement);
   });
@@ -352,11 +403,11 @@ async function tamper(stub: Stub, statement: string): Promise<void> {
   forgetPublishedKeys();
 }
 
-const snapshotOf = (stub: Stub, table: string) =>
+const snapshotOf = (stub: DurableObjectStub, table: string) =>
   runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec(`SELECT * FROM ${table}`).toArray());
 
 /** Puts the rows of a table back as they were. */
-const restore = (stub: Stub, table: string, rows: Record<string, SqlStorageValue>[]) =>
+const restore = (stub: DurableObjectStub, table: string, rows: Record<string, SqlStorageValue>[]) =>
   runInDurableObject(stub, (_, { storage: { sql } }) => {
     sql.exec(`DELETE FROM ${table}`);
     for (const row of rows) {
@@ -378,7 +429,7 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
 
     await tamper(stub, forge);
     expect(await ask()).toEqual(after);
-    expect((await stub.checkSeals(null)).tampered).toBeGreaterThanOrEqual(1);
+    expect((await checked(stub)).tampered).toBeGreaterThanOrEqual(1);
     const id = stub.id.toString();
     const lines = log.mock.calls.map(([line]) => JSON.parse(String(line)) as Record<string, unknown>);
     expect(lines).toContainEqual({ type: "tampering", kind, object: id, row: expect.anything() });
@@ -399,7 +450,7 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
     await forgetSeals();
     await tamper(stub, unseal);
     expect(await ask()).toEqual(before);
-    await stub.checkSeals(null);
+    await checked(stub);
     const sealed = await snapshotOf(stub, table);
     expect(sealed.map(({ seal }) => (seal instanceof ArrayBuffer ? seal.byteLength : 0))).toEqual(rows.map(() => 18));
     await changeKeyRing(bindings, (ring) => ({ ...ring, sealedKinds: CASES.map((one) => one.kind) }));
