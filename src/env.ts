@@ -46,6 +46,11 @@ export interface Env {
   readonly GROVE_COMMIT?: string;
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
   readonly POLICY_CACHE_SECONDS?: string;
+  /**
+   * "true" where one process serves everything: what a tree knows of its live tokens is read by the Worker without a call.
+   * Set by `npm run serve`, and by nothing else: on Cloudflare's network an object can be in another isolate.
+   */
+  readonly ONE_PROCESS?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */

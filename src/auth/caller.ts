@@ -17,6 +17,7 @@ import { addressAllowed } from "../token/rules/address.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
+import { isKnownAlive, knownToken } from "../tree/live-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A token that a client sent, parsed: it is genuine, but nothing says yet that it is alive. */
@@ -112,7 +113,7 @@ async function readCustomId(env: Env, installation: Installation, text: string):
 /** True when a batch token is good at `now` (ms): in time, and its parent, if it has one, alive. */
 export async function isBatchAlive(env: Env, token: BatchToken, now: number): Promise<boolean> {
   if (token.expiresAt <= now) return false;
-  if (!token.parent) return true;
+  if (!token.parent || isKnownAlive(env, token.parent.treeId, token.parent.row, now)) return true;
   const tree = treeOf(env, token.parent.treeId);
   return tree !== null && (await tree.isAlive(token.parent.row));
 }
@@ -142,6 +143,8 @@ export async function callerOf(env: Env, presented: ParsedToken): Promise<Caller
   }
   if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
+  const known = knownToken(env, presented.credential, currentTime());
+  if (known) return { kind: "service", token: known };
   const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
   return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
 }

@@ -127,17 +127,29 @@ export class TreeStore {
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
   readonly #rowKeys: () => RowKeys;
   readonly #observer: TokenObserver;
+  readonly #voidViews: () => void;
   /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
-  /** @param rowKeys for seals of rows. Called within transactions. */
-  constructor(sql: SqlStorage, treeId: string, rowKeys: () => RowKeys, observer: TokenObserver = NOBODY) {
+  /**
+   * @param rowKeys for seals of rows. Called within transactions.
+   * @param voidViews called in the step in which a token ends, or a look-up of one begins to show something else, its uses
+   *   and the passing of time excepted.
+   */
+  constructor(
+    sql: SqlStorage,
+    treeId: string,
+    rowKeys: () => RowKeys,
+    observer: TokenObserver = NOBODY,
+    voidViews: () => void = () => {},
+  ) {
     this.#sql = sql;
     this.#observer = observer;
     this.#treeId = treeId;
     this.#rowKeys = rowKeys;
+    this.#voidViews = voidViews;
     this.#table = new Schema(sql, TOKEN_MIGRATIONS);
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
   }
@@ -149,6 +161,7 @@ export class TreeStore {
 
   /** The storage of the tree is being deleted. */
   forget(): void {
+    this.#voidViews();
     this.#table.forget();
     this.#indexes.forget();
   }
@@ -181,6 +194,15 @@ export class TreeStore {
     if (found.expires_at !== null && found.expires_at <= now) return null;
     if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
     return found;
+  }
+
+  /**
+   * How long a token that is alive at `now` stays so unless something is written: until an ms, null for ever. "unknown" while
+   * dead rows wait for the sweep, above a token with a parent.
+   */
+  aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null | "unknown" {
+    if (parent === null) return expiresAt;
+    return this.#mayHaveDead(now) ? "unknown" : this.#earliestExpiry;
   }
 
   /** A stored token as it is shown, at `now` (ms). */
@@ -259,12 +281,14 @@ export class TreeStore {
 
   /** Takes back a token that was just written and never handed out. */
   removeUnseen(row: number): void {
+    this.#voidViews();
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
     this.#fixed.forget(row);
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
   renew(row: number, ttl: number, expiresAt: number, now: number): void {
+    this.#voidViews();
     this.#sql.exec(
       "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
       ttl,
@@ -283,6 +307,7 @@ export class TreeStore {
       this.#observer.changed(row);
       return left - 1;
     }
+    this.#voidViews();
     this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);
     this.#hasDead = true;
     return -1;
@@ -290,6 +315,7 @@ export class TreeStore {
 
   /** Marks the token dead, alone or with everything below it: one row, whatever hangs below. */
   revoke(row: number, state: typeof REVOKED | typeof REVOKED_ALONE): void {
+    this.#voidViews();
     this.#sql.exec("UPDATE tokens SET state = ? WHERE row = ?", state, row);
     this.#hasDead = true;
   }
