@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
@@ -61,9 +60,6 @@ function seedOfRun(): number {
 }
 
 const SEED = seedOfRun();
-
-// The Worker imports the built console.
-execFileSync(process.execPath, ["scripts/build-console.js"], { cwd: import.meta.dirname });
 
 /** What the projects with property tests have in common. */
 const PROPERTIES = { provide: { seed: SEED }, setupFiles: ["./test/support/seed.ts"] };

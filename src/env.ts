@@ -47,8 +47,8 @@ export interface Env {
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
   readonly POLICY_CACHE_SECONDS?: string;
   /**
-   * "true" where one process serves everything: what a tree knows of its live tokens is read by the Worker without a call.
-   * Set by `npm run serve`, and by nothing else: on Cloudflare's network an object can be in another isolate.
+   * "true" where one process serves everything, so that what one isolate knows all know. Set by `npm run serve`, and by
+   * nothing else: on Cloudflare's network an object can be in another isolate.
    */
   readonly ONE_PROCESS?: string;
   /** Largest request body in bytes. */

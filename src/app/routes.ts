@@ -9,6 +9,7 @@ import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { REMOUNT_ROUTES } from "../api/sys/remount.ts";
+import { REVOCATION_ROUTES } from "../api/sys/revocations.ts";
 import { STATUS_ROUTES } from "../api/sys/status.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
@@ -47,6 +48,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...AUDIT_ROUTES,
   ...LEASE_ROUTES,
   ...INVENTORY_ROUTES,
+  ...REVOCATION_ROUTES,
   ...CAPABILITY_ROUTES,
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,

@@ -9,7 +9,6 @@ import { MAX_ROW_DRAWS } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
 import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
-import { runKnown } from "./known-caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
 
 /** A caller whose token is good and whose policies allow the request. */
@@ -53,12 +52,12 @@ export async function authorizeCall(
     return authorized.ok ? ok({ ...authorized.value, action: null, outcome: null }) : authorized;
   }
   const { treeId, row, verifier } = presented.credential;
+  const watermark = installation.watermarks.newest;
   for (let draw = 1; ; draw++) {
     const tree = treeOf(env, treeId);
     if (!tree) return err(UNAUTHENTICATED);
     const action = await nextAction();
-    const known = await runKnown(env, installation, presented.credential, access, action);
-    const answer = known ?? (await tree.run({ row, verifier, access, clientAddress, action }));
+    const answer = await tree.run({ row, verifier, access, clientAddress, watermark, action });
     if (!answer.ok) return answer;
     const { caller, verdict, outcome } = answer.value;
     if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;

@@ -9,6 +9,7 @@ import { loadActiveEntity } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
+import { isEnded } from "../system/watermarks.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
 import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
@@ -17,7 +18,6 @@ import { addressAllowed } from "../token/rules/address.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
-import { isKnownAlive, knownToken } from "../tree/live-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A token that a client sent, parsed: it is genuine, but nothing says yet that it is alive. */
@@ -110,10 +110,15 @@ async function readCustomId(env: Env, installation: Installation, text: string):
   return null;
 }
 
-/** True when a batch token is good at `now` (ms): in time, and its parent, if it has one, alive. */
-export async function isBatchAlive(env: Env, token: BatchToken, now: number): Promise<boolean> {
-  if (token.expiresAt <= now) return false;
-  if (!token.parent || isKnownAlive(env, token.parent.treeId, token.parent.row, now)) return true;
+/** True when a batch token is good at `now` (ms): in time, above the watermarks, and its parent, if it has one, alive. */
+export async function isBatchAlive(
+  env: Env,
+  installation: Installation,
+  token: BatchToken,
+  now: number,
+): Promise<boolean> {
+  if (token.expiresAt <= now || isEnded(installation.watermarks.all, token.record)) return false;
+  if (!token.parent) return true;
   const tree = treeOf(env, token.parent.treeId);
   return tree !== null && (await tree.isAlive(token.parent.row));
 }
@@ -131,20 +136,18 @@ export async function identify(
   clientAddress: string | null,
 ): Promise<Caller | null> {
   const presented = await readToken(env, installation, text);
-  const caller = presented && (await callerOf(env, presented));
+  const caller = presented && (await callerOf(env, installation, presented));
   return caller && addressAllowed(callerRecord(caller).boundCidrs, clientAddress) ? caller : null;
 }
 
 /** Who holds a token that was read, if it is good now. Counts no use. */
-export async function callerOf(env: Env, presented: ParsedToken): Promise<Caller | null> {
+export async function callerOf(env: Env, installation: Installation, presented: ParsedToken): Promise<Caller | null> {
   if (presented.kind === "batch") {
-    const alive = await isBatchAlive(env, presented.token, currentTime());
+    const alive = await isBatchAlive(env, installation, presented.token, currentTime());
     return alive ? { kind: "batch", token: presented.token } : null;
   }
   if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
-  const known = knownToken(env, presented.credential, currentTime());
-  if (known) return { kind: "service", token: known };
   const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
   return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
 }
@@ -158,7 +161,7 @@ export async function authorizeBatch(
   clientAddress: string | null,
 ): Promise<Result<Verdict, Failure>> {
   const now = currentTime();
-  if (!(await isBatchAlive(env, token, now))) return err(UNAUTHENTICATED);
+  if (!(await isBatchAlive(env, installation, token, now))) return err(UNAUTHENTICATED);
   if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
   const entity = await loadActiveEntity(env, token.record.entityId);
   return entity.ok ? authorize(installation, token.record, entity.value, access, now) : entity;

@@ -3,9 +3,11 @@ import { DENIED, type Failure, invalid } from "../base/errors.ts";
 import { MAX_META_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { type Installation, refreshInstallation } from "../system/installation.ts";
+import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
+import { isEnded } from "../system/watermarks.ts";
 import { type Login, planLogin } from "../token/rules/login.ts";
+import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { issue } from "./issue.ts";
 
@@ -19,8 +21,8 @@ export interface IssuedLogin {
  * Gives a token to a holder that an auth method has verified: the method's last step, so that nothing is issued by one that
  * failed.
  *
- * A mount that was disabled meanwhile issues nothing, whatever this isolate believes: a service token is refused where
- * every creation is listed; for a batch token, which is stored nowhere, the system is asked.
+ * A mount that was disabled meanwhile issues nothing. The token is made as of what was known when the login began: a watermark
+ * that was made since ends it, also when this isolate has not heard of it yet.
  */
 export async function issueLogin(
   env: Env,
@@ -31,15 +33,14 @@ export async function issueLogin(
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
     return err(invalid("the metadata of the login is too large"));
   }
-  const plan = planLogin(mount, login, currentTime());
+  const plan = planLogin(mount, login, installation.watermarks.newest, currentTime());
   if (!plan.ok) return plan;
   const { spec, warnings } = plan.value;
-  if (spec.type === "batch") {
-    const refreshed = await refreshInstallation(env);
-    if (!refreshed.ok) return refreshed;
-    const now = refreshed.value.mountAt(mount.path);
-    if (!now || issuerOf(now) !== issuerOf(mount)) return err(DENIED);
-  }
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) return loaded;
+  const mountNow = loaded.value.mountAt(mount.path);
+  if (!mountNow || issuerOf(mountNow) !== issuerOf(mount)) return err(DENIED);
+  if (isEnded(loaded.value.watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
   const auth = await issue(env, installation, spec, null, "");
   return auth.ok ? ok({ auth: auth.value, warnings }) : auth;
 }

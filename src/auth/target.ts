@@ -1,7 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
@@ -26,12 +25,12 @@ export type NamedToken<T extends TargetedAction = TargetedAction> = T | Unstored
 
 /** What a request about an unstored token ends in: `refusal` while the token is good, and `notFound` afterwards. */
 export async function refuseWhileAlive<T>(
-  env: Env,
+  { env, installation }: Pick<PresentedContext<unknown>, "env" | "installation">,
   { unstored }: UnstoredToken,
   refusal: Failure,
   notFound: Result<T, Failure>,
 ): Promise<Result<T, Failure>> {
-  return (await callerOf(env, unstored)) ? err(refusal) : notFound;
+  return (await callerOf(env, installation, unstored)) ? err(refusal) : notFound;
 }
 
 /**

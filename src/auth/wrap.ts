@@ -29,7 +29,7 @@ export async function wrapAnswer(
   const owner = { treeId: treeId.toString(), row: ids.row };
   const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
   if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
-  const spec = wrappingToken(creationPath, ttl, now);
+  const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
   const created = await env.TOKEN_TREE.get(treeId).create(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
   if (!created.ok) return created;
   return ok({

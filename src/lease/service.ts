@@ -184,7 +184,7 @@ async function findHolder(
   }
   if (presented.kind === "team") return err(invalid("a team token cannot hold leases"));
   const batch = presented.token;
-  if (!(await isBatchAlive(env, batch, currentTime()))) return err(NO_HOLDER);
+  if (!(await isBatchAlive(env, installation, batch, currentTime()))) return err(NO_HOLDER);
   if (!batch.parent) return err(invalid("a batch token without a parent cannot hold leases: nothing would end them"));
   return ok({
     treeId: batch.parent.treeId,

@@ -1,12 +1,14 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
-import { type Failure, invalid } from "../base/errors.ts";
+import type { Failure } from "../base/errors.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import type { Mount } from "../system/mount.ts";
-import { type System, systemOf } from "../system/system.ts";
+import { longestIgnoranceMs } from "../system/snapshot-age.ts";
+import { systemOf } from "../system/system.ts";
+import { pathScope } from "../system/watermarks.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
@@ -33,6 +35,8 @@ export interface LeavingMount {
   /** With a slash at the end. */
   readonly path: string;
   readonly uuid: string;
+  /** Its auth method. Absent in what was stored before this was noted. */
+  readonly type?: string;
   /** Where it goes, under an id of that move's own; absent for one that is being disabled. */
   readonly move?: { readonly id: string; readonly to: string };
 }
@@ -42,12 +46,24 @@ export interface WalkJob {
   readonly mode: WalkMode;
   /** Ends with a slash and means whole segments; "" means all. */
   readonly prefix: string;
-  /** A mount that leaves when all that it issued is revoked. */
+}
+
+/** Tokens that end at once, in constant time. */
+export interface EndJob extends WalkJob {
+  /** ms: those that were created before; null: all that were made before now. */
+  readonly createdBefore: number | null;
+  /** A mount that goes with what it issued. */
   readonly mount: LeavingMount | null;
 }
 
+/** How far the clean-up after tokens were ended is. */
+export interface EndProgress {
+  /** Entries of the index that it has met, in all passes. */
+  readonly seen: number;
+}
+
 /** Deletes what the auth method of a mount stored for it. Safe to repeat. */
-export type EraseMount = (mount: Mount) => Promise<void>;
+export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
 
 /** A lease whose revocation failed, met as the `number`th. */
 interface WalkFailure {
@@ -61,6 +77,19 @@ export interface WalkProgress {
   readonly finished: boolean;
   /** The first failure, of as many leases as were met; null when there was none. */
   readonly failure: (WalkFailure & { readonly of: number }) | null;
+}
+
+/** The watermark whose stored tokens a walk revokes. */
+interface WalkWatermark {
+  /** Names it before the system has made it. */
+  readonly id: string;
+  readonly createdBefore: number | null;
+  /** null until the system has made it. */
+  readonly number: number | null;
+  /** From this moment on (ms) nobody makes a token any more who does not know the watermark: the last pass begins then. */
+  readonly knownAt: number;
+  /** True in the last pass. */
+  readonly lastPass: boolean;
 }
 
 export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
@@ -82,6 +111,11 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
       );
     `,
   },
+  {
+    version: 2,
+    description: "the watermark that a walk cleans up after",
+    sql: "ALTER TABLE walk ADD COLUMN watermark TEXT;",
+  },
 ];
 
 interface WalkRow extends Record<string, SqlStorageValue> {
@@ -101,6 +135,8 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   seen: number;
   /** JSON of the failure of a `WalkProgress` without its total. */
   failure: string | null;
+  /** JSON of a `WalkWatermark`; null: whatever is listed below the prefix is meant. */
+  watermark: string | null;
 }
 
 /**
@@ -125,42 +161,63 @@ export class LeaseScanJob extends DurableObject<Env> {
   }
 
   /**
-   * Starts a walk, and waits at most `waitMs` for its end. From the answer on the walk happens, whatever fails meanwhile; a
-   * mount that the job names serves nothing and issues nothing any more.
+   * Starts a walk over what is listed, and waits at most `waitMs` for its end. From the answer on the walk happens, whatever
+   * fails meanwhile.
    */
   async start(job: WalkJob, waitMs: number): Promise<WalkProgress> {
-    this.#store(job);
+    this.#store({ ...job, mount: null }, null);
     const end = waitMs > 0 ? this.#end(waitMs) : null;
     await this.ctx.storage.setAlarm(currentTime());
-    if (job.mount && !(await takeOutOfService(this.env, job.mount)).ok) this.#leaveMountAlone();
     return end ?? { finished: false, failure: null };
+  }
+
+  /**
+   * Ends tokens in constant time: from the answer on none of them is accepted by whoever knows the installation as of now.
+   * Walks go through the index later, to revoke what is stored of them, and end the watermark's clean-up.
+   *
+   * @returns a refusal, after which nothing has happened.
+   */
+  async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null, Failure>> {
+    const id = job.mount?.uuid ?? crypto.randomUUID();
+    this.#store(job, { id, createdBefore, number: null, knownAt: 0, lastPass: false });
+    await this.ctx.storage.setAlarm(currentTime());
+    const walk = this.#walk();
+    return walk ? this.#makeWatermark(walk) : ok(null);
+  }
+
+  /** How far the walk is; null when none is under way. */
+  progress(): EndProgress | null {
+    const walk = this.#walk();
+    return walk && { seen: walk.seen };
   }
 
   /**
    * Starts the walk after which a mount is at another place. From the answer on it happens, whatever fails meanwhile; when it
    * is refused nothing happened.
    */
-  async startMove(mount: LeavingMount): Promise<Result<null, Failure>> {
-    this.#store({ mode: "revoke", prefix: `auth/${mount.path}`, mount });
+  async startMove(mount: LeavingMount & Required<Pick<LeavingMount, "move">>): Promise<Result<null, Failure>> {
+    this.#store({ mode: "revoke", prefix: `auth/${mount.path}`, mount }, null);
     await this.ctx.storage.setAlarm(currentTime());
-    const taken = await takeOutOfService(this.env, mount);
+    const taken = await takeOutOfService(this.env, mount, mount.move);
     if (!taken.ok) await this.#clear();
     return taken;
   }
 
-  #store(job: WalkJob): void {
+  #store(job: WalkJob & Pick<EndJob, "mount">, watermark: WalkWatermark | null): void {
     this.#schema.create();
     this.#sql.exec(
-      `INSERT INTO walk (id, generation, mode, prefix, mount, unit, incomplete, seen)
-       VALUES (1, 1, ?, ?, ?, 0, 0, 0)
+      `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, unit, incomplete, seen)
+       VALUES (1, 1, ?, ?, ?, ?, 0, 0, 0)
        ON CONFLICT (id) DO UPDATE SET
          generation = generation + 1,
          mode = CASE mode WHEN 'force' THEN mode ELSE excluded.mode END,
          mount = COALESCE(excluded.mount, mount),
+         watermark = excluded.watermark,
          unit = 0, position = NULL, incomplete = 0, seen = 0, failure = NULL`,
       job.mode,
       job.prefix,
       job.mount && JSON.stringify(job.mount),
+      watermark && JSON.stringify(watermark),
     );
   }
 
@@ -189,10 +246,21 @@ export class LeaseScanJob extends DurableObject<Env> {
       const walk = this.#walk();
       if (!walk) return null;
       const mount = walk.mount === null ? null : (JSON.parse(walk.mount) as LeavingMount);
-      if (walk.phase === 0 && walk.position === null && mount && !(await takeOutOfService(this.env, mount)).ok) {
-        // Of a move that is refused nothing may happen; what would be disabled has only lost its mount.
-        if (mount.move) await this.#clear();
-        else this.#leaveMountAlone();
+      const watermark = watermarkOf(walk);
+      const isAtStart = walk.phase === 0 && walk.position === null;
+      if (mount && !mount.move && !watermark) {
+        await this.#adoptMount(mount);
+        continue;
+      }
+      if (watermark && watermark.number === null) {
+        await this.#makeWatermark(walk);
+        continue;
+      }
+      if (watermark?.lastPass && isAtStart && currentTime() < watermark.knownAt)
+        return watermark.knownAt - currentTime();
+      if (isAtStart && mount?.move && !(await takeOutOfService(this.env, mount, mount.move)).ok) {
+        // Of a move that is refused nothing may happen.
+        await this.#clear();
         continue;
       }
       if (walk.phase < PHASES) {
@@ -203,10 +271,56 @@ export class LeaseScanJob extends DurableObject<Env> {
         this.#move(walk, { phase: 0, position: null, incomplete: 0, seen: 0, failure: null });
         return RETRY_MS;
       }
+      if (watermark && !watermark.lastPass) {
+        this.#noteWatermark(walk, { ...watermark, lastPass: true });
+        this.#move(walk, { phase: 0, position: null, incomplete: 0, seen: walk.seen, failure: null });
+        continue;
+      }
       if (mount) await this.#leave(mount);
+      if (watermark && watermark.number !== null) {
+        const scope = pathScope(walk.prefix);
+        await systemOf(this.env).watermarksCleaned(scope, watermark.number, currentTime());
+      }
       await this.#finish(walk);
     }
     return 0;
+  }
+
+  /** Has the system make the watermark of a walk, and remembers it. Safe to repeat. */
+  async #makeWatermark(walk: WalkRow): Promise<Result<null, Failure>> {
+    const watermark = watermarkOf(walk);
+    if (!watermark) return ok(null);
+    const mount = walk.mount === null ? null : (JSON.parse(walk.mount) as LeavingMount);
+    const { id, createdBefore } = watermark;
+    const system = systemOf(this.env);
+    const made = mount
+      ? await system.disableMount(mount.path, mount.uuid, currentTime())
+      : await system.addWatermark({ id, scope: pathScope(walk.prefix), createdBefore }, currentTime());
+    if (!made.ok) {
+      if (this.#walk()?.generation === walk.generation) await this.#clear();
+      return made;
+    }
+    const knownAt = currentTime() + longestIgnoranceMs(this.env);
+    this.#noteWatermark(walk, { ...watermark, number: made.value, knownAt });
+    // Secrets in its configuration need not wait for the end of the walk.
+    if (mount) await this.#erase(mount);
+    return ok(null);
+  }
+
+  #noteWatermark({ generation }: WalkRow, watermark: WalkWatermark): void {
+    if (!this.#schema.exists) return;
+    this.#sql.exec("UPDATE walk SET watermark = ? WHERE generation = ?", JSON.stringify(watermark), generation);
+  }
+
+  /** A mount that was being disabled when walks had no watermarks: it goes as they go now. */
+  async #adoptMount(mount: LeavingMount): Promise<void> {
+    const stored = await systemOf(this.env).findMount(mount.path);
+    if (stored?.uuid !== mount.uuid) return this.#clear();
+    const { path, uuid, type } = stored;
+    this.#store(
+      { mode: "revoke", prefix: `auth/${path}`, mount: { path, uuid, type } },
+      { id: uuid, createdBefore: null, number: null, knownAt: 0, lastPass: false },
+    );
   }
 
   /** One page of each shard of a group. */
@@ -222,7 +336,7 @@ export class LeaseScanJob extends DurableObject<Env> {
       }),
     );
     const leases = pages.flatMap((page) => page.leases);
-    const answers = await this.#tellTrees(leases, walk.mode as WalkMode);
+    const answers = await this.#tellTrees(leases, walk);
     const unknown = new Set(answers.flatMap((answer) => answer.unknown.map(({ id }) => id)));
     await Promise.all(
       shards.map((shard, at) => {
@@ -250,31 +364,36 @@ export class LeaseScanJob extends DurableObject<Env> {
     });
   }
 
-  /** The method's own data moves with its mount, or goes with it. Safe to repeat. */
-  async #leave({ path, uuid, move }: LeavingMount): Promise<void> {
-    const system = systemOf(this.env);
-    if (move) return system.endMove(move.id);
-    const mount = await system.findMount(path);
-    if (mount?.uuid === uuid) await this.#eraseMount(mount);
-    await system.removeMount(path, uuid);
+  /** The method's own data moves with its mount, or goes with it: also what a login that was under way has written. */
+  async #leave(mount: LeavingMount): Promise<void> {
+    await (mount.move ? systemOf(this.env).endMove(mount.move.id) : this.#erase(mount));
   }
 
-  async #tellTrees(leases: readonly IndexedLease[], mode: WalkMode): Promise<TreeReport[]> {
+  async #erase({ uuid, type }: LeavingMount): Promise<void> {
+    if (type !== undefined) await this.#eraseMount({ uuid, type });
+  }
+
+  async #tellTrees(leases: readonly IndexedLease[], walk: WalkRow): Promise<TreeReport[]> {
     const byTree = new Map<string, RoutedLease[]>();
     for (const lease of leases) {
       const route = decodeStoredId(lease.id);
       if (!route) throw new Error("the index holds what leads nowhere");
       byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
     }
-    return inGroups([...byTree], ([treeId, found]) => this.#tellTree(treeId, found, mode));
+    return inGroups([...byTree], ([treeId, found]) => this.#tellTree(treeId, found, walk));
   }
 
   /** A tree that does not answer is left for another pass: it must not keep the walk from the others. */
-  async #tellTree(treeId: string, found: readonly RoutedLease[], mode: WalkMode): Promise<TreeReport> {
+  async #tellTree(treeId: string, found: readonly RoutedLease[], walk: WalkRow): Promise<TreeReport> {
     const of = (kind: string) =>
       found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
     try {
-      const answer = await treeOf(this.env, treeId)?.walk({ tokens: of("token"), secrets: of("secret") }, mode);
+      const known = { tokens: of("token"), secrets: of("secret") };
+      const answer = await treeOf(this.env, treeId)?.walk(
+        known,
+        walk.mode as WalkMode,
+        watermarkOf(walk)?.number ?? null,
+      );
       return answer
         ? reportOf(found, answer)
         : { reached: true, unknown: found.map(({ lease }) => lease), failure: null };
@@ -313,11 +432,6 @@ export class LeaseScanJob extends DurableObject<Env> {
     await this.#clear();
   }
 
-  /** The mount has gone or goes to another place; what is below the prefix is walked all the same. */
-  #leaveMountAlone(): void {
-    if (this.#schema.exists) this.#sql.exec("UPDATE walk SET mount = NULL");
-  }
-
   async #clear(): Promise<void> {
     this.#schema.forget();
     await this.ctx.storage.deleteAll();
@@ -334,6 +448,10 @@ export class LeaseScanJob extends DurableObject<Env> {
       this.#waiting.add(tell);
     });
   }
+}
+
+function watermarkOf(walk: WalkRow): WalkWatermark | null {
+  return walk.watermark === null ? null : (JSON.parse(walk.watermark) as WalkWatermark);
 }
 
 /** Where the walk of one shard stands. */
@@ -364,13 +482,16 @@ function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport
 }
 
 /**
- * From here on the mount serves nothing, and nothing that it issues is listed. Safe to repeat.
+ * From here on a mount that moves serves nothing, and nothing that it issues is listed. Safe to repeat.
  *
  * @returns why the mount doesn't leave: the system decides, in one place, about all that want it to.
  */
-async function takeOutOfService(env: Env, { path, uuid, move }: LeavingMount): Promise<Result<null, Failure>> {
-  const system = systemOf(env);
-  const issuer = move ? await system.beginMove(move.id, path, move.to) : await disable(system, path, uuid);
+async function takeOutOfService(
+  env: Env,
+  { path }: LeavingMount,
+  move: NonNullable<LeavingMount["move"]>,
+): Promise<Result<null, Failure>> {
+  const issuer = await systemOf(env).beginMove(move.id, path, move.to);
   if (!issuer.ok) return issuer;
   const { value } = issuer;
   if (value === null) return ok(null);
@@ -380,23 +501,29 @@ async function takeOutOfService(env: Env, { path, uuid, move }: LeavingMount): P
   return ok(null);
 }
 
-async function disable(
-  system: DurableObjectStub<System>,
-  path: string,
-  uuid: string,
-): Promise<Result<string, Failure>> {
-  const issuer = await system.disableMount(path, uuid);
-  return issuer === null ? err(invalid(`No auth engine at ${path}`)) : ok(issuer);
-}
-
 function shardsOfGroup(group: number): number[] {
   const first = group * PARALLEL;
   return Array.from({ length: Math.min(PARALLEL, ACCESSOR_SHARDS - first) }, (_, i) => first + i);
 }
 
+/**
+ * How far the clean-up of a watermark is; null when none is under way.
+ *
+ * @param id of the watermark; that of a disabled mount is the mount's.
+ */
+export async function progressOfEnd(env: Env, prefix: string, id: string): Promise<EndProgress | null> {
+  const ofPrefix = await walkOf(env, { mode: "revoke", prefix }).progress();
+  return ofPrefix ?? (await walkOfMount(env, id).progress());
+}
+
 /** The walk of a move, which nobody else starts. */
 export function walkOfMove(env: Env, id: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
   return env.LEASE_WALK.getByName(`move:${id}`);
+}
+
+/** The walk of a mount that is disabled. */
+export function walkOfMount(env: Env, uuid: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
+  return env.LEASE_WALK.getByName(`mount:${uuid}`);
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */

@@ -20,6 +20,7 @@ const PROTECTED_PATHS = [
   "sys/plugins/catalog/*",
   "sys/leases",
   "sys/leases/lookup/*",
+  "sys/leases/revocations",
   "sys/leases/revoke-prefix/*",
   "sys/leases/signing-key",
   "sys/leases/revoke-force/*",

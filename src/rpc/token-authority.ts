@@ -73,7 +73,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
 
   async #find(installation: Installation, text: string): Promise<Answered<TokenHolder>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
-    const caller = presented && (await callerOf(this.env, presented));
+    const caller = presented && (await callerOf(this.env, installation, presented));
     if (!caller) return { result: err(UNAUTHENTICATED), caller: null };
     const standing = await loadActiveEntity(this.env, callerRecord(caller).entityId);
     if (!standing.ok) return { result: standing, caller: null };

@@ -2,8 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
-import { importKeys, type Keys, lacksSeals, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
-import type { RowKeys } from "../crypto/row-keys.ts";
+import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import { type Acl, compileAcl } from "../policy/acl.ts";
 import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
@@ -18,6 +17,7 @@ import { openKeyRing } from "./open-ring.ts";
 import type { PolicyRules } from "./policy-store.ts";
 import { snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
+import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 
 /** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
 const MAX_COMPILED_RULES = 2 ** 16;
@@ -45,10 +45,10 @@ export class Installation {
   readonly sealKeyVersion: number;
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
-  /** All mounts: those that are out of service too. */
-  readonly allMounts: readonly Mount[];
   readonly customIdFilter: Uint8Array;
   readonly quotas: QuotaTable;
+  /** Which tokens were ended together. */
+  readonly watermarks: Watermarks;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
   readonly tokenHashes = new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
@@ -56,16 +56,17 @@ export class Installation {
   readonly #tamperedPolicies: ReadonlySet<string>;
   readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
 
-  constructor(snapshot: SystemSnapshot, keys: Keys) {
+  /** @param before what this isolate knew before; what has not changed of it is kept. */
+  constructor(snapshot: SystemSnapshot, keys: Keys, before?: Installation) {
     this.version = snapshot.version;
     this.clusterId = snapshot.clusterId;
     this.keys = keys;
     this.sealKeyVersion = sealedWithVersion(snapshot.sealedKeyRing ?? "") ?? 0;
-    this.allMounts = snapshot.mounts;
     this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = snapshot.customIdFilter;
     this.quotas = new QuotaTable(snapshot.quotas, snapshot.quotaConfig);
+    this.watermarks = indexWatermarks(snapshot.watermarks, snapshot.newestWatermark, before?.watermarks);
     this.#tamperedPolicies = new Set(snapshot.tamperedPolicies);
     const written = snapshot.policies.map(policyWithRules);
     const builtIn = [
@@ -183,6 +184,16 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
   return refreshInstallation(env);
 }
 
+/**
+ * The same, and not older than what somebody else knew who asks for something: a watermark with this number is known.
+ *
+ * @param watermark 0 when there was none.
+ */
+export async function loadInstallationSince(env: Env, watermark: number): Promise<Result<Installation, Failure>> {
+  const loaded = await loadInstallation(env);
+  return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
+}
+
 /** False also when the clock went back: then nobody knows how long ago it was. */
 function isWithin(since: number, ms: number, now: number): boolean {
   return now >= since && now - since < ms;
@@ -202,7 +213,9 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
   const keys = await openKeys(env, snapshot.sealedKeyRing);
   if (!keys.ok) return keys;
-  return ok(remember({ installation: new Installation(snapshot, keys.value), checkedAt, reading }));
+  return ok(
+    remember({ installation: new Installation(snapshot, keys.value, known?.installation), checkedAt, reading }),
+  );
 }
 
 /** Tells the system object now and then what was encrypted here. Nobody's request fails for it. */
@@ -223,14 +236,16 @@ function remember(read: NonNullable<typeof cached>): Installation {
 }
 
 /**
- * The keys that seal rows, for objects. They await it before a transaction: within one nothing can be waited for.
+ * The installation for objects, which check rows with it. They await it before a transaction: within one nothing can be
+ * waited for.
  *
+ * @param watermark see `loadInstallationSince`.
  * @throws while the service is sealed: no request gets to an object then.
  */
-export async function loadRowKeys(env: Env): Promise<RowKeys> {
-  const loaded = await loadInstallation(env);
+export async function mustLoadInstallation(env: Env, watermark = 0): Promise<Installation> {
+  const loaded = await loadInstallationSince(env, watermark);
   if (!loaded.ok) throw new Error(`rows can't be checked: ${loaded.error.code}`);
-  return loaded.value.keys.rows;
+  return loaded.value;
 }
 
 /** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */
@@ -246,7 +261,7 @@ async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, F
     // The rotation of the seal key ends here: from now on only the new key opens the ring.
     await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
   }
-  if (lacksSeals(ring)) {
+  if (ring.sealsFrom === undefined) {
     const begun = await beginSeals(env, currentTime());
     if (!begun.ok) return begun;
   }

@@ -13,9 +13,8 @@ import type { QuotaPlace, QuotaWrite } from "../quota/rules.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
-import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { emptyFilter, withCustomId } from "./custom-id-filter.ts";
-import { issuerOf, type Mount, tokenMount } from "./mount.ts";
+import { issuerOf, type Mount, SYSTEM_TTL_SECONDS, tokenMount } from "./mount.ts";
 import { beginMove, endMove } from "./mount-move.ts";
 import { type MountChange, newMountProblem, tuneMount } from "./mount-rules.ts";
 import { MountStore } from "./mount-store.ts";
@@ -31,6 +30,9 @@ import {
 import { ROOT_GENERATION_TABLE, type RootGeneration, RootGenerationStore } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
+import { longestIgnoranceMs } from "./snapshot-age.ts";
+import { type StoredWatermark, WATERMARK_TABLES, type WatermarkRequest, WatermarkStore } from "./watermark-store.ts";
+import { pathScope, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
 /** Everything that every request needs to know about the installation; isolates keep a copy. */
 export interface SystemSnapshot {
@@ -46,6 +48,9 @@ export interface SystemSnapshot {
   readonly customIdFilter: Uint8Array;
   readonly quotas: readonly RateLimitQuota[];
   readonly quotaConfig: QuotaConfig;
+  readonly watermarks: readonly Watermark[];
+  /** The number of the newest watermark that there ever was; 0 before the first. */
+  readonly newestWatermark: number;
 }
 
 export const SYSTEM_MIGRATIONS: readonly Migration[] = [
@@ -72,6 +77,7 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   },
   { version: 4, description: "the attempt to generate a root token", sql: ROOT_GENERATION_TABLE },
   { version: 5, description: "rate limit quotas", sql: QUOTA_TABLES },
+  { version: 6, description: "watermarks, and the longest life that a mount ever gave", sql: WATERMARK_TABLES },
 ];
 
 /** What decides about the end of a term of keys. */
@@ -89,6 +95,9 @@ interface InstallationRow extends Record<string, SqlStorageValue> {
   cluster_id: string;
   sealed_key_ring: string | null;
   custom_id_filter: ArrayBuffer;
+  newest_watermark: number;
+  /** Seconds; 0 while no mount was written since this is noted. */
+  longest_ttl: number;
 }
 
 /** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
@@ -99,6 +108,7 @@ export class System extends DurableObject<Env> {
   readonly #rotation: RotationStore;
   readonly #rootGeneration: RootGenerationStore;
   readonly #quotas: QuotaStore;
+  readonly #watermarks: WatermarkStore;
 
   /** Checks and makes seals of rows; null until the key ring was opened. */
   #rowKeys: RowKeys | null = null;
@@ -114,6 +124,7 @@ export class System extends DurableObject<Env> {
     this.#rotation = new RotationStore(this.#sql);
     this.#rootGeneration = new RootGenerationStore(this.#sql);
     this.#quotas = new QuotaStore(this.#sql);
+    this.#watermarks = new WatermarkStore(this.#sql);
     const schema = new Schema(this.#sql, SYSTEM_MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
@@ -135,6 +146,13 @@ export class System extends DurableObject<Env> {
       customIdFilter: new Uint8Array(row.custom_id_filter),
       quotas: this.#quotas.all(),
       quotaConfig: this.#quotas.config(),
+      watermarks: this.#watermarks.all().map(({ number, scope, createdBefore, cleaned }) => ({
+        number,
+        scope,
+        createdBefore,
+        cleaned,
+      })),
+      newestWatermark: row.newest_watermark,
     };
   }
 
@@ -144,8 +162,8 @@ export class System extends DurableObject<Env> {
     if (!opened.ok || this.#installation().sealed_key_ring !== null) return false;
     this.#rowKeys = rowKeysOf(opened.value.ring);
     this.#openedRing = sealedKeyRing;
-    this.#policies.sealed.sealAll();
-    this.#mountStore.sealed.sealAll();
+    this.#policies.sealAll();
+    this.#mountStore.sealAll();
     this.#sql.exec(`UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION}`, sealedKeyRing);
     return true;
   }
@@ -202,12 +220,6 @@ export class System extends DurableObject<Env> {
   /** Closes whatever attempt is open. Safe to repeat. */
   cancelRootGeneration(): void {
     this.#rootGeneration.cancel();
-  }
-
-  /** Checks the seals of some policies and mounts, for tidy. */
-  async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    await this.#mustOpen();
-    return checkSeals([this.#policies.sealed, this.#mountStore.sealed], from);
   }
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
@@ -282,25 +294,49 @@ export class System extends DurableObject<Env> {
   }
 
   /**
-   * Takes the mount with this uuid out of service, so that it can be removed. Safe to repeat.
+   * Removes the mount with this uuid and ends all that it issued; its place is free. Safe to repeat.
    *
-   * @returns the id under which it issued tokens; null when it is not at `path`, or moves to another place.
+   * @param now ms.
+   * @returns the number of the watermark; a refusal when the mount is not at `path`, or moves to another place.
    */
-  async disableMount(path: string, uuid: string): Promise<string | null> {
+  async disableMount(path: string, uuid: string, now: number): Promise<Result<number, Failure>> {
     await this.#mustOpen();
+    const done = this.#watermarks.numberOf(uuid);
+    if (done !== null) return ok(done);
     const mount = this.#mountAt(path);
-    if (mount?.uuid !== uuid || (mount.move && !mount.move.finished)) return null;
-    if (!mount.disabled) this.#putMount({ ...mount, disabled: true });
-    return issuerOf(mount);
-  }
-
-  /** Frees the place of the mount with this uuid, which is out of service. Safe to repeat. */
-  async removeMount(path: string, uuid: string): Promise<void> {
-    await this.#mustOpen();
-    const mount = this.#mountAt(path);
-    if (mount?.uuid !== uuid || !mount.disabled) return;
+    if (mount?.uuid !== uuid || (mount.move && !mount.move.finished)) return err(invalid(`No auth engine at ${path}`));
+    const added = this.#addWatermark({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null }, now);
+    if (!added.ok) return added;
     this.#quotas.deleteOfMount(`auth/${path}`);
     this.#dropMount(path);
+    return added;
+  }
+
+  /**
+   * Ends tokens in constant time. Safe to repeat with the id of the request.
+   *
+   * @param now ms.
+   * @returns the number of the watermark; a refusal when too many are remembered.
+   */
+  addWatermark(request: WatermarkRequest, now: number): Result<number, Failure> {
+    const added = this.#addWatermark(request, now);
+    if (added.ok) this.#changed();
+    return added;
+  }
+
+  /** All watermarks, the oldest first. */
+  watermarks(): StoredWatermark[] {
+    return this.#watermarks.all();
+  }
+
+  /**
+   * Notes that every stored token is revoked which the watermarks of `scope` (null: of every scope) up to the number `upTo`
+   * end. Safe to repeat. `now` in ms.
+   */
+  watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): void {
+    const cleaned = this.#watermarks.clean(scope, upTo, now);
+    const dropped = this.#dropOldWatermarks(now);
+    if (cleaned || dropped) this.#changed();
   }
 
   /**
@@ -378,7 +414,26 @@ export class System extends DurableObject<Env> {
 
   #putMount(mount: Mount): void {
     this.#mountStore.put(mount);
-    this.#changed();
+    this.#sql.exec(
+      `UPDATE installation SET ${NEXT_VERSION}, longest_ttl = MAX(longest_ttl, ?)`,
+      this.#longestTtlOfMounts(),
+    );
+  }
+
+  #addWatermark(request: WatermarkRequest, now: number): Result<number, Failure> {
+    this.#dropOldWatermarks(now);
+    return this.#watermarks.add(request, now);
+  }
+
+  /** A watermark goes when no batch token of before it can be left: nothing revokes those. */
+  #dropOldWatermarks(now: number): boolean {
+    const longestTtl = Math.max(this.#installation().longest_ttl, this.#longestTtlOfMounts());
+    return this.#watermarks.dropOld(now - longestTtl * 1000 - longestIgnoranceMs(this.env));
+  }
+
+  /** Seconds. */
+  #longestTtlOfMounts(): number {
+    return Math.max(SYSTEM_TTL_SECONDS, ...this.#mountStore.all().map(({ config }) => config.maxLeaseTtl));
   }
 
   #dropMount(path: string): void {

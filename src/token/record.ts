@@ -40,6 +40,13 @@ export interface TokenRecord {
   readonly customIdKey: string | null;
   /** null unless an auth method issued the token. */
   readonly login: LoginRecord | null;
+  /** The newest watermark that whoever made the token knew: only those above it can end it. Absent when there was none. */
+  readonly watermark?: number;
+}
+
+/** The part of a record that says which watermarks its maker knew. `newest` is 0 when there was none. */
+export function madeAbove(newest: number): Pick<TokenRecord, "watermark"> {
+  return newest > 0 ? { watermark: newest } : {};
 }
 
 /** The path under which the lease of a token is found; "" for the token without a lease, which no prefix reaches. */

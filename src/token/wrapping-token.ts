@@ -1,5 +1,5 @@
 import { RESPONSE_WRAPPING_POLICY } from "../policy/builtin.ts";
-import type { TokenRecord, TokenSpec } from "./record.ts";
+import { madeAbove, type TokenRecord, type TokenSpec } from "./record.ts";
 
 /** True for a token that holds a wrapped answer. Nobody can give its policy to a token of another kind. */
 export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean {
@@ -10,9 +10,10 @@ export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean 
  * The token that holds a wrapped answer: good for one use, in a tree of its own, gone after `ttl` seconds.
  *
  * @param creationPath where the answer came from; whoever has the token can look it up.
+ * @param watermark the newest one; 0 when there was none.
  * @param now ms.
  */
-export function wrappingToken(creationPath: string, ttl: number, now: number): TokenSpec {
+export function wrappingToken(creationPath: string, ttl: number, watermark: number, now: number): TokenSpec {
   return {
     type: "service",
     orphan: true,
@@ -34,6 +35,7 @@ export function wrappingToken(creationPath: string, ttl: number, now: number): T
       leased: true,
       customIdKey: null,
       login: null,
+      ...madeAbove(watermark),
     },
   };
 }

@@ -9,12 +9,14 @@ import { authorize } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
-import { loadInstallation, loadRowKeys } from "../system/installation.ts";
+import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
+import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
-import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
+import { planCreate } from "../token/rules/create.ts";
+import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
@@ -22,7 +24,6 @@ import type { InventoryEntry } from "./inventory/entry.ts";
 import { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
-import { LiveTokens } from "./live-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { TokenWriter } from "./token-writer.ts";
@@ -58,11 +59,12 @@ export class TokenTree extends DurableObject<Env> {
   readonly #inventory: TreeInventory;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
-  readonly #live: LiveTokens;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
   /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
   #rowKeys: RowKeys | null = null;
+  /** As of the last call. */
+  #watermarks: Watermarks = NO_WATERMARKS;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
 
@@ -71,18 +73,15 @@ export class TokenTree extends DurableObject<Env> {
     const { sql } = ctx.storage;
     const treeId = ctx.id.toString();
     const arm = () => this.#arm();
-    const live = new LiveTokens(env, treeId, () => ctx.storage.sync());
     const inventory = new TreeInventory({ env, treeId, tokens: () => tokens, open: () => this.#open() });
     const tokens: TreeStore = new TreeStore(
       sql,
       treeId,
-      () => this.#openedRowKeys(),
+      { rowKeys: () => this.#openedRowKeys(), watermarks: () => this.#watermarks },
       inventory,
-      () => live.changed(),
     );
     const cubbyhole = new CubbyholeStore(sql);
     const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
-    this.#live = live;
     this.#store = tokens;
     this.#cubbyhole = cubbyhole;
     this.#leases = leases;
@@ -118,8 +117,9 @@ export class TokenTree extends DurableObject<Env> {
     ids: NewTokenIds,
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView, Failure>> {
-    if (!ids.seal) await this.#open();
+    if (!ids.seal) await this.#open(spec.record.watermark);
     if (this.#store.isCreated) throw new Error("a tree is created once");
+    if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
     return this.#births.write(spec, ids, null, cubbyhole);
   }
 
@@ -138,10 +138,10 @@ export class TokenTree extends DurableObject<Env> {
    *   A failure of the action itself is the inner error: by then the caller is known.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer, Failure>> {
-    const loaded = await loadInstallation(this.env);
+    const loaded = await loadInstallationSince(this.env, call.watermark);
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
-    this.#rowKeys = installation.keys.rows;
+    this.#know(installation);
     let now = currentTime();
     let known = this.#authenticate(call, now);
     if (!known) return REFUSED;
@@ -164,7 +164,7 @@ export class TokenTree extends DurableObject<Env> {
     const allowed = authorize(installation, caller, entity, call.access, now);
     if (!allowed.ok) return allowed;
     const verdict = allowed.value;
-    const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, now));
+    const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, installation, now));
     return ok({ caller: used, verdict, outcome });
   }
 
@@ -175,10 +175,7 @@ export class TokenTree extends DurableObject<Env> {
    */
   async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
     await this.#open();
-    const now = currentTime();
-    const outcome = this.#targets.perform(action, null, now);
-    if (action.kind === "lookup" && action.target.by === "token") this.#noteLive(action.target.row, now);
-    return outcome;
+    return this.#targets.perform(action, null, currentTime());
   }
 
   /**
@@ -187,16 +184,17 @@ export class TokenTree extends DurableObject<Env> {
    * @returns "not_found" when the parent has died since.
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
-    await this.#open();
+    await this.#open(spec.record.watermark);
     const now = currentTime();
     if (!this.#store.isCreated || !this.#store.live(parent, now)) return NOT_FOUND;
+    if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
     return this.#insert(spec, ids, parent, []);
   }
 
   /** True while the token of this row is alive: what the life of a batch token hangs on. */
   async isAlive(row: number): Promise<boolean> {
     await this.#open();
-    return this.#noteLive(row, currentTime()) !== null;
+    return this.#store.isCreated && this.#store.live(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
@@ -224,10 +222,14 @@ export class TokenTree extends DurableObject<Env> {
     return this.#store.isCreated ? this.#leases.perform(action) : NOT_FOUND;
   }
 
-  /** Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. */
-  async walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
-    await this.#open();
-    if (this.#store.isCreated) return this.#leases.walk(found, mode);
+  /**
+   * Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat.
+   *
+   * @param watermark of a walk that cleans up after one: only tokens that are ended by this or another one are revoked.
+   */
+  async walk(found: FoundInTree, mode: WalkMode, watermark: number | null): Promise<WalkAnswer> {
+    await this.#open(watermark ?? 0);
+    if (this.#store.isCreated) return this.#leases.walk(found, mode, watermark !== null);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
     return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
   }
@@ -242,8 +244,6 @@ export class TokenTree extends DurableObject<Env> {
     this.#tidying++;
     try {
       const result = await this.#tidy.perform(step);
-      // It may have made orphans, or found rows that somebody else wrote.
-      this.#live.changed();
       const { swept } = await this.#sweep.step();
       // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
       this.#store.refresh();
@@ -288,9 +288,18 @@ export class TokenTree extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  /** Gets the keys for seals of rows, of which every isolate has a copy. */
-  async #open(): Promise<void> {
-    this.#rowKeys = await loadRowKeys(this.env);
+  /**
+   * Gets what judges rows, of which every isolate has a copy.
+   *
+   * @param watermark the newest one that the caller knows.
+   */
+  async #open(watermark = 0): Promise<void> {
+    this.#know(await mustLoadInstallation(this.env, watermark));
+  }
+
+  #know({ keys, watermarks }: Installation): void {
+    this.#rowKeys = keys.rows;
+    this.#watermarks = watermarks;
   }
 
   #openedRowKeys(): RowKeys {
@@ -302,21 +311,7 @@ export class TokenTree extends DurableObject<Env> {
     const found = this.#store.isCreated ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#store.view(found, now);
-    if (!addressAllowed(caller.boundCidrs, clientAddress)) return null;
-    this.#note(found, caller, now);
-    return { row: found, caller };
-  }
-
-  /** The token of a row if it is alive, which is made known to the isolate. */
-  #noteLive(row: number, now: number): TokenRow | null {
-    const found = this.#store.isCreated ? this.#store.live(row, now) : null;
-    if (found) this.#note(found, this.#store.view(found, now), now);
-    return found;
-  }
-
-  #note(found: TokenRow, view: TokenView, now: number): void {
-    const until = this.#store.aliveUntil(found, now);
-    if (until !== "unknown") this.#live.found(found, view, until);
+    return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
   }
 
   async #perform(
@@ -324,11 +319,12 @@ export class TokenTree extends DurableObject<Env> {
     caller: TokenView,
     callerRow: TokenRow,
     verdict: Verdict,
+    { watermarks }: Installation,
     now: number,
   ): Promise<Result<Outcome, Failure>> {
     switch (action.kind) {
       case "create":
-        return this.#create(action, caller, verdict, now);
+        return this.#create(action, caller, verdict, watermarks.newest, now);
       case "cubbyhole_read":
       case "cubbyhole_list":
       case "cubbyhole_write":
@@ -343,12 +339,22 @@ export class TokenTree extends DurableObject<Env> {
     action: Extract<CallerAction, { kind: "create" }>,
     caller: TokenView,
     verdict: Verdict,
+    watermark: number,
     now: number,
   ): Promise<Result<Outcome, Failure>> {
-    const plan = planChild(action, caller, verdict.sudo, now);
+    const plan = planCreate({
+      request: action.request,
+      creator: { ...caller, type: "service", expires: caller.expiresAt !== null, sudo: verdict.sudo },
+      role: action.role,
+      mount: action.mount,
+      watermark,
+      now,
+    });
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;
-    if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
+    const { id, entityAlias } = action.request;
+    const elsewhere = spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
+    if (elsewhere || !action.ids) return ok({ kind: "planned", spec, warnings });
     return this.#insert(spec, action.ids, caller.row, warnings);
   }
 

@@ -4,6 +4,7 @@ import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { reportTampering } from "../storage/tampering.ts";
+import { isEnded, type Watermarks } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
 
@@ -99,6 +100,15 @@ export interface FixedPart {
   readonly record: TokenRecord;
 }
 
+/** What rows are judged by. Called within transactions. */
+export interface RowJudges {
+  /** For seals of rows. */
+  readonly rowKeys: () => RowKeys;
+  readonly watermarks: () => Watermarks;
+}
+
+type AncestorRow = Pick<Columns, "parent" | "state" | "record">;
+
 /** A token as it is stored. */
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
 
@@ -113,6 +123,8 @@ const NOBODY: TokenObserver = { changed: () => {} };
 const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at";
 /** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
 const MAX_FIXED_CHARACTERS = 2 ** 17;
+/** Rows of which an object remembers that no watermark ends them. */
+const MAX_JUDGED_ROWS = 2 ** 12;
 
 /**
  * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
@@ -125,31 +137,21 @@ export class TreeStore {
   readonly #indexes: Schema;
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
-  readonly #rowKeys: () => RowKeys;
   readonly #observer: TokenObserver;
-  readonly #voidViews: () => void;
+  readonly #judges: RowJudges;
+  /** Rows that no watermark of `#judgedBy` ends, with their ancestors; a token keeps its number and so stays above them. */
+  #above = new GenerationalCache<number, true>(MAX_JUDGED_ROWS);
+  #judgedBy: Watermarks | null = null;
   /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
-  /**
-   * @param rowKeys for seals of rows. Called within transactions.
-   * @param voidViews called in the step in which a token ends, or a look-up of one begins to show something else, its uses
-   *   and the passing of time excepted.
-   */
-  constructor(
-    sql: SqlStorage,
-    treeId: string,
-    rowKeys: () => RowKeys,
-    observer: TokenObserver = NOBODY,
-    voidViews: () => void = () => {},
-  ) {
+  constructor(sql: SqlStorage, treeId: string, judges: RowJudges, observer: TokenObserver = NOBODY) {
     this.#sql = sql;
     this.#observer = observer;
     this.#treeId = treeId;
-    this.#rowKeys = rowKeys;
-    this.#voidViews = voidViews;
+    this.#judges = judges;
     this.#table = new Schema(sql, TOKEN_MIGRATIONS);
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
   }
@@ -161,7 +163,6 @@ export class TreeStore {
 
   /** The storage of the tree is being deleted. */
   forget(): void {
-    this.#voidViews();
     this.#table.forget();
     this.#indexes.forget();
   }
@@ -192,17 +193,9 @@ export class TreeStore {
     const found = this.find(row);
     if (!found || found.state !== LIVE) return null;
     if (found.expires_at !== null && found.expires_at <= now) return null;
+    if (isEnded(this.#judges.watermarks().all, found.fixed.record)) return null;
     if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
-    return found;
-  }
-
-  /**
-   * How long a token that is alive at `now` stays so unless something is written: until an ms, null for ever. "unknown" while
-   * dead rows wait for the sweep, above a token with a parent.
-   */
-  aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null | "unknown" {
-    if (parent === null) return expiresAt;
-    return this.#mayHaveDead(now) ? "unknown" : this.#earliestExpiry;
+    return found.parent !== null && this.#hasEndedAncestor(found.parent) ? null : found;
   }
 
   /** A stored token as it is shown, at `now` (ms). */
@@ -259,7 +252,7 @@ export class TreeStore {
   insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): void {
     const { record, expiresAt } = spec;
     const recordJson = JSON.stringify(record);
-    const seal = ids.seal ?? sealToken(this.#rowKeys(), this.#treeId, { ...ids, recordJson });
+    const seal = ids.seal ?? sealToken(this.#judges.rowKeys(), this.#treeId, { ...ids, recordJson });
     this.#table.create();
     if (parent !== null) this.#indexes.create();
     this.#sql.exec(
@@ -281,14 +274,12 @@ export class TreeStore {
 
   /** Takes back a token that was just written and never handed out. */
   removeUnseen(row: number): void {
-    this.#voidViews();
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
     this.#fixed.forget(row);
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
   renew(row: number, ttl: number, expiresAt: number, now: number): void {
-    this.#voidViews();
     this.#sql.exec(
       "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
       ttl,
@@ -307,7 +298,6 @@ export class TreeStore {
       this.#observer.changed(row);
       return left - 1;
     }
-    this.#voidViews();
     this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);
     this.#hasDead = true;
     return -1;
@@ -315,7 +305,6 @@ export class TreeStore {
 
   /** Marks the token dead, alone or with everything below it: one row, whatever hangs below. */
   revoke(row: number, state: typeof REVOKED | typeof REVOKED_ALONE): void {
-    this.#voidViews();
     this.#sql.exec("UPDATE tokens SET state = ? WHERE row = ?", state, row);
     this.#hasDead = true;
   }
@@ -332,6 +321,26 @@ export class TreeStore {
       sealed: verdicts.filter((verdict) => verdict === "renew").length,
       tampered: verdicts.filter((verdict) => verdict === "forged").length,
     };
+  }
+
+  /**
+   * Revokes those rows from `first` to `last` that watermarks end: so that they stay so when the watermarks are forgotten.
+   *
+   * @returns how many that were.
+   */
+  revokeEnded(first: number, last: number): number {
+    const { all } = this.#judges.watermarks();
+    if (all.size === 0) return 0;
+    const ended = this.#sql
+      .exec<{ row: number; record: string }>(
+        `SELECT row, record FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`,
+        first,
+        last,
+      )
+      .toArray()
+      .filter(({ record }) => isEnded(all, JSON.parse(record) as TokenRecord));
+    for (const { row } of ended) this.revoke(row, REVOKED);
+    return ended.length;
   }
 
   #read(row: number): TokenRow | null {
@@ -359,7 +368,7 @@ export class TreeStore {
     const verifier = new Uint8Array(stored, 0, VERIFIER_BYTES);
     const seal = stored.byteLength > VERIFIER_BYTES ? new Uint8Array(stored, VERIFIER_BYTES) : null;
     const content = [verifier, new Uint8Array(accessor), record];
-    const keys = this.#rowKeys();
+    const keys = this.#judges.rowKeys();
     const now = currentTime();
     const verdict = keys.check(place, content, seal, rowDrawnAt(row), now);
     if (verdict === "forged") reportTampering(place);
@@ -372,6 +381,29 @@ export class TreeStore {
 
   #mayHaveDead(now: number): boolean {
     return this.#hasDead || (this.#earliestExpiry !== null && this.#earliestExpiry <= now);
+  }
+
+  /**
+   * Walks up from `row` while a watermark may end tokens that are not revoked yet, and remembers what it found not to be
+   * ended: the next look-up reads nothing.
+   */
+  #hasEndedAncestor(row: number): boolean {
+    const watermarks = this.#judges.watermarks();
+    if (watermarks.open.size === 0) return false;
+    if (this.#judgedBy !== watermarks) this.#above = new GenerationalCache(MAX_JUDGED_ROWS);
+    this.#judgedBy = watermarks;
+    const passed: number[] = [];
+    for (let at: number | null = row; at !== null && !this.#above.get(at); ) {
+      const found: AncestorRow | undefined = this.#sql
+        .exec<AncestorRow>("SELECT parent, state, record FROM tokens WHERE row = ?", at)
+        .toArray()[0];
+      if (!found || found.state === REVOKED_ALONE) break;
+      if (isEnded(watermarks.open, JSON.parse(found.record) as TokenRecord)) return true;
+      passed.push(at);
+      at = found.parent;
+    }
+    for (const above of passed.slice(0, MAX_JUDGED_ROWS)) this.#above.set(above, true, 1);
+    return false;
   }
 
   /** Walks up from `row`. The walk ends at a token that was revoked alone: what is below it has no parent any more. */

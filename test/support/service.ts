@@ -5,6 +5,11 @@ import worker from "../../src/index.ts";
 /** The bindings as the Worker sees them. */
 export const bindings = env as unknown as Env;
 
+/** Has the requests of this test file answered as by `npm run serve`, where no other isolate has to hear of anything. */
+export function asOneProcess(): void {
+  (bindings as { ONE_PROCESS?: string }).ONE_PROCESS = "true";
+}
+
 /** A parsed answer, which tests look into by path: `body.auth.client_token` is a text, whatever the compiler can know. */
 export type Loose = string & LooseObject;
 

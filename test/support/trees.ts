@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { concat } from "../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
+import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
 import { treeOf } from "../../src/tree/find-tree.ts";
@@ -36,7 +37,10 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   freeFrom = start + count;
   for (let i = 0; i < count; i++) all.push(await newTokenIds(keys, treeId, start + i));
   await runInDurableObject(stub, (_, state) => {
-    const store = new TreeStore(state.storage.sql, treeId, () => keys.rows);
+    const store = new TreeStore(state.storage.sql, treeId, {
+      rowKeys: () => keys.rows,
+      watermarks: () => NO_WATERMARKS,
+    });
     const like = store.find(row);
     if (!like) throw new Error("the parent is not in its tree");
     const { record } = like.fixed;

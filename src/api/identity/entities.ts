@@ -1,15 +1,19 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { type IdOrName, identityOf } from "../../identity/identity.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
+import { systemOf } from "../../system/system.ts";
+import { entityScope } from "../../system/watermarks.ts";
 import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { endedReply } from "../ended-reply.ts";
+import { notBefore, readNotBefore } from "../not-before.ts";
 import { canonicalName } from "./canonical-name.ts";
 import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTEN } from "./render.ts";
 
@@ -87,6 +91,35 @@ export const ENTITY_ROUTES: readonly Route[] = [
     { summary: "Deletes an entity.", operationId: "entity-delete-by-id", parameters: ID, answers: NO_CONTENT },
     NO_FIELDS,
     (context) => remove(context, { id: context.params.id ?? "" }),
+  ),
+
+  simpleRoute(
+    "read",
+    "identity/entity/id/:id/not-before",
+    {
+      summary: "Shows from when on tokens of an entity are accepted.",
+      operationId: "entity-read-not-before",
+      parameters: ID,
+      answers: dataAnswer({ not_before: "string" }),
+    },
+    NO_FIELDS,
+    async ({ env, installation, params }) => {
+      const id = params.id ?? "";
+      if (!(await identityOf(env).readEntity({ id }))) return err({ code: "not_found" });
+      return ok(dataReply({ not_before: notBefore(installation.watermarks, entityScope(id)) }));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/entity/id/:id/not-before",
+    {
+      summary: "Ends the tokens that an entity got before; it can log in again.",
+      operationId: "entity-write-not-before",
+      parameters: ID,
+      answers: DONE_OR_WARNED,
+    },
+    z.object({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
+    endTokens,
   ),
 
   simpleRoute(
@@ -174,6 +207,18 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
 async function read({ env, installation }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
   const entity = await identityOf(env).readEntity(key);
   return entity ? ok(dataReply(showEntity(entity, installation))) : err({ code: "not_found" });
+}
+
+/** Ends the tokens of an entity, which stays as it is. What is stored of them goes with the next tidy run. */
+async function endTokens({ env, params, fields }: Call<{ not_before: string }>): Promise<Result<Reply, Failure>> {
+  const id = params.id ?? "";
+  const now = currentTime();
+  const createdBefore = readNotBefore(fields.not_before || "now", now);
+  if (!createdBefore.ok) return createdBefore;
+  if (!(await identityOf(env).readEntity({ id }))) return err({ code: "not_found" });
+  const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value };
+  const added = await systemOf(env).addWatermark(request, now);
+  return added.ok ? endedReply(env) : added;
 }
 
 async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {

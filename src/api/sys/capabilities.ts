@@ -109,7 +109,7 @@ async function answerForSubject(
 ): Promise<Result<Reply, Failure>> {
   const { prepared } = context;
   if ("presented" in prepared) {
-    const holder = await callerOf(context.env, prepared.presented);
+    const holder = await callerOf(context.env, context.installation, prepared.presented);
     return holder ? answer(context, callerRecord(holder)) : err(unknown);
   }
   const outcome = await outcomeOf(context, prepared);

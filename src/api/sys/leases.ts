@@ -26,6 +26,7 @@ import { SIGNATURE_HEADER, signingKey } from "../../tree/leases/signature.ts";
 import { duration, flag, ofKind, text, unread } from "../../wire/fields.ts";
 import { PAGE, type Page } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply, tidyReply } from "../../wire/reply.ts";
+import { endedReply } from "../ended-reply.ts";
 import { LEASE_SHAPE, leaseReply, lookupObject } from "./lease-view.ts";
 
 /** Names, or irrevocable leases, that one answer holds at most. */
@@ -35,6 +36,9 @@ const ALL = -1;
 
 /** Characters of a path prefix; it names the object that walks it. */
 const MAX_PREFIX = 512;
+
+/** Every token with a lease is made below this, but for those of wrapped answers; no secret is. */
+const TOKEN_PATHS = "auth/";
 
 const GOES_ON: Reply = { kind: "accepted" };
 const INVALID_LEASE = invalid("invalid lease");
@@ -108,7 +112,7 @@ export const LEASE_ROUTES: readonly Route[] = [
     { summary: "Revokes leases and tokens whose end was not seen to.", operationId: "leases-tidy", answers: BEGUN },
     z.object({}),
     async ({ env }) => {
-      const job: WalkJob = { mode: "tidy", prefix: "", mount: null };
+      const job: WalkJob = { mode: "tidy", prefix: "" };
       const started = await walkOf(env, job).startUnlessRunning(job);
       if (!started) console.log(JSON.stringify({ type: "lease tidy", skipped: "one is under way" }));
       return ok(tidyReply(true));
@@ -239,7 +243,11 @@ function revokeBelowRoute(
   return simpleRoute(
     "update",
     path,
-    { ...description, parameters: { prefix: "The path, or the id of one lease" }, answers: [NO_CONTENT, ACCEPTED] },
+    {
+      ...description,
+      parameters: { prefix: "The path, or the id of one lease" },
+      answers: [NO_CONTENT, ENVELOPE, ACCEPTED],
+    },
     z.object({ sync: flag(true).describe("False: the answer does not wait for the end") }),
     async (context) => {
       const { env, installation, fields, params } = context;
@@ -248,13 +256,24 @@ function revokeBelowRoute(
         return revokeOne(env, installation, prefix, { wait: fields.sync, force: mode === "force" });
       }
       if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
-      const job: WalkJob = { mode, prefix: `${prefix}/`, mount: null };
+      const job: WalkJob = { mode, prefix: `${prefix}/` };
+      if (job.prefix.startsWith(TOKEN_PATHS)) {
+        const ended = await endTokens(env, job);
+        // With too many watermarks the walk alone is left; batch tokens are not in its reach.
+        if (ended.ok) return ok(fields.sync ? ended.value : GOES_ON);
+      }
       const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
       if (!failure) return ok(finished ? EMPTY : GOES_ON);
       const { leaseId, number, of, error } = failure;
       return err(invalid(`failed to revoke ${JSON.stringify(leaseId)} (${number} / ${of}): ${error}`));
     },
   );
+}
+
+/** Ends the tokens below a prefix, whatever their number, before the answer. */
+async function endTokens(env: Env, job: WalkJob): Promise<Result<Reply, Failure>> {
+  const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null });
+  return ended.ok ? endedReply(env) : ended;
 }
 
 async function revokeOne(

@@ -1,17 +1,21 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
-import { ACCEPTED, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { MAX_WAIT_MS, type WalkJob, walkOf } from "../../lease/walk.ts";
+import { type EndJob, walkOf, walkOfMount } from "../../lease/walk.ts";
 import { refreshInstallation } from "../../system/installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../system/mount-rules.ts";
 import { systemOf } from "../../system/system.ts";
+import { pathScope } from "../../system/watermarks.ts";
 import { commaList, flag, ofKind, optionalText, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { endedReply } from "../ended-reply.ts";
+import { notBefore, readNotBefore } from "../not-before.ts";
 import { fixedMounts, fixedTuneObject, MOUNT_SHAPE, mountObject, TUNE_SHAPE, tuneObject } from "./mount-view.ts";
 
 /** Sent by clients with every mount; nothing here differs by them. */
@@ -48,6 +52,7 @@ const ENABLE = z.object({
 const TUNE = z.object({
   description: optionalText().describe("For people"),
   ...SETTINGS,
+  not_before: text().describe("`now` or a time: tokens that the mount gave before are not accepted any more"),
   ...WITHOUT_EFFECT,
   user_lockout_config: unread("object").describe("Without effect"),
 });
@@ -133,7 +138,7 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
       operationId: "auth-disable-method",
       parameters: MOUNT,
-      answers: [NO_CONTENT, ACCEPTED],
+      answers: DONE_OR_WARNED,
     },
     NO_FIELDS,
     disable,
@@ -208,7 +213,9 @@ function tuneRoutes(path: string, ids: Readonly<Record<"read" | "write", string>
       async ({ installation, params }) => {
         const mountPath = tunedPath(params);
         const mount = installation.mountAt(mountPath);
-        return mount ? injected(tuneObject(mount)) : err(noMount(mountPath));
+        if (!mount) return err(noMount(mountPath));
+        const time = notBefore(installation.watermarks, pathScope(`auth/${mountPath}`));
+        return injected({ ...tuneObject(mount), ...(time !== null && { not_before: time }) });
       },
     ),
     simpleRoute(
@@ -218,14 +225,21 @@ function tuneRoutes(path: string, ids: Readonly<Record<"read" | "write", string>
         summary: "Changes the tuning of an auth mount.",
         operationId: ids.write,
         parameters: MOUNT,
-        answers: NO_CONTENT,
+        answers: DONE_OR_WARNED,
       },
       TUNE,
       async ({ env, params, fields }) => {
         const change = readChange(fields, fields.description);
         if (!change.ok) return change;
-        const tuned = await systemOf(env).tuneMount(tunedPath(params), change.value);
-        return tuned.ok ? done(env) : tuned;
+        const createdBefore = fields.not_before === "" ? ok(null) : readNotBefore(fields.not_before, currentTime());
+        if (!createdBefore.ok) return createdBefore;
+        const mountPath = tunedPath(params);
+        const tuned = await systemOf(env).tuneMount(mountPath, change.value);
+        if (!tuned.ok) return tuned;
+        if (fields.not_before === "") return done(env);
+        const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
+        const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: createdBefore.value, mount: null });
+        return ended.ok ? endedReply(env) : ended;
       },
     ),
   ];
@@ -257,22 +271,20 @@ async function enable({
   return enabled.ok ? done(env) : enabled;
 }
 
-/** The mount serves nothing from here on, and is gone when all that it issued is revoked. */
+/** From the answer on the mount is gone, its place is free, and nothing that it issued is accepted. */
 async function disable({
   env,
   params,
 }: Pick<CallContext<object, null>, "env" | "params">): Promise<Result<Reply, Failure>> {
   const path = normalizeMountPath(params.path ?? "");
   if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
-  // A mount that is being disabled already is found too: the call waits for its end once more.
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
   if (mount.move && !mount.move.finished) return err(invalid(`the mount is moving to ${mount.move.to}`));
-  const job: WalkJob = { mode: "revoke", prefix: `auth/${path}`, mount: { path, uuid: mount.uuid } };
-  const { finished } = await walkOf(env, job).start(job, MAX_WAIT_MS);
-  const refreshed = await refreshInstallation(env);
-  if (!refreshed.ok) return refreshed;
-  return ok(finished ? EMPTY : { kind: "accepted" });
+  const { uuid, type } = mount;
+  const job: EndJob = { mode: "revoke", prefix: `auth/${path}`, createdBefore: null, mount: { path, uuid, type } };
+  const ended = await walkOfMount(env, uuid).endTokens(job);
+  return ended.ok ? endedReply(env) : ended;
 }
 
 function readChange(settings: z.infer<typeof CONFIG>, description: string | null): Result<MountChange, Failure> {

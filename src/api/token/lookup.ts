@@ -56,7 +56,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
         if (prepared === "caller") return lookUpCaller(context);
         if (!prepared) return err(BAD_TOKEN);
         if (prepared.kind !== "service") {
-          const holder = await callerOf(env, prepared);
+          const holder = await callerOf(env, context.installation, prepared);
           return holder ? shown(env, callerRecord(holder), lookupOf(holder, prepared.text, now)) : err(BAD_TOKEN);
         }
         const { treeId, target } = tokenTarget(prepared);

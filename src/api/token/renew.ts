@@ -146,10 +146,10 @@ function targetedOf(prepared: Renewal | UnstoredToken): NamedToken<RenewTarget> 
 }
 
 async function renewNamed(context: CallContext<unknown, Renewal | UnstoredToken>): Promise<Result<Reply, Failure>> {
-  const { env, prepared } = context;
+  const { prepared } = context;
   if (!("unstored" in prepared)) return renew({ ...context, prepared }, NOT_FOUND);
   const refusal = invalid(`${prepared.unstored.kind} tokens cannot be renewed`);
-  return refuseWhileAlive(env, prepared, refusal, err(NOT_FOUND));
+  return refuseWhileAlive(context, prepared, refusal, err(NOT_FOUND));
 }
 
 async function renew(context: CallContext<unknown, Renewal>, notFound: Failure): Promise<Result<Reply, Failure>> {

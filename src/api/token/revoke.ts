@@ -126,11 +126,11 @@ async function revoke(
   context: CallContext<unknown, NamedToken>,
   notFound: Result<Reply, Failure>,
 ): Promise<Result<Reply, Failure>> {
-  const { env, prepared } = context;
+  const { prepared } = context;
   if (!prepared) return notFound;
   if ("unstored" in prepared) {
     const refusal = invalid(`${prepared.unstored.kind} tokens cannot be revoked`);
-    return refuseWhileAlive(env, prepared, refusal, notFound);
+    return refuseWhileAlive(context, prepared, refusal, notFound);
   }
   const outcome = await outcomeOf(context, prepared);
   if (outcome.ok) return ok(EMPTY);

@@ -3,11 +3,13 @@ import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
+import { walkOf } from "../../lease/walk.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
+import { endedReply } from "../ended-reply.ts";
 import { ROLE_SHAPE, renderRole } from "./role-view.ts";
 
 /** A role's name in a path: begins and ends with a letter, digit or `_`; inside also `-` and `.`. */
@@ -66,6 +68,24 @@ export const ROLE_ROUTES: readonly Route[] = [
         if (!written.ok) return written;
         return ok({ kind: "empty", warnings: written.value });
       },
+    },
+  ),
+
+  // Also of a role that is not there any more. Children of its tokens end with them.
+  simpleRoute(
+    "update",
+    `roles/${ROLE_NAME}/revoke-tokens`,
+    {
+      summary: "Revokes all tokens that were made by a role, at once.",
+      operationId: "revoke-tokens-of-role",
+      parameters: ROLE_PARAMETER,
+      answers: DONE_OR_WARNED,
+    },
+    z.object({}),
+    async ({ env, params }) => {
+      const job = { mode: "revoke", prefix: `auth/token/create/${params.role_name ?? ""}/` } as const;
+      const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null });
+      return ended.ok ? endedReply(env) : ended;
     },
   ),
 

@@ -1,6 +1,4 @@
-import type { SealedKind } from "../../crypto/row-keys.ts";
-import type { SealedTable } from "../../storage/sealed-table.ts";
-import { Rows, type RowsHost, type ValueRow } from "./rows.ts";
+import { Rows, type RowsHost } from "./rows.ts";
 
 /** What a step of the removal met. */
 export interface Swept {
@@ -13,37 +11,24 @@ export class ExpiringRows<T extends { readonly expiresAt: number }> {
   readonly #host: RowsHost;
   readonly #table: string;
   readonly #rows: Rows<T>;
-  /** The table as seals see it. */
-  readonly sealed: SealedTable<ValueRow>;
 
-  /**
-   * @param table one that migrations make with the columns `name`, `value`, `seal` and `expires_at` (ms), the last indexed.
-   * @param kind of its rows.
-   */
-  constructor(host: RowsHost, table: string, kind: SealedKind) {
+  /** @param table one that a migration makes with the columns `name`, `value` and `expires_at` (ms), the last indexed. */
+  constructor(host: RowsHost, table: string) {
     this.#host = host;
     this.#table = table;
-    this.#rows = new Rows(host, table, kind);
-    this.sealed = this.#rows.sealed;
+    this.#rows = new Rows(host, table);
   }
 
   read(name: string): T | null {
     return this.#rows.read(name);
   }
 
-  /** True when there is a row, also one that was tampered with. */
-  has(name: string): boolean {
-    return this.#rows.has(name);
-  }
-
   write(name: string, value: T): void {
     this.#host.create();
-    const json = JSON.stringify(value);
     this.#host.sql.exec(
-      `INSERT OR REPLACE INTO ${this.#table} (name, value, seal, expires_at) VALUES (?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO ${this.#table} (name, value, expires_at) VALUES (?, ?, ?)`,
       name,
-      json,
-      this.sealed.sealOf({ name, value: json }),
+      JSON.stringify(value),
       value.expiresAt,
     );
   }

@@ -2,7 +2,7 @@ import { type Failure, invalid } from "../../base/errors.ts";
 import { lesserLimit } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import type { TokenSpec, TokenType } from "../record.ts";
+import { madeAbove, type TokenSpec, type TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
 import { globMatches } from "./glob.ts";
@@ -49,6 +49,8 @@ export interface CreateInput {
   readonly creator: Creator;
   readonly role: TokenRole | null;
   readonly mount: MountTtl;
+  /** The newest watermark; 0 when there was none. */
+  readonly watermark: number;
   /** ms. */
   readonly now: number;
 }
@@ -65,7 +67,7 @@ export interface CreatePlan {
  * @returns the token to make, or the refusal (400 with a message).
  */
 export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
-  const { request, creator, role, mount, now } = input;
+  const { request, creator, role, mount, watermark, now } = input;
   if (creator.type === "batch") return refuse("batch tokens cannot create more tokens");
   if (creator.numUses > 0) return refuse("restricted use token cannot generate child tokens");
 
@@ -156,30 +158,11 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
         leased: true,
         customIdKey: null,
         login: null,
+        ...madeAbove(watermark),
       },
     },
     warnings,
   });
-}
-
-/** Decides a creation that a service token asks for. `sudo`: its policies grant that on the request's path. */
-export function planChild(
-  { request, role, mount }: Pick<CreateInput, "request" | "role" | "mount">,
-  creator: Omit<Creator, "type" | "expires" | "sudo"> & { readonly expiresAt: number | null },
-  sudo: boolean,
-  now: number,
-): Result<CreatePlan, Failure> {
-  const { policies, entityId, boundCidrs, numUses, expiresAt } = creator;
-  const by: Creator = { type: "service", policies, entityId, boundCidrs, numUses, expires: expiresAt !== null, sudo };
-  return planCreate({ request, creator: by, role, mount, now });
-}
-
-/** True for a token that its creator's tree can't write in the step that allows it. */
-export function isMadeElsewhere(
-  spec: Pick<TokenSpec, "orphan" | "type">,
-  { id, entityAlias }: Pick<CreateRequest, "id" | "entityAlias">,
-): boolean {
-  return spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
 }
 
 /** The text that the interface gives for every custom id. */

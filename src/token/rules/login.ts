@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
-import type { TokenSpec, TokenType } from "../record.ts";
+import { madeAbove, type TokenSpec, type TokenType } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
 
 /** What an auth method decided about a holder that it has verified. Durations in seconds, 0 meaning "not set". */
@@ -40,9 +40,10 @@ export interface LoginPlan {
 /**
  * Decides the token of a login. It starts a tree of its own: nobody's revocation but its own mount's reaches it.
  *
+ * @param watermark the newest one; 0 when there was none.
  * @param now ms.
  */
-export function planLogin(mount: Mount, login: Login, now: number): Result<LoginPlan, Failure> {
+export function planLogin(mount: Mount, login: Login, watermark: number, now: number): Result<LoginPlan, Failure> {
   const type = loginTokenType(mount.config.tokenType, login.tokenType);
   // What can't be enforced on a batch token must not look as if it were.
   if (type === "batch") {
@@ -87,6 +88,7 @@ export function planLogin(mount: Mount, login: Login, now: number): Result<Login
         leased: true,
         customIdKey: null,
         login: { mount: issuerOf(mount), internal: login.internal },
+        ...madeAbove(watermark),
       },
     },
     warnings: grant.value.warnings,

@@ -125,17 +125,20 @@ export class TreeLeases {
   /**
    * Does to leases of this tree, which a walk over a prefix found, what the walk is for. All are ended at once; the first
    * revocations of secrets are sent before the answer, so that the walk can report what fails, the others by the alarm.
+   *
+   * @param endedOnly true: of the tokens, those that a watermark ends.
    */
-  walk(found: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
-    return this.#busy(() => this.#walk(found, mode));
+  walk(found: FoundInTree, mode: WalkMode, endedOnly: boolean): Promise<WalkAnswer> {
+    return this.#busy(() => this.#walk(found, mode, endedOnly));
   }
 
-  async #walk({ tokens, secrets }: FoundInTree, mode: WalkMode): Promise<WalkAnswer> {
+  async #walk({ tokens, secrets }: FoundInTree, mode: WalkMode, endedOnly: boolean): Promise<WalkAnswer> {
     const now = currentTime();
     const unknownTokens: number[] = [];
     for (const { row, tail } of tokens) {
       const token = this.#tree.tokens.find(row);
       if (!token || !equalBytes(token.fixed.accessorTail, tail)) unknownTokens.push(row);
+      else if (endedOnly) this.#tree.tokens.revokeEnded(row, row);
       else if (mode !== "tidy" && token.state === LIVE && token.fixed.record.leased)
         this.#tree.tokens.revoke(row, REVOKED);
     }

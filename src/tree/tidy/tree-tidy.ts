@@ -75,6 +75,7 @@ export class TreeTidy {
     if (!last) return { repairs: {}, next: { table: "cubbyhole", after: 0 } };
     const orphaned = orphanChildrenOfNobody(this.#tree.sql, after, last.row);
     const seals = this.#tree.tokens.checkSeals(after + 1, last.row);
+    const ended = this.#tree.tokens.revokeEnded(after + 1, last.row);
     const now = currentTime();
     const unsure = tokens.filter(
       ({ row, accessor }) =>
@@ -83,7 +84,7 @@ export class TreeTidy {
     const { relisted, revoked } = await this.#relist(unsure);
     const next: TreePosition =
       tokens.length < TIDY_ROWS ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
-    return { repairs: { orphaned, relisted, revoked, ...seals }, next };
+    return { repairs: { orphaned, relisted, revoked: revoked + ended, ...seals }, next };
   }
 
   async #relist(tokens: readonly TidyRow[]): Promise<Pick<TreeRepairs, "relisted" | "revoked">> {

@@ -1,6 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -183,7 +182,6 @@ describe("lists of entities", () => {
   });
 
   it("longer than one message come whole", async () => {
-    await forgetSeals();
     await runInDurableObject(bindings.IDENTITY.getByName("identity"), (_, state) => {
       for (let i = 0; i < 2100; i++) {
         state.storage.sql.exec(

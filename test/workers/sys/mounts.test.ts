@@ -1,9 +1,12 @@
+import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import worker from "../../../src/index.ts";
+import { asOneProcess, bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
 
 beforeAll(async () => {
+  asOneProcess();
   root = await initialized();
 });
 
@@ -263,5 +266,20 @@ describe("sys/mounts", () => {
     expect((await get("sys/mounts/secret/tune")).status).toBe(400);
     expect((await get("sys/mounts/auth/tune")).status).toBe(400);
     expect((await post("sys/mounts/cubbyhole/tune", { default_lease_ttl: "1h" })).status).toBe(405);
+  });
+});
+
+describe("where other isolates serve too", () => {
+  it("disabling and revoking by prefix say when they learn of it", async () => {
+    await post("sys/auth/far", { type: "aws" });
+    const apart = { ...bindings, ONE_PROCESS: "false" };
+    const send = async (method: string, path: string) => {
+      const request = new Request(`http://grove.test/v1/${path}`, { method, headers: { "X-Vault-Token": root } });
+      const response = await worker.fetch(request, apart, createExecutionContext());
+      return { status: response.status, warnings: ((await response.json()) as { warnings: unknown }).warnings };
+    };
+    const warned = { status: 200, warnings: ["in effect here from now on, and elsewhere within 5 seconds"] };
+    expect(await send("POST", "sys/leases/revoke-prefix/auth/far")).toEqual(warned);
+    expect(await send("DELETE", "sys/auth/far")).toEqual(warned);
   });
 });

@@ -2,6 +2,7 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
+import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import type { TokenRecord } from "../../../src/token/record.ts";
 import { deleteVictims, nextVictims } from "../../../src/tree/sweep.ts";
 import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/tree/tree-store.ts";
@@ -33,6 +34,7 @@ class Model {
 }
 
 const ROW_KEYS = (await importKeys(newKeyRing(0))).rows;
+const JUDGES = { rowKeys: () => ROW_KEYS, watermarks: () => NO_WATERMARKS };
 const RECORD = { numUses: 0, creationTtl: 0, customIdKey: null } as unknown as TokenRecord;
 const BYTES = new Uint8Array(24);
 
@@ -71,7 +73,7 @@ describe("a token tree, against a model that walks every parent every time", () 
 
 function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): void {
   const model = new Model();
-  let store = new TreeStore(sql, "00".repeat(32), () => ROW_KEYS);
+  let store = new TreeStore(sql, "00".repeat(32), JUDGES);
   let nextRow = 1;
   const pick = (at: number): number | null => {
     const living = [...model.tokens.keys()].filter((row) => model.alive(row));
@@ -89,7 +91,7 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     if (each.do === "create") add(row, each.ttl === null ? null : model.now + each.ttl);
     else if (each.do === "pass") model.now += each.ms;
     else if (each.do === "wake") {
-      store = new TreeStore(sql, "00".repeat(32), () => ROW_KEYS);
+      store = new TreeStore(sql, "00".repeat(32), JUDGES);
       store.refresh();
     } else if (each.do === "sweep") {
       deleteVictims(sql, nextVictims(sql, model.now, each.limit) ?? []);

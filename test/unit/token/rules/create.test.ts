@@ -52,6 +52,7 @@ function plan({ request, creator, role, maxSeconds = 768 * HOUR }: Case): Create
     },
     role: role ? { ...newRole("test"), ...role } : null,
     mount: { defaultSeconds: Math.min(768 * HOUR, maxSeconds), maxSeconds },
+    watermark: 0,
     now: NOW,
   });
   if (result.ok) return result.value;

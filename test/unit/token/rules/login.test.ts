@@ -25,13 +25,13 @@ function mount(config: Partial<MountConfig> = {}, path = "teams/a/cloud/") {
 }
 
 function plan(login: Partial<Login>, config: Partial<MountConfig> = {}) {
-  const planned = planLogin(mount(config), { ...LOGIN, ...login }, NOW);
+  const planned = planLogin(mount(config), { ...LOGIN, ...login }, 0, NOW);
   if (!planned.ok) throw new Error(JSON.stringify(planned.error));
   return planned.value;
 }
 
 function refusal(login: Partial<Login>, config: Partial<MountConfig> = {}) {
-  const planned = planLogin(mount(config), { ...LOGIN, ...login }, NOW);
+  const planned = planLogin(mount(config), { ...LOGIN, ...login }, 0, NOW);
   return planned.ok ? null : planned.error;
 }
 
@@ -56,7 +56,7 @@ describe("the token of a login", () => {
 
   it("has no parent, the path of its mount, the method's record, and default besides the role's policies", () => {
     const at = mount();
-    const planned = planLogin(at, { ...LOGIN, displayName: "i-1" }, NOW);
+    const planned = planLogin(at, { ...LOGIN, displayName: "i-1" }, 0, NOW);
     expect(planned.ok && planned.value.spec).toMatchObject({
       orphan: true,
       record: {

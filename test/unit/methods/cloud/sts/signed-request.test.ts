@@ -92,6 +92,8 @@ describe("a signed POST", () => {
         },
         body: FORM,
         partition: "aws",
+        signature: SIGNATURE,
+        endsAt: END,
       },
     });
   });
@@ -144,6 +146,8 @@ describe("a pre-signed GET", () => {
         headers: { "x-service-cloud-iam-server-id": "grove.example" },
         body: null,
         partition: "aws",
+        signature: SIGNATURE,
+        endsAt: END,
       },
     });
   });

@@ -1,8 +1,0 @@
-import { render } from "preact";
-import { App } from "./app.tsx";
-
-const root = document.getElementById("console");
-if (root) {
-  root.replaceChildren();
-  render(<App />, root);
-}

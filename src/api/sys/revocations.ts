@@ -1,0 +1,60 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../auth/route.ts";
+import { dataAnswer } from "../../auth/route-description.ts";
+import { inGroups } from "../../base/parallel.ts";
+import { ok } from "../../base/result.ts";
+import { formatRfc3339 } from "../../base/rfc3339.ts";
+import type { Env } from "../../env.ts";
+import { progressOfEnd } from "../../lease/walk.ts";
+import { systemOf } from "../../system/system.ts";
+import type { StoredWatermark } from "../../system/watermark-store.ts";
+import { prefixOf } from "../../system/watermarks.ts";
+import { dataReply } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
+
+/** Clean-ups that one answer asks about; of more it tells only that they go on. */
+const MAX_ASKED = 64;
+
+const REVOCATION_SHAPE = {
+  prefix: "string",
+  entity_id: "string",
+  time: "string",
+  created_before: "string",
+  clean_up: "string",
+  tokens_seen: "integer",
+  clean_up_finished: "string",
+} as const satisfies Shape;
+
+/** What was revoked by prefix, mount or entity, and how far the clean-up of each is. Only this server has it. */
+export const REVOCATION_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "read",
+    "sys/leases/revocations",
+    {
+      summary: "Lists what was revoked by path, mount, role or entity, and how far the clean-up of each is.",
+      operationId: "leases-list-revocations",
+      answers: dataAnswer({ revocations: [REVOCATION_SHAPE] }),
+    },
+    z.object({}),
+    async ({ env }) => {
+      const watermarks = (await systemOf(env).watermarks()).toReversed();
+      const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_ASKED));
+      const shown = await inGroups(watermarks, (watermark) => show(env, watermark, asked.has(watermark)));
+      return ok(dataReply({ revocations: shown }));
+    },
+  ),
+];
+
+async function show(env: Env, watermark: StoredWatermark, ask: boolean): Promise<Record<string, unknown>> {
+  const { scope, id, madeAt, createdBefore, cleanedAt } = watermark;
+  const prefix = prefixOf(scope);
+  const progress = ask && prefix !== null ? await progressOfEnd(env, prefix, id) : null;
+  return {
+    ...(prefix === null ? { entity_id: scope.slice(scope.indexOf(":") + 1) } : { prefix }),
+    time: formatRfc3339(madeAt),
+    created_before: createdBefore === null ? null : formatRfc3339(createdBefore),
+    clean_up: cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy",
+    tokens_seen: progress?.seen ?? null,
+    clean_up_finished: cleanedAt === null ? null : formatRfc3339(cleanedAt),
+  };
+}

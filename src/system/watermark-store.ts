@@ -1,0 +1,151 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
+
+export const WATERMARK_TABLES = `
+  CREATE TABLE watermarks (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    scope TEXT NOT NULL,
+    created_before INTEGER,
+    made_at INTEGER NOT NULL,
+    cleaned_at INTEGER
+  );
+  ALTER TABLE installation ADD COLUMN newest_watermark INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE installation ADD COLUMN longest_ttl INTEGER NOT NULL DEFAULT 0;
+`;
+
+/** Watermarks of one installation: every isolate keeps all of them. */
+export const MAX_WATERMARKS = 4096;
+
+const TOO_MANY = invalid(
+  `too many revocations are remembered (${MAX_WATERMARKS}): each is kept until the last batch token of before has ended`,
+);
+
+/** A watermark to make. */
+export interface WatermarkRequest {
+  /** Names the request: made again with the same id, nothing happens. */
+  readonly id: string;
+  readonly scope: WatermarkScope;
+  /** ms; null: whatever was made before now. */
+  readonly createdBefore: number | null;
+}
+
+/** A watermark with what operators see of it. Times in ms. */
+export interface StoredWatermark extends Watermark {
+  readonly id: string;
+  readonly madeAt: number;
+  readonly cleanedAt: number | null;
+}
+
+interface WatermarkRow extends Record<string, SqlStorageValue> {
+  number: number;
+  id: string;
+  scope: string;
+  created_before: number | null;
+  made_at: number;
+  cleaned_at: number | null;
+}
+
+/** The table of watermarks. */
+export class WatermarkStore {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** All watermarks, the oldest first. */
+  all(): StoredWatermark[] {
+    return this.#sql.exec<WatermarkRow>("SELECT * FROM watermarks ORDER BY number").toArray().map(storedWatermark);
+  }
+
+  /** The number of the watermark that was made with this id, or null. */
+  numberOf(id: string): number | null {
+    const found = this.#sql.exec<{ number: number }>("SELECT number FROM watermarks WHERE id = ?", id).toArray()[0];
+    return found?.number ?? null;
+  }
+
+  /**
+   * Makes a watermark above all that there ever were. One of the same scope that ends no more is replaced, and one that ends
+   * as much stays in its place.
+   *
+   * @param now ms.
+   * @returns its number; a refusal when there are too many.
+   */
+  add({ id, scope, createdBefore }: WatermarkRequest, now: number): Result<number, Failure> {
+    const known = this.numberOf(id);
+    if (known !== null) return ok(known);
+    const others = this.#inScope(scope);
+    const enough = others.find((other) => covers(other, createdBefore));
+    if (enough) return ok(enough.number);
+    const superseded = others.filter((other) => isSuperseded(other.createdBefore, createdBefore));
+    if (this.#count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
+    for (const { number } of superseded) this.#sql.exec("DELETE FROM watermarks WHERE number = ?", number);
+    // Not below the time: an object that is restored to an earlier state repeats no number of before.
+    const number = Math.max(this.newest() + 1, now);
+    this.#sql.exec(
+      "INSERT INTO watermarks (number, id, scope, created_before, made_at) VALUES (?, ?, ?, ?, ?)",
+      number,
+      id,
+      scope,
+      createdBefore,
+      now,
+    );
+    this.#sql.exec("UPDATE installation SET newest_watermark = ?", number);
+    return ok(number);
+  }
+
+  /** The number of the newest watermark that there ever was; 0 before the first. */
+  newest(): number {
+    return this.#sql.exec<{ newest: number }>("SELECT newest_watermark AS newest FROM installation").one().newest;
+  }
+
+  /**
+   * Notes that every stored token is revoked which the watermarks of a scope up to a number end. Safe to repeat.
+   *
+   * @param scope null: of every scope.
+   * @param now ms.
+   * @returns whether there were such watermarks.
+   */
+  clean(scope: WatermarkScope | null, upTo: number, now: number): boolean {
+    return (
+      this.#sql.exec(
+        "UPDATE watermarks SET cleaned_at = ? WHERE cleaned_at IS NULL AND number <= ? AND scope = COALESCE(?, scope)",
+        now,
+        upTo,
+        scope,
+      ).rowsWritten > 0
+    );
+  }
+
+  /** Drops those that are cleaned and were made before `madeBefore` (ms): no batch token of before them is left. */
+  dropOld(madeBefore: number): boolean {
+    return (
+      this.#sql.exec("DELETE FROM watermarks WHERE cleaned_at IS NOT NULL AND made_at < ?", madeBefore).rowsWritten > 0
+    );
+  }
+
+  #inScope(scope: WatermarkScope): StoredWatermark[] {
+    return this.#sql
+      .exec<WatermarkRow>("SELECT * FROM watermarks WHERE scope = ?", scope)
+      .toArray()
+      .map(storedWatermark);
+  }
+
+  #count(): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM watermarks").one().n;
+  }
+}
+
+function storedWatermark(row: WatermarkRow): StoredWatermark {
+  return {
+    number: row.number,
+    id: row.id,
+    scope: row.scope as WatermarkScope,
+    createdBefore: row.created_before,
+    cleaned: row.cleaned_at !== null,
+    madeAt: row.made_at,
+    cleanedAt: row.cleaned_at,
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * Watermarks end tokens in constant time, however many there are. A watermark has a number; a token has the number of the
+ * newest watermark that whoever made it knew. A watermark ends the tokens in its scope that have a smaller number. So the
+ * order is that of cause and effect: it needs no two clocks that agree, and holds within one millisecond.
+ *
+ * A token that is made elsewhere by somebody who has not heard of the watermark yet is ended too.
+ */
+
+/** What a watermark ends: tokens by the path that made them, or those of an entity. Made by the functions below. */
+export type WatermarkScope = `path:${string}` | `entity:${string}`;
+
+/** Tokens whose path is `prefix` without its slash at the end, or lies below it. Tokens without a lease are never meant. */
+export function pathScope(prefix: string): WatermarkScope {
+  return `path:${prefix}`;
+}
+
+/** The prefix of a scope; null for one of another kind. */
+export function prefixOf(scope: WatermarkScope): string | null {
+  return scope.startsWith("path:") ? scope.slice("path:".length) : null;
+}
+
+/** Tokens of the entity with this id. */
+export function entityScope(entityId: string): WatermarkScope {
+  return `entity:${entityId}`;
+}
+
+/** A watermark, as everybody who judges tokens has to know it. */
+export interface Watermark {
+  /** Grows from one to the next, also past a restore of the system object: it is never below the time in ms. */
+  readonly number: number;
+  readonly scope: WatermarkScope;
+  /** Only tokens that were created before this moment (ms) are ended; null: all with a smaller number. */
+  readonly createdBefore: number | null;
+  /** True when every stored token that it ends has been revoked in its tree: only batch tokens need it then. */
+  readonly cleaned: boolean;
+}
+
+/** What is fixed about a token, as far as watermarks judge it. */
+export interface JudgedToken {
+  readonly path: string;
+  readonly leased: boolean;
+  /** "" without an entity. */
+  readonly entityId: string;
+  /** ms. */
+  readonly createdAt: number;
+  /** The newest watermark that its maker knew; absent when there was none. */
+  readonly watermark?: number;
+}
+
+type WatermarkIndex = ReadonlyMap<WatermarkScope, readonly Watermark[]>;
+
+/** The watermarks of an installation, ready to judge tokens. */
+export interface Watermarks {
+  /** The number of the newest that there ever was; 0 before the first. What is made now is made above it. */
+  readonly newest: number;
+  readonly list: readonly Watermark[];
+  readonly all: WatermarkIndex;
+  /** Those that may end a stored token which its tree does not know to be revoked. */
+  readonly open: WatermarkIndex;
+}
+
+/** Before the first watermark. */
+export const NO_WATERMARKS: Watermarks = { newest: 0, list: [], all: new Map(), open: new Map() };
+
+/**
+ * Prepares watermarks.
+ *
+ * @param before what was prepared last: returned again when nothing has changed, so that what others derived from it stays.
+ */
+export function indexWatermarks(
+  list: readonly Watermark[],
+  newest: number,
+  before: Watermarks = NO_WATERMARKS,
+): Watermarks {
+  if (before.newest === newest && sameWatermarks(before.list, list)) return before;
+  return { newest, list, all: byScope(list), open: byScope(list.filter(({ cleaned }) => !cleaned)) };
+}
+
+/** True when one of the watermarks ends the token. Says nothing about what the token hangs on. */
+export function isEnded(index: WatermarkIndex, token: JudgedToken): boolean {
+  return index.size > 0 && scopesOf(token).some((scope) => index.get(scope)?.some((mark) => ends(mark, token)));
+}
+
+function ends({ number, createdBefore }: Watermark, token: JudgedToken): boolean {
+  return (token.watermark ?? 0) < number && (createdBefore === null || token.createdAt < createdBefore);
+}
+
+/** Every scope that a token is in: its entity's, and one for each folder of its path. */
+function scopesOf({ path, leased, entityId }: JudgedToken): WatermarkScope[] {
+  const scopes = entityId === "" ? [] : [entityScope(entityId)];
+  if (!leased) return scopes;
+  for (let slash = path.indexOf("/"); slash >= 0; slash = path.indexOf("/", slash + 1)) {
+    scopes.push(pathScope(path.slice(0, slash + 1)));
+  }
+  return [...scopes, pathScope(`${path}/`)];
+}
+
+/** When the tokens that a new watermark is to end were created: before a moment in ms, or at any time (null). */
+type CreatedBefore = number | null;
+
+/** True when a watermark of the same scope ends everything already that one for `createdBefore` would end. `madeAt` in ms. */
+export function covers(
+  { createdBefore: existing, madeAt }: { readonly createdBefore: CreatedBefore; readonly madeAt: number },
+  createdBefore: CreatedBefore,
+): boolean {
+  return createdBefore !== null && createdBefore <= (existing ?? madeAt);
+}
+
+/** True when a watermark is of no use beside a newer one of the same scope. */
+export function isSuperseded(older: CreatedBefore, newer: CreatedBefore): boolean {
+  return newer === null || (older !== null && older <= newer);
+}
+
+function byScope(list: readonly Watermark[]): WatermarkIndex {
+  return Map.groupBy(list, ({ scope }) => scope);
+}
+
+function sameWatermarks(a: readonly Watermark[], b: readonly Watermark[]): boolean {
+  return (
+    a.length === b.length && a.every((mark, at) => mark.number === b[at]?.number && mark.cleaned === b[at]?.cleaned)
+  );
+}

@@ -1,0 +1,107 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  covers,
+  entityScope,
+  indexWatermarks,
+  isEnded,
+  isSuperseded,
+  type JudgedToken,
+  pathScope,
+  type Watermark,
+  type WatermarkScope,
+} from "../../../src/system/watermarks.ts";
+
+const TOKEN: JudgedToken = { path: "auth/a/login", leased: true, entityId: "e-1", createdAt: 1000 };
+
+function mark(fields: Partial<Watermark> & { scope: WatermarkScope }): Watermark {
+  return { number: 10, createdBefore: null, cleaned: false, ...fields };
+}
+
+function ended(watermark: Watermark, token: Partial<JudgedToken> = {}): boolean {
+  return isEnded(indexWatermarks([watermark], watermark.number).all, { ...TOKEN, ...token });
+}
+
+describe("a watermark", () => {
+  it.each([
+    ["auth/", true],
+    ["auth/a/", true],
+    ["auth/a/login/", true],
+    ["auth/a/log/", false],
+    ["auth/a/login/deeper/", false],
+    ["auth/ab/", false],
+  ])("of the prefix %s means whole segments", (prefix, expected) => {
+    expect(ended(mark({ scope: pathScope(prefix) }))).toBe(expected);
+  });
+
+  it("of a prefix means no token without a lease: the first root token is never reached", () => {
+    expect(ended(mark({ scope: pathScope("auth/") }), { leased: false })).toBe(false);
+  });
+
+  it("of an entity ends its tokens, whatever made them, and nobody else's", () => {
+    expect(ended(mark({ scope: entityScope("e-1") }))).toBe(true);
+    expect(ended(mark({ scope: entityScope("e-2") }))).toBe(false);
+    expect(ended(mark({ scope: entityScope("") }), { entityId: "" })).toBe(false);
+  });
+
+  it("ends what was made by somebody who did not know it, and nothing that was made above it, within one millisecond too", () => {
+    const scope = pathScope("auth/a/");
+    expect(ended(mark({ scope, number: 10 }), { watermark: 9 })).toBe(true);
+    expect(ended(mark({ scope, number: 10 }), { watermark: 10 })).toBe(false);
+    expect(ended(mark({ scope, number: 10 }), { watermark: 11 })).toBe(false);
+  });
+
+  it("for a time in the past spares what was created since", () => {
+    const scope = entityScope("e-1");
+    expect(ended(mark({ scope, createdBefore: 1000 }))).toBe(false);
+    expect(ended(mark({ scope, createdBefore: 1001 }))).toBe(true);
+  });
+
+  it("that is cleaned is not asked about what a tree stores", () => {
+    const { all, open } = indexWatermarks([mark({ scope: pathScope("auth/"), cleaned: true })], 10);
+    expect([all.size, open.size]).toEqual([1, 0]);
+  });
+});
+
+describe("what is prepared", () => {
+  it("stays the same object while nothing has changed", () => {
+    const list = [mark({ scope: pathScope("auth/") })];
+    const before = indexWatermarks(list, 10);
+    expect(indexWatermarks([...list], 10, before)).toBe(before);
+    expect(indexWatermarks([mark({ scope: pathScope("auth/"), cleaned: true })], 10, before)).not.toBe(before);
+    expect(indexWatermarks([...list], 11, before)).not.toBe(before);
+  });
+});
+
+/** A moment in ms. */
+const moment = fc.integer({ min: 1, max: 50 });
+const createdBefore = fc.option(moment, { nil: null });
+
+/** What a watermark that is made at `madeAt` for `before` ends, of tokens that were created by a clock that does not lie. */
+function endedAt(madeAt: number, before: number | null, createdAt: number): boolean {
+  return createdAt < madeAt && (before === null || createdAt < before);
+}
+
+describe("two watermarks of one scope", () => {
+  it("the second is not needed when the first covers it", () => {
+    fc.assert(
+      fc.property(moment, moment, createdBefore, createdBefore, moment, (a, gap, first, second, createdAt) => {
+        const madeAt = a;
+        const later = a + gap;
+        fc.pre(first === null || first <= madeAt);
+        fc.pre(second === null || second <= later);
+        if (!covers({ createdBefore: first, madeAt }, second)) return;
+        if (endedAt(later, second, createdAt)) expect(endedAt(madeAt, first, createdAt)).toBe(true);
+      }),
+    );
+  });
+
+  it("the first is not needed when the second supersedes it", () => {
+    fc.assert(
+      fc.property(moment, moment, createdBefore, createdBefore, moment, (a, gap, first, second, createdAt) => {
+        if (!isSuperseded(first, second)) return;
+        if (endedAt(a, first, createdAt)) expect(endedAt(a + gap, second, createdAt)).toBe(true);
+      }),
+    );
+  });
+});

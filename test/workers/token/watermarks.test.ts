@@ -1,0 +1,372 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { LeaseWalk } from "../../../src/app/lease-walk.ts";
+import { walkOf } from "../../../src/lease/walk.ts";
+import { forgetInstallation, loadInstallation } from "../../../src/system/installation.ts";
+import { System, systemOf } from "../../../src/system/system.ts";
+import { MAX_WATERMARKS } from "../../../src/system/watermark-store.ts";
+import { entityScope, pathScope } from "../../../src/system/watermarks.ts";
+import { Tidy } from "../../../src/tidy/tidy.ts";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { issuingMount } from "../../support/logins.ts";
+import { asOneProcess, bindings, call, initialized } from "../../support/service.ts";
+import { countRows, growTree, locate, rewriteRecord, sweep } from "../../support/trees.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  asOneProcess();
+  root = await initialized();
+  await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
+  await post("sys/policies/acl/holder", {
+    policy: 'path "cubbyhole/*" { capabilities = ["create", "read", "update"] }',
+  });
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const post = (path: string, body: unknown = {}, token = root) => call("POST", path, { token, body });
+const get = (path: string, token = root) => call("GET", path, { token });
+const isAlive = async (token: string) => (await get("auth/token/lookup-self", token)).status === 200;
+const alive = async (tokens: readonly string[]) => Promise.all(tokens.map(isAlive));
+
+async function create(endpoint: string, fields: Record<string, unknown> = {}, creator = root): Promise<string> {
+  const answer = await post(`auth/token/${endpoint}`, { policies: ["maker"], ttl: "1h", ...fields }, creator);
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body.auth.client_token;
+}
+
+/** A role whose tokens are orphans. */
+async function role(name: string): Promise<void> {
+  await post(`auth/token/roles/${name}`, {
+    orphan: true,
+    allowed_policies: "maker,holder",
+    token_type: "default-service",
+  });
+}
+
+const revoke = (prefix: string) => post(`sys/leases/revoke-prefix/${prefix}`);
+const alarm = LeaseWalk.prototype.alarm;
+const holdWalks = () => vi.spyOn(LeaseWalk.prototype, "alarm").mockResolvedValue(undefined);
+const walkBelow = (prefix: string) => walkOf(bindings, { mode: "revoke", prefix });
+const step = (stub: DurableObjectStub<LeaseWalk>) => runInDurableObject(stub, (object) => alarm.call(object));
+
+async function watermarkOf(prefix: string) {
+  const all = await systemOf(bindings).watermarks();
+  return all.find(({ scope }) => scope === pathScope(prefix));
+}
+
+describe("what was revoked together", { timeout: 30_000 }, () => {
+  it("is refused wherever a token is accepted, before anything was cleaned up", async () => {
+    holdWalks();
+    await role("everywhere");
+    const holder = await create("create/everywhere", { policies: ["maker", "holder"] });
+    const child = await create("create", {}, holder);
+    const batch = await create("create", { type: "batch" }, holder);
+    const orphanBatch = await create("create/everywhere", { type: "batch" });
+    const lookup = await post("auth/token/lookup", { token: holder });
+    const accessor = lookup.body.data.accessor;
+    await post("cubbyhole/kept", { a: 1 }, holder);
+    const wrapped = await call("POST", "auth/token/create/everywhere", {
+      token: root,
+      body: {},
+      headers: { "X-Vault-Wrap-TTL": "60s" },
+    });
+    const { token: wrapping } = wrapped.body.wrap_info as unknown as { token: string };
+    expect(await alive([holder, child, batch, orphanBatch])).toEqual([true, true, true, true]);
+
+    expect((await revoke("auth/token/create/everywhere")).status).toBe(204);
+    expect(await alive([holder, child, batch, orphanBatch])).toEqual([false, false, false, false]);
+    expect((await get("cubbyhole/kept", holder)).status).toBe(403);
+    expect((await post("auth/token/renew", { token: holder })).status).toBe(400);
+    expect((await post("auth/token/renew", { token: child })).status).toBe(400);
+    expect((await post("auth/token/create", {}, holder)).status).toBe(403);
+    expect((await post("auth/token/lookup", { token: orphanBatch })).status).toBe(403);
+    expect((await post("auth/token/lookup-accessor", { accessor })).status).toBe(400);
+    expect((await post("sys/wrapping/unwrap", { token: wrapping })).status).toBe(400);
+    expect((await post("sys/capabilities", { token: holder, paths: ["sys/health"] })).status).toBe(400);
+    const lease = { accessor, path: "db/creds/x", target: "https://db.example.com/revoke" };
+    expect((await post("sys/leases/register", lease)).status).toBe(400);
+  });
+
+  it("is told from what is made in the same millisecond after it", async () => {
+    holdWalks();
+    await role("instant");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    const before = await create("create/instant");
+    await revoke("auth/token/create/instant");
+    const after = await create("create/instant");
+    const batch = await create("create/instant", { type: "batch" });
+    await revoke("auth/token/create/instant/other");
+    expect(await alive([before, after, batch])).toEqual([false, true, true]);
+  });
+
+  it("makes a renewal, and a login that was under way, end with the others", async () => {
+    holdWalks();
+    await post("sys/auth/logins", { type: "cloud" });
+    const { login, token } = await issuingMount("logins");
+    const before = await token();
+    await revoke("auth/logins");
+    expect((await post("auth/token/renew-self", {}, before)).status).toBe(403);
+    expect(await login()).toMatchObject({ ok: false, error: { code: "unavailable" } });
+    expect(await login("batch")).toMatchObject({ ok: false, error: { code: "unavailable" } });
+    expect((await (await issuingMount("logins")).login("batch")).ok).toBe(true);
+  });
+
+  it("is judged by each tree as the Worker knows it, when the tree's own copy is older", async () => {
+    holdWalks();
+    await role("elsewhere");
+    const token = await create("create/elsewhere");
+    const { stub, row } = await locate(token);
+    const known = await loadInstallation(bindings);
+    if (!known.ok) throw new Error("initialised");
+    // The system has the watermark, and nobody here has read it.
+    const request = { id: "elsewhere", scope: pathScope("auth/token/create/elsewhere/"), createdBefore: null };
+    const added = await systemOf(bindings).addWatermark(request, Date.now());
+    const asked = {
+      access: { operation: "read", path: "auth/token/lookup-self", data: {} },
+      clientAddress: null,
+    } as const;
+    const find = (watermark: number) =>
+      stub.run({ row, verifier: new Uint8Array(24), ...asked, watermark, action: null });
+    const reads = vi.spyOn(System.prototype, "snapshot");
+    await find(known.value.watermarks.newest);
+    expect(reads).not.toHaveBeenCalled();
+    await find(added.ok ? added.value : 0);
+    expect(reads).toHaveBeenCalledTimes(1);
+    expect(await isAlive(token)).toBe(false);
+  });
+
+  it("costs a tree a walk to the top once, and nothing when it is cleaned up", async () => {
+    holdWalks();
+    await role("deep");
+    const top = await create("create");
+    const [, , deepest = ""] = await growTree(top, 40, "chain");
+    await revoke("auth/token/create/deep");
+    const { stub, row } = await locate(deepest);
+    const rowsRead = () =>
+      runInDurableObject(stub, async (tree, { storage: { sql } }) => {
+        const exec = vi.spyOn(sql, "exec");
+        await tree.isAlive(row);
+        const count = exec.mock.results.reduce(
+          (sum, { value }) => sum + (value as SqlStorageCursor<never>).rowsRead,
+          0,
+        );
+        exec.mockRestore();
+        return count;
+      });
+    expect(await rowsRead()).toBeGreaterThan(40);
+    expect(await rowsRead()).toBe(1);
+    await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
+    forgetInstallation();
+    expect(await rowsRead()).toBe(1);
+  });
+});
+
+describe("the clean-up", { timeout: 30_000 }, () => {
+  it("revokes what is stored, twice so that nobody's ignorance is missed, and tells how far it is", async () => {
+    const held = holdWalks();
+    await role("clean");
+    const tokens = await Promise.all([create("create/clean"), create("create/clean"), create("create/clean")]);
+    const trees = await Promise.all(tokens.map(locate));
+    await revoke("auth/token/create/clean");
+    const shown = async () => {
+      const { revocations } = (await get("sys/leases/revocations")).body.data as unknown as {
+        revocations: Record<string, unknown>[];
+      };
+      return revocations.find(({ prefix }) => prefix === "auth/token/create/clean/");
+    };
+    expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 0 });
+    const stub = walkBelow("auth/token/create/clean/");
+    for (let i = 0; i < 6; i++) await step(stub);
+    expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 3 });
+    for (const { stub: tree } of trees) {
+      await sweep(tree);
+      expect(await countRows(tree)).toBe(0);
+    }
+    // The last pass waits until everybody knows.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 66_000 });
+    for (let i = 0; i < 6; i++) await step(stub);
+    expect(await shown()).toMatchObject({ clean_up: "finished", clean_up_finished: expect.any(String) });
+    expect(await stub.progress()).toBeNull();
+    held.mockRestore();
+  });
+
+  it("goes on after the end of its object at any moment, and meets what was made late by somebody who did not know", async () => {
+    const held = holdWalks();
+    await role("late");
+    const early = await create("create/late");
+    await revoke("auth/token/create/late");
+    const stub = walkBelow("auth/token/create/late/");
+    for (let i = 0; i < 6; i++) {
+      await step(stub);
+      await evictDurableObject(stub);
+    }
+    const late = await create("create/late");
+    const { stub: tree } = await locate(late);
+    await rewriteRecord(late, ({ watermark: _, ...record }) => record);
+    await evictDurableObject(tree);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 66_000 });
+    for (let i = 0; i < 6; i++) {
+      await step(stub);
+      await evictDurableObject(stub);
+    }
+    expect((await watermarkOf("auth/token/create/late/"))?.cleaned).toBe(true);
+    for (const token of [early, late]) await sweep((await locate(token)).stub);
+    expect(await countRows(tree)).toBe(0);
+    held.mockRestore();
+  });
+
+  it("happens although the process ended before the system knew", async () => {
+    const held = holdWalks();
+    await role("crashed");
+    const token = await create("create/crashed");
+    const crashing = vi.spyOn(System.prototype, "addWatermark").mockImplementation(() => {
+      throw new Error("the process ends here");
+    });
+    expect((await revoke("auth/token/create/crashed")).status).toBe(500);
+    crashing.mockRestore();
+    expect(await isAlive(token)).toBe(true);
+    const stub = walkBelow("auth/token/create/crashed/");
+    await step(stub);
+    await step(stub);
+    expect((await watermarkOf("auth/token/create/crashed/"))?.cleaned).toBe(false);
+    forgetInstallation();
+    expect(await isAlive(token)).toBe(false);
+    held.mockRestore();
+  });
+
+  it("of an entity is tidy's, in every tree, and a watermark that nothing older needs is forgotten", async () => {
+    holdWalks();
+    await role("person");
+    const { id } = (await post("identity/entity", { name: "person" })).body.data as unknown as { id: string };
+    const token = await create("create-orphan");
+    const { stub } = await locate(token);
+    await rewriteRecord(token, (record) => ({ ...record, entityId: id }));
+    await evictDurableObject(stub);
+    expect(await isAlive(token)).toBe(true);
+    expect((await post(`identity/entity/id/${id}/not-before`)).status).toBe(204);
+    expect(await isAlive(token)).toBe(false);
+    expect((await get(`identity/entity/id/${id}/not-before`)).body.data.not_before).toMatch(/^2\d{3}-/);
+
+    const now = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"], now: now + 700_000 });
+    const tidyAlarm = Tidy.prototype.alarm;
+    vi.spyOn(Tidy.prototype, "alarm").mockResolvedValue(undefined);
+    const tidy = bindings.TIDY.getByName("tidy");
+    await tidy.start();
+    for (let i = 0; i < 200 && (await tidy.status()).running; i++) {
+      await runInDurableObject(tidy, (object) => tidyAlarm.call(object));
+    }
+    const entity = async () => (await systemOf(bindings).watermarks()).find(({ scope }) => scope === entityScope(id));
+    expect((await tidy.status()).last?.report).toMatchObject({ failures: 0 });
+    expect((await entity())?.cleaned).toBe(true);
+    await sweep(stub);
+    expect(await countRows(stub)).toBe(0);
+
+    // 768 h and a little: the longest life of a batch token here.
+    vi.setSystemTime(now + 769 * 3_600_000);
+    await systemOf(bindings).watermarksCleaned(null, 0, Date.now());
+    expect(await entity()).toBeUndefined();
+  });
+});
+
+describe("not_before", { timeout: 30_000 }, () => {
+  it("of a mount ends what was issued before, batch tokens too, and can be read", async () => {
+    holdWalks();
+    await post("sys/auth/fleet", { type: "cloud" });
+    const batch = async () => {
+      const issued = await (await issuingMount("fleet")).login("batch");
+      return issued.ok ? issued.value.auth.clientToken : "";
+    };
+    const before = await batch();
+    expect((await get("sys/auth/fleet/tune")).body.data).not.toHaveProperty("not_before");
+    expect((await post("sys/auth/fleet/tune", { not_before: "now" })).status).toBe(204);
+    expect(await alive([before, await batch()])).toEqual([false, true]);
+    expect((await get("sys/auth/fleet/tune")).body.data.not_before).toMatch(/^2\d{3}-/);
+    expect((await get("sys/auth/fleet")).status).toBe(200);
+  });
+
+  it("of a time that has passed spares what was issued since, and changes nothing when it is repeated", async () => {
+    holdWalks();
+    await role("aged");
+    const now = Date.now();
+    vi.useFakeTimers({ toFake: ["Date"], now: now - 60_000 });
+    const old = await create("create/aged", { ttl: "1h" });
+    vi.setSystemTime(now);
+    const young = await create("create/aged");
+    const time = new Date(now - 30_000).toISOString();
+    expect((await post("sys/auth/token/tune", { not_before: time })).status).toBe(204);
+    expect(await alive([old, young, root])).toEqual([false, true, true]);
+    const newest = async () => (await systemOf(bindings).snapshot(null))?.newestWatermark;
+    const first = await newest();
+    expect((await post("sys/auth/token/tune", { not_before: time })).status).toBe(204);
+    expect(await newest()).toBe(first);
+  });
+
+  it.each(["soon", "2999-01-01T00:00:00Z", "1795239138"])("refuses %s and changes nothing", async (not_before) => {
+    const answer = await post("sys/auth/token/tune", { description: "changed", not_before });
+    expect(answer.status).toBe(400);
+    expect(answer.body.errors[0]).toContain("not_before must be");
+    expect((await get("sys/auth/token/tune")).body.data.description).not.toBe("changed");
+  });
+
+  it("of an entity that is not there is a 404", async () => {
+    expect((await post("identity/entity/id/nobody/not-before")).status).toBe(404);
+  });
+});
+
+describe("a role's tokens", { timeout: 30_000 }, () => {
+  it("are revoked in one call, with what they made, in a constant number of calls", async () => {
+    holdWalks();
+    await role("squad");
+    const tokens = [await create("create/squad"), await create("create/squad", { type: "batch" })];
+    const child = await create("create", {}, tokens[0]);
+    const other = await create("create-orphan");
+    const calls = [vi.spyOn(AccessorShard.prototype, "leasesBelow"), vi.spyOn(TokenTree.prototype, "walk")];
+    expect((await post("auth/token/roles/squad/revoke-tokens")).status).toBe(204);
+    for (const spy of calls) expect(spy).not.toHaveBeenCalled();
+    expect(await alive([...tokens, child, other])).toEqual([false, false, false, true]);
+  });
+});
+
+describe("the system object", { timeout: 30_000 }, () => {
+  it("makes a watermark once for one id, replaces what ends no more, and takes no more than it can send to everybody", async () => {
+    const system = systemOf(bindings);
+    const make = (id: string, createdBefore: number | null = null) =>
+      system.addWatermark({ id, scope: pathScope("auth/once/"), createdBefore }, Date.now());
+    const first = await make("once-1");
+    expect(await make("once-1")).toEqual(first);
+    const second = await make("once-2");
+    expect(second.ok && first.ok && second.value > first.value).toBe(true);
+    const ofScope = (await system.watermarks()).filter(({ scope }) => scope === pathScope("auth/once/"));
+    expect(ofScope.map(({ id }) => id)).toEqual(["once-2"]);
+
+    await runInDurableObject(system, (_, { storage: { sql } }) => {
+      for (let i = 0; i < MAX_WATERMARKS; i++) {
+        sql.exec(
+          "INSERT INTO watermarks (number, id, scope, made_at) VALUES (?, ?, ?, ?)",
+          i,
+          `x${i}`,
+          `path:x${i}/`,
+          i,
+        );
+      }
+    });
+    const refused = await system.addWatermark(
+      { id: "more", scope: pathScope("auth/more/"), createdBefore: null },
+      Date.now(),
+    );
+    expect(refused).toMatchObject({ ok: false, error: { code: "invalid_request" } });
+    // The walk alone is left then: the tokens that are stored end all the same.
+    await role("crowded");
+    const token = await create("create/crowded");
+    expect((await revoke("auth/token/create/crowded")).status).toBe(204);
+    expect(await isAlive(token)).toBe(false);
+    expect((await post("sys/auth/token/tune", { not_before: "now" })).status).toBe(400);
+  });
+});
