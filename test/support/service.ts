@@ -10,7 +10,10 @@ export function asOneProcess(): void {
   (bindings as { ONE_PROCESS?: string }).ONE_PROCESS = "true";
 }
 
-/** A parsed answer, which tests look into by path: `body.auth.client_token` is a text, whatever the compiler can know. */
+/**
+ * A parsed body for tests that look at strings by their path, such as `body.auth.client_token`. For other values `bodyOf`, `dataOf`
+ * and `keysOf` give the type that a test names.
+ */
 export type Loose = string & LooseObject;
 
 /** The keys that most tests look at are named, so that they need no check for absence. */
@@ -72,6 +75,24 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as Loose, headers: response.headers };
 }
 
+/**
+ * The body of an answer in the shape that the test expects, where it is more than text. The compiler can't know it: the test's
+ * own assertions check it.
+ */
+export function bodyOf<T>({ body }: { readonly body: unknown }): T {
+  return body as T;
+}
+
+/** The `data` of an answer, likewise. */
+export function dataOf<T>(answer: { readonly body: unknown }): T {
+  return bodyOf<{ readonly data: T }>(answer).data;
+}
+
+/** The names of an answer to a list. */
+export function keysOf(answer: { readonly body: unknown }): string[] {
+  return dataOf<{ readonly keys: string[] }>(answer).keys;
+}
+
 /** Initialises the service of this test file and returns the root token. */
 export async function initialized(): Promise<string> {
   const answer = await call("PUT", "sys/init");
@@ -83,10 +104,7 @@ export async function initialized(): Promise<string> {
 export async function createToken(root: string, fields: Record<string, unknown> = {}) {
   const answer = await call("POST", "auth/token/create", { token: root, body: fields });
   if (answer.status !== 200) throw new Error(`create answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body.auth as unknown as {
-    client_token: string;
-    accessor: string;
-    lease_duration: number;
-    policies: string[];
-  };
+  return bodyOf<{ auth: { client_token: string; accessor: string; lease_duration: number; policies: string[] } }>(
+    answer,
+  ).auth;
 }

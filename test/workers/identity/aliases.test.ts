@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, initialized } from "../../support/service.ts";
+import { call, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;
 let token: string;
@@ -43,7 +43,7 @@ describe("an alias", () => {
       merged_from_canonical_ids: null,
       local: false,
     });
-    const [inEntity] = (await get(`entity/id/${id}`)).body.data.aliases as unknown as [object];
+    const [inEntity] = dataOf<{ aliases: [object] }>(await get(`entity/id/${id}`)).aliases;
     expect({ ...inEntity, namespace_id: "root", custom_metadata: {} }).toEqual({
       ...Object(read),
       custom_metadata: {},

@@ -29,7 +29,7 @@ async function person(alias: string, fields: Record<string, unknown> = {}) {
   const made = await post("auth/token/create/person", { entity_alias: alias, policies: ["mine"], ...fields });
   if (made.status !== 200) throw new Error(JSON.stringify(made.body));
   const { client_token: token, entity_id: entity } = made.body.auth;
-  return { token: token as string, entity: entity as unknown as string };
+  return { token: token as string, entity: entity as string };
 }
 
 /** What the token may do on the paths of the policies e, g and outer. */

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 
 let root: string;
 
@@ -28,7 +28,7 @@ describe("an entity", () => {
     ]);
     expect((await post("entity", { name: "web", metadata: { team: "two" } })).status).toBe(204);
     const { data } = (await get("entity/name/web")).body;
-    expect(Object.keys(data as unknown as object)).toEqual([
+    expect(Object.keys(data)).toEqual([
       "aliases",
       "creation_time",
       "direct_group_ids",
@@ -162,22 +162,23 @@ describe("CVE-2024-9180, CVE-2025-54996, CVE-2025-64761: root through identity",
 describe("lists of entities", () => {
   it("by id tell name and aliases, by name only names; pages follow each other", async () => {
     for (const name of ["l-a", "l-B", "l-c"]) await made({ name });
-    const names = (await list("entity/name")).body.data.keys as unknown as string[];
+    const names = keysOf(await list("entity/name"));
     expect(names.filter((name) => name.startsWith("l-"))).toEqual(["l-a", "l-B", "l-c"]);
     expect((await list("entity/name", "&after=l-a&limit=2")).body.data.keys).toEqual(["l-B", "l-c"]);
     expect((await list("entity/name", "&after=L-A&limit=1")).body.data).toEqual({ keys: ["l-B"] });
 
-    const all = (await list("entity/id")).body.data;
-    const ids = all.keys as unknown as string[];
+    const all = await list("entity/id");
+    const ids = keysOf(all);
     expect(ids).toEqual(ids.toSorted());
     const paged: string[] = [];
     for (let after = ""; ; after = paged.at(-1) ?? "") {
       const page = await list("entity/id", `&limit=3&after=${after}`);
       if (page.status === 404) break;
-      paged.push(...(page.body.data.keys as unknown as string[]));
+      paged.push(...keysOf(page));
     }
     expect(paged).toEqual(ids);
-    const first = ids.find((id) => (all.key_info as never as Record<string, { name: string }>)[id]?.name === "l-B");
+    const { key_info: info } = dataOf<{ key_info: Record<string, { name: string }> }>(all);
+    const first = ids.find((id) => info[id]?.name === "l-B");
     expect((await get(`entity/id/${first}`)).body.data.name).toBe("l-B");
   });
 
@@ -193,7 +194,7 @@ describe("lists of entities", () => {
         );
       }
     });
-    const keys = (await list("entity/id")).body.data.keys as unknown as string[];
+    const keys = keysOf(await list("entity/id"));
     expect(keys.filter((id) => id.startsWith("bulk-"))).toHaveLength(2100);
     expect(new Set(keys).size).toBe(keys.length);
   });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, initialized } from "../../support/service.ts";
+import { call, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;
 
@@ -21,7 +21,7 @@ describe("a group", () => {
       metadata: { k: "v" },
       member_entity_ids: [member],
     });
-    expect([created.status, Object.keys(created.body.data as unknown as object)]).toEqual([200, ["id", "name"]]);
+    expect([created.status, Object.keys(dataOf<object>(created))]).toEqual([200, ["id", "name"]]);
     expect((await post("group", { name: "ops", policies: ["c"] })).status).toBe(204);
     expect((await get("group/name/OPS")).body.data).toMatchObject({
       id: created.body.data.id,

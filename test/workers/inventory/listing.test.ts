@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 async function listed(query: string) {
   const answer = await call("GET", `sys/tokens?${query}`, { token: root });
   expect(answer.status).toBe(200);
-  return answer.body.data as unknown as { tokens: Record<string, unknown>[]; next: string; scanned: number };
+  return dataOf<{ tokens: Record<string, unknown>[]; next: string; scanned: number }>(answer);
 }
 
 async function accessorsOf(query: string): Promise<unknown[]> {
@@ -159,10 +159,10 @@ describe("summaries", () => {
     const accessors = (await accessorsOf("limit=1000")) as string[];
     const total = accessors.length;
     const summary = async (query: string) =>
-      (await call("GET", `sys/tokens/summary?${query}`, { token: root })).body.data as unknown as {
+      dataOf<{
         groups: { key: string; count: number }[];
         total: number;
-      };
+      }>(await call("GET", `sys/tokens/summary?${query}`, { token: root }));
     expect(await summary("group_by=mount")).toMatchObject({ groups: [{ key: "auth/token/", count: total }], total });
     const byPolicy = await summary("group_by=policy");
     expect(byPolicy.groups.find(({ key }) => key === "two")?.count).toBe(1);
@@ -175,10 +175,10 @@ describe("summaries", () => {
   });
 
   it("the map names the largest trees and counts the rest", async () => {
-    const map = (await call("GET", "sys/tokens/map", { token: root })).body.data as unknown as {
+    const map = dataOf<{
       groups: { mount: string; count: number; trees: number; largest: { tree: string; count: number }[] }[];
       total: number;
-    };
+    }>(await call("GET", "sys/tokens/map", { token: root }));
     const [group] = map.groups;
     const total = (await accessorsOf("limit=1000")).length;
     expect(map).toMatchObject({ total, groups: [{ mount: "auth/token/", count: total }] });

@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { SIGNING_ALGORITHMS } from "../../../src/issuer/model.ts";
 import { issuerOf, OidcIssuer } from "../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, bodyOf, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
 
@@ -28,11 +28,11 @@ const oidc = (path: string) => `identity/oidc/${path}`;
 async function person(alias: string) {
   const made = await post("auth/token/create/person", { entity_alias: alias, policies: ["tokens"] });
   const { client_token: token, entity_id: entity } = made.body.auth;
-  return { token: token as string, entity: entity as unknown as string };
+  return { token: token as string, entity: entity as string };
 }
 
 async function jwks(): Promise<JSONWebKeySet> {
-  return (await call("GET", oidc(".well-known/keys"))).body as unknown as JSONWebKeySet;
+  return bodyOf<JSONWebKeySet>(await call("GET", oidc(".well-known/keys")));
 }
 
 const ISSUER = "http://grove.test/v1/identity/oidc";

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { LeaseStore } from "../../../src/tree/leases/store.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -133,10 +133,8 @@ describe("the list of irrevocable leases", () => {
     await post("auth/token/revoke", { token });
     await runAlarm(token);
     const paths = async (query: string) => {
-      const { leases } = (await get(`sys/leases?type=irrevocable${query}`)).body.data;
-      return (leases as unknown as { lease_id: string }[]).map(({ lease_id }) =>
-        lease_id.split("/").slice(0, 2).join("/"),
-      );
+      const { leases } = dataOf<{ leases: { lease_id: string }[] }>(await get(`sys/leases?type=irrevocable${query}`));
+      return leases.map(({ lease_id }) => lease_id.split("/").slice(0, 2).join("/"));
     };
     expect(await paths("")).toEqual(["list/a", "other/c", "list/b"]);
     expect(await paths("&limit=none")).toEqual(["list/a", "other/c", "list/b"]);
@@ -214,8 +212,8 @@ describe("a crash", () => {
     expect(await leaseRows(token)).toMatchObject([{ state: 1 }]);
     advance(60);
     await runAlarm(token);
-    const { leases } = (await get("sys/leases?type=irrevocable")).body.data;
-    expect((leases as unknown as { lease_id: string }[]).map(({ lease_id }) => lease_id)).toEqual([id]);
+    const { leases } = dataOf<{ leases: { lease_id: string }[] }>(await get("sys/leases?type=irrevocable"));
+    expect(leases.map(({ lease_id }) => lease_id)).toEqual([id]);
     // A walk goes by its alarm, which goes by the real clock.
     vi.useRealTimers();
     await post("sys/leases/revoke-force/crash");

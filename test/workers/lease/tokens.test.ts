@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { tokenLeaseTail } from "../../../src/tree/leases/ids.ts";
 import { indexedPaths } from "../../support/leases.ts";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized, keysOf } from "../../support/service.ts";
 
 let root: string;
 
@@ -165,7 +165,7 @@ describe("a lease that nobody has", () => {
 });
 
 describe("the list of leases", () => {
-  const list = async (path: string) => (await call("GET", `${path}?list=true`, { token: root })).body.data.keys;
+  const list = async (path: string) => keysOf(await call("GET", `${path}?list=true`, { token: root }));
 
   it("shows one level, folders with a slash", async () => {
     await post("auth/token/roles/team.a", { path_suffix: "suffix" });
@@ -175,7 +175,7 @@ describe("the list of leases", () => {
     const suffixed = await create({}, "create/team.a");
     expect(await list("sys/leases/lookup")).toEqual(["auth/"]);
     expect(await list("sys/leases/lookup/auth/token")).toEqual(["create-orphan/", "create/"]);
-    const keys = (await list("sys/leases/lookup/auth/token/create")) as unknown as string[];
+    const keys = await list("sys/leases/lookup/auth/token/create");
     expect(keys).toContain(plain.leaseId.slice("auth/token/create/".length));
     expect(keys.filter((key) => key.endsWith("/"))).toEqual(["periodic/", "team.a/", "team/"]);
     expect(await list("sys/leases/lookup/auth/token/create/team")).toEqual([role.leaseId.split("/").at(-1)]);

@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
-import { bindings, call, initialized } from "../../support/service.ts";
+import { bindings, bodyOf, call, dataOf, initialized } from "../../support/service.ts";
 
 const INIT_TOKEN = "the-init-token-of-the-tests";
 const SEAL_KEY = bindings.GROVE_SEAL_KEY ?? "";
@@ -37,7 +37,7 @@ async function send(method: string, path: string, body?: unknown, sent: Sent = {
   return { status: response.status, body: text === "" ? null : (JSON.parse(text) as Record<string, never>) };
 }
 
-const begin = async (otp = OTP) => (await send("PUT", "attempt", { otp })).body?.data as unknown as { nonce: string };
+const begin = async (otp = OTP) => dataOf<{ nonce: string }>(await send("PUT", "attempt", { otp }));
 const finish = (nonce: string, key = SEAL_KEY) => send("PUT", "update", { nonce, key });
 
 /** What `bao operator generate-root -decode` does. */
@@ -61,7 +61,7 @@ describe("a root token for operators who have lost theirs", () => {
       otp: "",
       otp_length: 86,
     });
-    const done = (await finish(nonce)).body?.data as unknown as { complete: boolean; encoded_token: string };
+    const done = dataOf<{ complete: boolean; encoded_token: string }>(await finish(nonce));
     expect(done.complete).toBe(true);
     expect(await policiesOf(decode(done.encoded_token, OTP))).toEqual(["root"]);
     // Once for each attempt.
@@ -78,11 +78,11 @@ describe("a root token for operators who have lost theirs", () => {
 
   it("makes a one-time password for a caller without one, in the answers that older clients read", async () => {
     const older = { prefix: "sys/generate-root" };
-    const begun = (await send("PUT", "attempt", undefined, older)).body as unknown as { nonce: string; otp: string };
+    const begun = bodyOf<{ nonce: string; otp: string }>(await send("PUT", "attempt", undefined, older));
     expect(begun.otp).toHaveLength(86);
     expect(JSON.stringify((await send("GET", "attempt", undefined, older)).body)).not.toContain(begun.otp);
     const done = await send("PUT", "update", { nonce: begun.nonce, key: SEAL_KEY }, older);
-    const { encoded_root_token: encoded } = done.body as unknown as { encoded_root_token: string };
+    const { encoded_root_token: encoded } = bodyOf<{ encoded_root_token: string }>(done);
     expect(await policiesOf(decode(encoded, begun.otp))).toEqual(["root"]);
   });
 

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 
 const POLICY_CACHE_MS = 5_000;
 
@@ -16,7 +16,7 @@ afterEach(() => vi.useRealTimers());
 
 const self = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
 const rotate = (path = "sys/rotate") => call("PUT", path, { token: root });
-const status = async () => (await call("GET", "sys/key-status", { token: root })).body.data as unknown as KeyStatus;
+const status = async () => dataOf<KeyStatus>(await call("GET", "sys/key-status", { token: root }));
 const create = (fields: Record<string, unknown>) => call("POST", "auth/token/create", { token: root, body: fields });
 
 interface KeyStatus {

@@ -4,7 +4,7 @@ import { app } from "../../../src/app/app.ts";
 import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
@@ -240,13 +240,12 @@ describe("protected paths", () => {
 
   it("X21: the list of accessors goes by page without repeating or losing one", async () => {
     for (let i = 0; i < 30; i++) await createToken(root);
-    const all = (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data
-      .keys as unknown as string[];
+    const all = keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
     const paged: string[] = [];
     for (let after = ""; ; ) {
       const page = await call("GET", `auth/token/accessors?list=true&limit=7&after=${after}`, { token: root });
       if (page.status === 404) break;
-      const keys = page.body.data.keys as unknown as string[];
+      const keys = keysOf(page);
       expect(keys.length).toBeLessThanOrEqual(7);
       paged.push(...keys);
       after = keys.at(-1) ?? "";

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vite
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 
 const NOW = Date.now();
 
@@ -42,8 +42,8 @@ const write = (path: string, body: unknown) => operate("PUT", path, body);
 const quota = (fields: Record<string, unknown>, name = "q") => write(`sys/quotas/rate-limit/${name}`, fields);
 const read = (name = "q") => operate("GET", `sys/quotas/rate-limit/${name}`);
 const names = async (): Promise<string[]> => {
-  const { body } = await operate("GET", "sys/quotas/rate-limit?list=true");
-  return body.data ? (body.data.keys as unknown as string[]) : [];
+  const listed = await operate("GET", "sys/quotas/rate-limit?list=true");
+  return listed.body.data ? keysOf(listed) : [];
 };
 const get = (path: string, headers = from) => call("GET", path, { token: root, headers });
 const logIn = (body: unknown = { role: "web" }, mount = "machines", headers = from) =>

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { bodyOf, call, createToken, initialized } from "../../support/service.ts";
 import { rewriteRecord } from "../../support/trees.ts";
 
 const MOUNTS = "sys/internal/ui/mounts";
@@ -139,9 +139,9 @@ describe("sys/internal/specs/openapi", () => {
     for (const path of ["ci", "people"]) {
       await call("POST", `sys/auth/${path}`, { token: root, body: { type: "jwt" } });
     }
-    const { paths } = (await call("GET", SPECS, { token: root })).body as unknown as {
+    const { paths } = bodyOf<{
       paths: Record<string, { post: { operationId: string } }>;
-    };
+    }>(await call("GET", SPECS, { token: root }));
     expect([paths["/auth/ci/login"]?.post.operationId, paths["/auth/people/login"]?.post.operationId].sort()).toEqual([
       "jwt-login",
       "jwt-login-at-auth-people",

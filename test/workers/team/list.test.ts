@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, dataOf, initialized } from "../../support/service.ts";
 import {
   type ApiResource,
   api,
@@ -83,7 +83,7 @@ describe("the tokens of an organization", () => {
 
   it("are shown without their text", async () => {
     const answer = await list(root, "sorted", "team-tokens?q=delta");
-    const [only] = answer.body.data as unknown as [ApiResource];
+    const [only] = dataOf<[ApiResource]>(answer);
     expect(only).toMatchObject({
       type: "team-tokens",
       attributes: { "team-name": "delta", "expired-at": "2090-01-01T00:00:00Z", token: null },

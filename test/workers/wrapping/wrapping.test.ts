@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
 const INVALID = { errors: ["wrapping token is not valid or does not exist"] };
@@ -28,8 +28,7 @@ const unwrap = (token: string, caller?: string) =>
     ? call("POST", "sys/wrapping/unwrap", { token: caller, body: { token } })
     : call("POST", "sys/wrapping/unwrap", { token });
 
-const listAccessors = async () =>
-  (await call("GET", "auth/token/accessors?list=true", { token: root })).body.data.keys as unknown as string[];
+const listAccessors = async () => keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
 
 /** Live wrapping tokens among those that are listed and not in `before`. */
 async function wrappingTokensSince(before: readonly string[]): Promise<number> {
@@ -61,7 +60,7 @@ describe("H10: the envelope of a wrapped answer", () => {
       warnings: null,
       auth: null,
     });
-    expect(Object.keys(info as unknown as object)).toEqual([
+    expect(Object.keys(info)).toEqual([
       "token",
       "accessor",
       "ttl",
@@ -273,7 +272,7 @@ describe("H11: reading cubbyhole/response", () => {
   it("works once, with a warning", async () => {
     const info = await wrapped();
     const read = await call("GET", "cubbyhole/response", { token: info.token });
-    expect(JSON.parse(read.body.data.response as unknown as string)).toMatchObject({ data: { secret: HIDDEN } });
+    expect(JSON.parse(read.body.data.response as string)).toMatchObject({ data: { secret: HIDDEN } });
     expect(read.body.warnings[0]).toMatch(/^Reading from 'cubbyhole\/response' is deprecated/);
     expect((await call("GET", "cubbyhole/response", { token: info.token })).status).toBe(403);
     expect((await unwrap(info.token)).status).toBe(400);

@@ -4,7 +4,7 @@ import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../su
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { type Outbound, replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { type Key, type Role, roleArn, type User, userArn } from "../../../support/fake-cloud/world.ts";
-import { call, initialized } from "../../../support/service.ts";
+import { call, dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let sent: Outbound[];
@@ -71,7 +71,7 @@ describe("a login by signed request", () => {
     expect(refusalOf(await mount.loginCaller(aliceKey))).toEqual([400, 'entry for role "alice" not found']);
     await mount.write("role/worker", { bound_iam_principal_arn: roleArn(worker) });
     const { auth } = (await mount.loginCaller(sessionOf(worker))).body;
-    const { role_id } = (await mount.call("GET", "role/worker")).body.data as unknown as { role_id: string };
+    const { role_id } = dataOf<{ role_id: string }>(await mount.call("GET", "role/worker"));
     expect(auth.metadata.role_id).toBe(role_id);
   });
 

@@ -4,7 +4,7 @@ import { type CloudMount, HOME, mountCloud, refusalOf } from "../../../support/c
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { type Key, type Role, roleArn } from "../../../support/fake-cloud/world.ts";
-import { call, initialized, type Loose } from "../../../support/service.ts";
+import { call, dataOf, initialized, type Loose } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let root: string;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 const aliasOf = async (entityId: string): Promise<Loose> => {
   const answer = await call("GET", `identity/entity/id/${entityId}`, { token: root });
-  const [alias] = answer.body.data.aliases as unknown as Loose[];
+  const [alias] = dataOf<{ aliases: Loose[] }>(answer).aliases;
   if (!alias) throw new Error("the entity has an alias");
   return alias;
 };

@@ -4,7 +4,7 @@ import { type CloudMount, HOME, mountCloud, refusalOf } from "../../../support/c
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import type { Instance } from "../../../support/fake-cloud/world.ts";
-import { initialized } from "../../../support/service.ts";
+import { dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let mount: CloudMount;
@@ -32,7 +32,7 @@ beforeEach(() => {
 
 async function tagOf(fields: Record<string, unknown>, role = "tagged"): Promise<string> {
   const answer = await mount.write(`role/${role}/tag`, fields);
-  return (answer.body.data as unknown as { tag_value: string }).tag_value;
+  return dataOf<{ tag_value: string }>(answer).tag_value;
 }
 
 async function wear(fields: Record<string, unknown>): Promise<string> {

@@ -4,7 +4,7 @@ import { type CloudMount, HOME, mountCloud, refusalOf } from "../../../support/c
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { type Role, roleArn } from "../../../support/fake-cloud/world.ts";
-import { initialized } from "../../../support/service.ts";
+import { dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let root: string;
@@ -79,10 +79,10 @@ describe("the token of an instance", () => {
   it("S15: keeps the memory of the instance for as long as it can live", async () => {
     const { instance, token } = await tokenOf("remembered");
     const read = async () =>
-      (await mount.call("GET", `identity-accesslist/${instance.id}`)).body.data as unknown as {
+      dataOf<{
         expiration_time: string;
         pending_time: string;
-      };
+      }>(await mount.call("GET", `identity-accesslist/${instance.id}`));
     const before = await read();
     await mount.write("role/remembered", { token_max_ttl: "4000h" });
     await mount.renew(token);

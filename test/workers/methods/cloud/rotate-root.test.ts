@@ -5,7 +5,7 @@ import { CloudMount, HOME, refusalOf } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { type Outbound, replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import type { Key, User } from "../../../support/fake-cloud/world.ts";
-import { call, initialized } from "../../../support/service.ts";
+import { call, dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 const signer = new DocumentSigner();
@@ -38,8 +38,7 @@ afterEach(() => {
 
 const rotate = () => mount.call("POST", "config/rotate-root");
 const keysOf = () => cloud.world.keys.filter((one) => "user" in one.holder && one.holder.user === user);
-const configured = async () =>
-  ((await mount.call("GET", "config/client")).body.data as unknown as { access_key: string }).access_key;
+const configured = async () => dataOf<{ access_key: string }>(await mount.call("GET", "config/client")).access_key;
 
 /** The configured key works: it is good for an unrelated call. */
 async function expectWorking(): Promise<void> {

@@ -5,7 +5,7 @@ import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { type Outbound, replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { xml } from "../../../support/fake-cloud/request.ts";
 import { type Instance, type Key, type Role, roleArn, userArn } from "../../../support/fake-cloud/world.ts";
-import { call, initialized, type Loose } from "../../../support/service.ts";
+import { call, dataOf, initialized, type Loose } from "../../../support/service.ts";
 
 /** Holes that methods like this one had elsewhere, tried at the endpoint itself. Rows without a test here have theirs in
  * the file of what they are about, under the same name. */
@@ -47,7 +47,7 @@ async function tagged(fields: Record<string, unknown>): Promise<string> {
     role_tag: "Tag",
     token_policies: ["read", "write"],
   });
-  const { tag_value } = (await mount.write("role/tagged/tag", fields)).body.data as unknown as { tag_value: string };
+  const { tag_value } = dataOf<{ tag_value: string }>(await mount.write("role/tagged/tag", fields));
   instance.tags = { Tag: tag_value };
   return tag_value;
 }
@@ -262,7 +262,7 @@ it("S14: a role is one in every casing", async () => {
   const second = await mount.loginInstance(instance, { role: "web", nonce: "n" });
   expect(first.body.auth.entity_id).toBe(second.body.auth.entity_id);
   expect(first.body.auth.metadata.role).toBe("web");
-  const entry = (await mount.call("GET", `identity-accesslist/${instance.id}`)).body.data as unknown as Loose;
+  const entry = dataOf<Loose>(await mount.call("GET", `identity-accesslist/${instance.id}`));
   expect(entry.role).toBe("web");
 });
 
@@ -317,7 +317,7 @@ it("S18: answers hold neither signatures nor secrets, and nothing of what STS sa
   texts.push(JSON.stringify(wrong.body));
   await mount.loginInstance(instance, { role: "web", nonce: "my-nonce" });
   const remembered = await mount.call("GET", `identity-accesslist/${instance.id}`);
-  expect((remembered.body.data as unknown as Loose).client_nonce).toBe("");
+  expect(dataOf<Loose>(remembered).client_nonce).toBe("");
   texts.push(JSON.stringify(remembered.body));
   for (const text of texts) {
     expect(text).not.toMatch(/secret-server-name|guess|inside|my-nonce|Signature=|AWS4-HMAC/);
