@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
@@ -60,6 +61,9 @@ function seedOfRun(): number {
 }
 
 const SEED = seedOfRun();
+
+// The Worker imports the built console.
+execFileSync(process.execPath, ["scripts/build-console.js"], { cwd: import.meta.dirname });
 
 /** What the projects with property tests have in common. */
 const PROPERTIES = { provide: { seed: SEED }, setupFiles: ["./test/support/seed.ts"] };

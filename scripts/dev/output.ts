@@ -20,6 +20,7 @@ const READY = /^\[wrangler:info\] Ready on http:\/\/127\.0\.0\.1:(\d+)/;
 const CHATTER = [
   /^\s*$/,
   /^\[wrangler:info\] /,
+  /^\[custom build\] Running: /,
   /^Using secrets defined in /,
   /^Your Worker has access to the following bindings:/,
   /^Binding +Resource/,

@@ -4,13 +4,14 @@ import {
   copyFileSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT, readWorkerDefinition } from "../local/worker-definition.ts";
 import { type BundleModule, buildWorker } from "./bundle.ts";
@@ -41,7 +42,13 @@ const NOTE = "build.json";
 const BUILD_ADVICE = `If this user may not write in ${PROJECT}, run npm run build there as its owner first`;
 
 /** What a build depends on besides the files that it names itself. */
-const ALWAYS_READ = ["package.json", "package-lock.json", "wrangler.toml", "tsconfig.json"];
+const ALWAYS_READ = ["package.json", "package-lock.json", "wrangler.toml", "tsconfig.json", "scripts/build-console.js"];
+
+/** The sources of the console. The Worker's build names only the module that is made from them. */
+function consoleSources(): string[] {
+  const files = readdirSync(join(PROJECT, "console"), { recursive: true, withFileTypes: true });
+  return files.filter((file) => file.isFile()).map((file) => relative(PROJECT, join(file.parentPath, file.name)));
+}
 
 /**
  * Puts the modules of the built Worker into a directory: those of the last build while no file that it was made from has changed,
@@ -62,7 +69,7 @@ export async function openBuild(directory: string): Promise<Result<Build, string
     const built = await buildWorker(definition.value, join(made, "worker"), join(made, "settings"));
     if (!built.ok) return err(`${built.error}\n${BUILD_ADVICE}`);
     const { modules } = built.value;
-    const inputs = [...new Set([...ALWAYS_READ, ...built.value.inputs])].sort();
+    const inputs = [...new Set([...ALWAYS_READ, ...consoleSources(), ...built.value.inputs])].sort();
     const build: Build = { definition: definition.value, modules };
     copyModules(modules, join(made, "worker"), directory);
     keep(directory, { ...build, inputs, hash: hashOf(directory, inputs, modules) });

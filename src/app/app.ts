@@ -9,16 +9,16 @@ import { unservedPath } from "../wire/audit.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { readClientAddress, readOperation, readPath } from "../wire/request.ts";
+import { consoleAnswer } from "./console.ts";
 import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
 import { ADMITTED, admit, admitByRole, type RequestHead } from "./rate-limit.ts";
-import { welcomePage } from "./welcome.ts";
 
 /** The HTTP side of the Worker: the same for every route. */
 export const app = new Hono<{ Bindings: Env }>();
 
 app.all("*", (context) => {
-  const page = welcomePage(context.req.raw, context.env);
+  const page = consoleAnswer(context.req.raw);
   if (page) return page;
   const answered = answer(context.req.raw, context.env);
   // A client that disconnects does not stop its request: it is completed, and its last line is written.
@@ -56,6 +56,8 @@ function isOnRecord(result: Handled["result"]): boolean {
 function render(dialect: Dialect, id: string, { result, warnings, headers = {} }: Handled): Response {
   const response = result.ok ? dialect.renderReply(id, result.value, warnings) : dialect.renderFailure(result.error);
   for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  // Whoever asks an operator about a failure can name its line in the audit log.
+  if (!result.ok) response.headers.set("X-Request-Id", id);
   return response;
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { PROJECT, type RunningServer, startDev } from "./support/server.ts";
 
-const COPIED = ["gateway", "package.json", "scripts", "src", "tsconfig.json", "wrangler.toml"];
+const COPIED = ["console", "gateway", "package.json", "scripts", "src", "tsconfig.json", "wrangler.toml"];
 
 let copy: string;
 let server: RunningServer;

@@ -52,6 +52,13 @@ describe("npm run serve", () => {
     expect(await accessors()).toContain(accessor);
   });
 
+  it("serves the console, compressed", async () => {
+    const page = await fetch(`${server.address}/`, { headers: { Accept: "text/html" } });
+    expect(new URL(page.url).pathname).toBe("/ui/");
+    expect(page.headers.get("Content-Encoding")).toBe("gzip");
+    expect(await page.text()).toContain('<div id="console">');
+  });
+
   it("writes audit lines with the client's address, and no secret, to standard output", async () => {
     const { client_token: token } = await createToken({ ttl: "1h" });
     await lookUp(token);

@@ -1,0 +1,115 @@
+import { type Answer, done, failed } from "./result.ts";
+
+/** How long an answer may take. The longest calls are pages over many trees. */
+const TIMEOUT_MS = 30_000;
+
+export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** The envelope of an answer; what is in `data` depends on the endpoint. */
+export interface Envelope<T> {
+  readonly data: T;
+  readonly auth?: {
+    readonly client_token: string;
+    readonly accessor: string;
+    readonly policies: readonly string[];
+  } | null;
+  readonly wrap_info?: { readonly token: string; readonly ttl: number; readonly creation_time: string } | null;
+  readonly warnings?: readonly string[] | null;
+}
+
+export interface CallOptions {
+  readonly query?: Query;
+  readonly body?: unknown;
+  /** Seconds; the answer is put away, and the token for it is returned. */
+  readonly wrapSeconds?: number;
+  readonly method?: "GET" | "POST" | "DELETE";
+  /** Ends the call when the page that made it is gone. */
+  readonly signal?: AbortSignal;
+}
+
+/** Calls the API with one token. */
+export class Api {
+  readonly #token: string;
+  readonly #onRefused: () => void;
+
+  /** @param onRefused called at each 403: the token may have ended */
+  constructor(token: string, onRefused: () => void = () => {}) {
+    this.#token = token;
+    this.#onRefused = onRefused;
+  }
+
+  /** Asks and gives `data` of the answer. */
+  async read<T>(path: string, query: Query = {}): Promise<Answer<T>> {
+    const answer = await this.call<T>(path, { query });
+    return answer.ok ? done(answer.value.data) : answer;
+  }
+
+  /** The names of a list; none when there is nothing, which the API answers with 404. */
+  async list(path: string): Promise<Answer<readonly string[]>> {
+    const answer = await this.read<{ readonly keys: readonly string[] }>(path, { list: true });
+    if (!answer.ok) return answer.problem.status === 404 ? done([]) : answer;
+    return done(answer.value.keys);
+  }
+
+  /** @param path below `/v1/`, its parts encoded by the caller */
+  async call<T>(path: string, options: CallOptions = {}): Promise<Answer<Envelope<T>>> {
+    const { query = {}, body, wrapSeconds, method = body === undefined ? "GET" : "POST", signal } = options;
+    const words = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined || value === "" ? [] : [[name, String(value)]],
+    );
+    const search = words.length === 0 ? "" : `?${new URLSearchParams(words)}`;
+    const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
+    if (wrapSeconds !== undefined) headers["X-Vault-Wrap-TTL"] = String(wrapSeconds);
+    const limit = AbortSignal.timeout(TIMEOUT_MS);
+    try {
+      const response = await fetch(`/v1/${path}${search}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        cache: "no-store",
+        credentials: "omit",
+        redirect: "error",
+        signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      });
+      return await this.#read<T>(response);
+    } catch (error) {
+      if (signal?.aborted) return failed({ status: 0, messages: [], requestId: "" });
+      const late = error instanceof DOMException && error.name === "TimeoutError";
+      const message = late ? "The server took too long to answer." : "The server can't be reached.";
+      return failed({ status: 0, messages: [message], requestId: "" });
+    }
+  }
+
+  async #read<T>(response: Response): Promise<Answer<Envelope<T>>> {
+    const text = await response.text();
+    const body = parse(text);
+    if (response.ok) {
+      if (typeof body !== "object" || body === null) return done({ data: {} as T });
+      // Some answers about the service stand outside the envelope.
+      return done("data" in body || "auth" in body ? (body as Envelope<T>) : { data: body as T });
+    }
+    if (response.status === 403) this.#onRefused();
+    return failed({
+      status: response.status,
+      messages: messagesOf(body) ?? [`The server answered with status ${response.status}.`],
+      requestId: response.headers.get("X-Request-Id") ?? "",
+    });
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return text === "" ? {} : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function messagesOf(body: unknown): readonly string[] | null {
+  if (typeof body !== "object" || body === null || !("errors" in body) || !Array.isArray(body.errors)) return null;
+  const messages = body.errors.filter((message): message is string => typeof message === "string");
+  return messages.length > 0 ? messages : null;
+}
+
+/** A path with each part encoded: names hold slashes and spaces. */
+export const pathOf = (...parts: readonly string[]): string => parts.map(encodeURIComponent).join("/");

@@ -1,0 +1,126 @@
+import type { ComponentChildren } from "preact";
+import { duration } from "./format.ts";
+import { SessionPage } from "./pages/session.tsx";
+import { SignIn } from "./pages/sign-in.tsx";
+import { href, partsOf, usePlace } from "./router.ts";
+import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
+import { Empty } from "./ui/controls.tsx";
+import { Icon, type IconName } from "./ui/icons.tsx";
+import { PageHead } from "./ui/page-head.tsx";
+import { useNow } from "./ui/time.tsx";
+
+/** Below this the time that is left is shown as a warning. */
+const ENDING_SECONDS = 300;
+
+interface NavItem {
+  readonly name: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** The path and the capabilities that the page can't do without. */
+  readonly needs?: readonly [path: string, ...capabilities: string[]];
+}
+
+const NAV: readonly { readonly title: string; readonly items: readonly NavItem[] }[] = [
+  { title: "Session", items: [{ name: "session", label: "Your session", icon: "user" }] },
+];
+
+export function App() {
+  const state = useSessionState();
+  if (state.starting) return <main id="main" aria-busy="true" />;
+  if (!state.session) return <SignIn state={state} />;
+  return (
+    <SessionContext.Provider value={state.session}>
+      <Shell />
+    </SessionContext.Provider>
+  );
+}
+
+function Shell() {
+  const place = usePlace();
+  const session = useSession();
+  const parts = partsOf(place);
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        To the content
+      </a>
+      <div class="side">
+        <a class="brand" href={href([])}>
+          <Icon name="forest" size={20} />
+          Grove
+        </a>
+        <nav class="nav" aria-label="Pages">
+          {NAV.map(({ title, items }) => (
+            <NavGroup key={title} title={title} items={items} current={parts[0] ?? ""} session={session} />
+          ))}
+        </nav>
+        <Who session={session} />
+      </div>
+      <main class="main" id="main" tabIndex={-1}>
+        {pageAt(parts)}
+      </main>
+    </div>
+  );
+}
+
+function pageAt([name = ""]: readonly string[]): ComponentChildren {
+  switch (name) {
+    case "":
+    case "session":
+      return <SessionPage />;
+    default:
+      return (
+        <>
+          <PageHead title="No such page" />
+          <Empty title="There is nothing at this address">
+            <a href={href([])}>To the first page</a>
+          </Empty>
+        </>
+      );
+  }
+}
+
+interface NavGroupProps {
+  readonly title: string;
+  readonly items: readonly NavItem[];
+  readonly current: string;
+  readonly session: Session;
+}
+
+function NavGroup({ title, items, current, session }: NavGroupProps) {
+  return (
+    <>
+      <div class="nav-title">{title}</div>
+      {items.map(({ name, label, icon, needs }) => {
+        const refused = needs !== undefined && !mayDo(session, ...needs);
+        return (
+          <a key={name} href={href(name === "" ? [] : [name])} aria-current={name === current ? "page" : undefined}>
+            <Icon name={icon} />
+            {label}
+            {refused && (
+              <span class="lock" title="Your policies refuse this">
+                <Icon name="lock" size={13} />
+                <span class="visually-hidden">, refused by your policies</span>
+              </span>
+            )}
+          </a>
+        );
+      })}
+    </>
+  );
+}
+
+function Who({ session: { self } }: { readonly session: Session }) {
+  const now = useNow(1000);
+  const seconds = self.expire_time === null ? null : Math.max(0, (Date.parse(self.expire_time) - now) / 1000);
+  return (
+    <div class="who">
+      <a href={href(["session"])}>
+        <strong>{self.display_name || "token"}</strong>
+        <span class={`small number ${seconds !== null && seconds < ENDING_SECONDS ? "ending" : "muted"}`}>
+          {seconds === null ? "never ends" : `ends in ${duration(seconds)}`}
+        </span>
+      </a>
+    </div>
+  );
+}

@@ -1,0 +1,48 @@
+const COUNT = new Intl.NumberFormat("en");
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+  ["second", 1],
+] as const;
+const SHORT = { year: "y", month: "mo", day: "d", hour: "h", minute: "m", second: "s" } as const;
+
+export const count = (value: number): string => COUNT.format(value);
+
+/** `1 token`, `2,000 tokens`. */
+export const counted = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+
+/** A number for a small space: `12.4k`, `1.2M`. */
+export function compact(value: number): string {
+  if (value < 10_000) return count(value);
+  if (value < 1_000_000) return `${(value / 1000).toFixed(value < 100_000 ? 1 : 0)}k`;
+  return `${(value / 1_000_000).toFixed(1)}M`;
+}
+
+/** Seconds as their two largest units: `4d 3h`. */
+export function duration(seconds: number): string {
+  if (seconds <= 0) return "0s";
+  const at = UNITS.findIndex(([, size]) => seconds >= size);
+  const [name, size] = UNITS[at] ?? UNITS[5];
+  const whole = Math.floor(seconds / size);
+  const [nextName, nextSize] = UNITS[at + 1] ?? [null, 1];
+  const rest = nextName === null ? 0 : Math.floor((seconds - whole * size) / nextSize);
+  return `${whole}${SHORT[name]}${nextName !== null && rest > 0 ? ` ${rest}${SHORT[nextName]}` : ""}`;
+}
+
+/** `in 3d 4h`, `2h ago`. */
+export function relative(time: string, now: number): string {
+  const seconds = Math.round((Date.parse(time) - now) / 1000);
+  if (Math.abs(seconds) < 5) return "now";
+  return seconds > 0 ? `in ${duration(seconds)}` : `${duration(-seconds)} ago`;
+}
+
+export const exact = (time: string): string => EXACT.format(new Date(time));
+
+/** The beginning of an accessor, enough to tell it apart on a page. */
+export const shortAccessor = (accessor: string): string =>
+  accessor.length > 14 ? `${accessor.slice(0, 10)}…` : accessor;

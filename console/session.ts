@@ -1,0 +1,171 @@
+import { createContext } from "preact";
+import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Api } from "./api.ts";
+import { type Answer, done, failed } from "./result.ts";
+
+/** What `auth/token/lookup-self` tells. */
+export interface Self {
+  readonly accessor: string;
+  readonly display_name: string;
+  readonly policies: readonly string[];
+  readonly identity_policies?: readonly string[];
+  readonly path: string;
+  readonly type: string;
+  readonly entity_id: string;
+  readonly renewable: boolean;
+  readonly orphan: boolean;
+  readonly num_uses: number;
+  readonly ttl: number;
+  readonly expire_time: string | null;
+  readonly issue_time?: string;
+  readonly explicit_max_ttl: number;
+}
+
+export type SignInWith = "token" | "wrapping token";
+
+/** Somebody who is signed in. */
+export interface Session {
+  readonly api: Api;
+  readonly self: Self;
+  /** By path, what the policies allow there. */
+  readonly capabilities: ReadonlyMap<string, readonly string[]>;
+  renew(): Promise<Answer<Self>>;
+  signOut(options: { readonly revoke: boolean }): Promise<void>;
+}
+
+/** Paths that the console works with; what it may not do there it shows as refused. */
+export const ASKED_PATHS = {
+  tokens: "sys/tokens",
+  summary: "sys/tokens/summary",
+  map: "sys/tokens/map",
+  revoke: "sys/tokens/revoke",
+  create: "auth/token/create",
+  roles: "auth/token/roles",
+  policies: "sys/policies/acl",
+  tidy: "auth/token/tidy",
+  tidyStatus: "auth/token/tidy-status",
+  keys: "sys/key-status",
+  rotate: "sys/rotate",
+} as const;
+
+const STORED = "grove-token";
+
+async function lookUp(api: Api): Promise<Answer<Pick<Session, "self" | "capabilities">>> {
+  const self = await api.read<Self>("auth/token/lookup-self");
+  if (!self.ok) return self;
+  const paths = Object.values(ASKED_PATHS);
+  // Without the right to ask, nothing is known; each page then shows what the server says.
+  const asked = await api.call<Readonly<Record<string, readonly string[]>>>("sys/capabilities-self", {
+    body: { paths },
+  });
+  const known = asked.ok ? paths.map((path) => [path, asked.value.data[path] ?? []] as const) : [];
+  return done({ self: self.value, capabilities: new Map(known) });
+}
+
+/** The token that a wrapping token stands for. */
+async function unwrap(token: string): Promise<Answer<string>> {
+  const answer = await new Api(token).call<{ readonly token?: string } | null>("sys/wrapping/unwrap", { body: {} });
+  if (!answer.ok) return answer;
+  const inner = answer.value.auth?.client_token ?? answer.value.data?.token;
+  if (typeof inner === "string" && inner !== "") return done(inner);
+  return failed({ status: 0, messages: ["What was wrapped is no token. It is used up now."], requestId: "" });
+}
+
+export interface SessionState {
+  readonly session: Session | null;
+  /** True while a token that this tab kept is looked up. */
+  readonly starting: boolean;
+  /** Why the last session ended, when not by its user. */
+  readonly ended: string;
+  signIn(token: string, kind: SignInWith, keep: boolean): Promise<Answer<void>>;
+}
+
+/** Holds who is signed in. The token stays in memory, and in the tab's storage only if asked. */
+export function useSessionState(): SessionState {
+  const [token, setToken] = useState(() => window.sessionStorage.getItem(STORED) ?? "");
+  const [known, setKnown] = useState<Pick<Session, "self" | "capabilities"> | null>(null);
+  const [ended, setEnded] = useState("");
+  const [starting, setStarting] = useState(token !== "");
+  const checking = useRef(false);
+
+  const forget = useCallback((why: string) => {
+    window.sessionStorage.removeItem(STORED);
+    setToken("");
+    setKnown(null);
+    setStarting(false);
+    setEnded(why);
+  }, []);
+
+  // A 403 can mean that the policies refuse this, or that the token is gone: the token itself tells.
+  const onRefused = useCallback(async () => {
+    if (checking.current || token === "") return;
+    checking.current = true;
+    const self = await new Api(token).read<Self>("auth/token/lookup-self");
+    checking.current = false;
+    if (!self.ok && self.problem.status === 403) forget("Your session has ended: the token expired or was revoked.");
+  }, [token, forget]);
+  const api = useMemo(() => new Api(token, onRefused), [token, onRefused]);
+
+  useEffect(() => {
+    if (token === "" || known) return;
+    lookUp(api).then((found) => {
+      setStarting(false);
+      if (found.ok) setKnown(found.value);
+      else forget(found.problem.messages.join(" "));
+    });
+  }, [token, known, api, forget]);
+
+  const expires = known?.self.expire_time;
+  useEffect(() => {
+    if (!expires) return;
+    const check = (): void => {
+      if (Date.now() >= Date.parse(expires)) forget("Your session has ended: the token expired.");
+    };
+    const timer = window.setInterval(check, 1000);
+    return () => window.clearInterval(timer);
+  }, [expires, forget]);
+
+  const signIn = async (given: string, kind: SignInWith, keep: boolean): Promise<Answer<void>> => {
+    const inner = kind === "token" ? done(given) : await unwrap(given);
+    if (!inner.ok) return inner;
+    const found = await lookUp(new Api(inner.value));
+    if (!found.ok) return found;
+    if (keep) window.sessionStorage.setItem(STORED, inner.value);
+    setEnded("");
+    setToken(inner.value);
+    setKnown(found.value);
+    return done(undefined);
+  };
+
+  const session: Session | null = known && {
+    api,
+    ...known,
+    async renew() {
+      const renewed = await api.call("auth/token/renew-self", { body: {} });
+      if (!renewed.ok) return renewed;
+      const self = await api.read<Self>("auth/token/lookup-self");
+      if (self.ok) setKnown({ ...known, self: self.value });
+      return self;
+    },
+    async signOut({ revoke }) {
+      if (revoke) await api.call("auth/token/revoke-self", { body: {} });
+      forget("");
+    },
+  };
+  return { session, starting, ended, signIn };
+}
+
+export const SessionContext = createContext<Session | null>(null);
+
+/** The session of a page; pages are shown only to somebody who is signed in. */
+export function useSession(): Session {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error("a page outside of a session");
+  return session;
+}
+
+/** False when the policies are known to refuse one of the capabilities at the path. */
+export function mayDo({ capabilities }: Session, path: string, ...needed: readonly string[]): boolean {
+  const has = capabilities.get(path);
+  return !has || has.includes("root") || needed.every((one) => has.includes(one));
+}

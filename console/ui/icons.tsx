@@ -1,0 +1,40 @@
+/** Paths on a grid of 16, drawn with one stroke. */
+const PATHS = {
+  forest: "M8 14V9M8 11.5 5.5 9.8M8 10.4l2.3-1.5M8 2.2a4.2 4.2 0 1 0 .01 8.4A4.2 4.2 0 0 0 8 2.2z",
+  tokens: "M10.2 8.3a3.3 3.3 0 1 1-2.5-2.5L13 .9h2v2.4h-1.7V5h-1.7z M5.3 10.6h.01",
+  clock: "M8 1.8a6.2 6.2 0 1 0 .01 12.4A6.2 6.2 0 0 0 8 1.8zM8 4.6V8l2.3 1.6",
+  plus: "M8 3v10M3 8h10",
+  policy: "M3.5 1.8h6l3 3v9.4h-9zM9.3 1.8v3.2h3.2M5.7 8h4.6M5.7 10.6h4.6",
+  health: "M1.5 8.5h3l1.8-5 3 9 1.7-4h3.5",
+  user: "M8 2a2.8 2.8 0 1 0 .01 5.6A2.8 2.8 0 0 0 8 2zM2.8 14a5.2 5.2 0 0 1 10.4 0",
+  lock: "M4 7.2h8v6.2H4zM5.7 7V5.2a2.3 2.3 0 0 1 4.6 0V7",
+  alert: "M8 2 14.6 13.6H1.4zM8 6.5v3.2M8 11.6h.01",
+  info: "M8 1.8a6.2 6.2 0 1 0 .01 12.4A6.2 6.2 0 0 0 8 1.8zM8 7.4v3.4M8 5h.01",
+  check: "M3 8.6 6.4 12 13 4.6",
+  copy: "M5.5 5.5h8v8h-8zM10.5 5.3V2.5h-8v8h2.8",
+  up: "M8 13V3M4 7l4-4 4 4",
+  down: "M8 3v10M4 9l4 4 4-4",
+  close: "M4 4l8 8M12 4l-8 8",
+  key: "M10.2 8.3a3.3 3.3 0 1 1-2.5-2.5L13 .9h2v2.4h-1.7V5h-1.7z",
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+/** For the eye only: whatever it means is said in text beside it. */
+export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
+  return (
+    <svg
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      stroke-width="1.5"
+      stroke-linecap="round"
+      stroke-linejoin="round"
+      aria-hidden="true"
+    >
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

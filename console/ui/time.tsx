@@ -1,0 +1,28 @@
+import { useEffect, useState } from "preact/hooks";
+import { exact, relative } from "../format.ts";
+
+/** The present, at least every `everyMs`. */
+export function useNow(everyMs = 10_000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = window.setInterval(() => setNow(Date.now()), everyMs);
+    return () => window.clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}
+
+/** A time by its distance from now; the exact one on hover, and beside it where there is room. */
+export function Time({ at, both = false }: { readonly at: string; readonly both?: boolean }) {
+  const now = useNow();
+  return (
+    <time dateTime={at} title={exact(at)}>
+      {relative(at, now)}
+      {both && <span class="muted"> · {exact(at)}</span>}
+    </time>
+  );
+}
+
+/** When something ends; `null` is never. */
+export function End({ at, both = false }: { readonly at: string | null; readonly both?: boolean }) {
+  return at === null ? <span class="tag">never</span> : <Time at={at} both={both} />;
+}

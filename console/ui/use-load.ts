@@ -1,0 +1,49 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import type { Answer, Problem } from "../result.ts";
+
+/** What a page has loaded. The last value stays while a newer one is on its way. */
+export interface Loaded<T> {
+  readonly value: T | null;
+  readonly problem: Problem | null;
+  readonly busy: boolean;
+  reload(): void;
+}
+
+/**
+ * Loads when `key` changes; an answer to an older question is dropped.
+ *
+ * @param key everything that the question depends on
+ */
+export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value: T | null; problem: Problem | null; busy: boolean }>({
+    key,
+    value: null,
+    problem: null,
+    busy: true,
+  });
+  const latest = useRef(0);
+  const question = useRef(ask);
+  question.current = ask;
+  const load = useCallback((asked: string) => {
+    latest.current += 1;
+    const turn = latest.current;
+    setState((before) => ({ ...before, busy: true }));
+    question.current().then((answer) => {
+      if (turn !== latest.current) return;
+      setState({
+        key: asked,
+        value: answer.ok ? answer.value : null,
+        problem: answer.ok ? null : answer.problem,
+        busy: false,
+      });
+    });
+  }, []);
+  useEffect(() => load(key), [key, load]);
+  useEffect(
+    () => () => {
+      latest.current += 1;
+    },
+    [],
+  );
+  return { value: state.value, problem: state.problem, busy: state.busy, reload: () => load(key) };
+}

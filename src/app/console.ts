@@ -1,0 +1,64 @@
+import { CONSOLE_FILES } from "../../dist/console/files.ts";
+import { fromBase64 } from "../crypto/bytes.ts";
+
+const BASE = "/ui/";
+
+/** Nothing inline, nothing of others, no frame: a page that holds a token runs only what was built with it. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join("; ");
+
+const HEADERS = {
+  "Content-Security-Policy": POLICY,
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+};
+
+/**
+ * The console and its files, below `/ui/`; a browser that opens `/` is sent there. Null for every request of a client of the
+ * API. Needs neither keys nor objects, so it is there while the service is sealed.
+ */
+export function consoleAnswer(request: Request): Response | null {
+  if (request.method !== "GET" && request.method !== "HEAD") return null;
+  const { pathname } = new URL(request.url);
+  const isPage = (request.headers.get("Accept") ?? "").includes("text/html");
+  if (pathname === "/ui" || (pathname === "/" && isPage)) {
+    return new Response(null, { status: 302, headers: { ...HEADERS, Location: BASE, "Cache-Control": "no-store" } });
+  }
+  if (!pathname.startsWith(BASE)) return null;
+  const name = pathname.slice(BASE.length);
+  if (Object.hasOwn(CONSOLE_FILES, name) && name !== "index.html") return file(request, name);
+  // Every other path is a page of the console, which reads it itself.
+  return name.startsWith("assets/")
+    ? new Response(null, { status: 404, headers: HEADERS })
+    : file(request, "index.html");
+}
+
+function file(request: Request, name: string): Response {
+  const found = CONSOLE_FILES[name];
+  if (!found) return new Response(null, { status: 404, headers: HEADERS });
+  const headers = new Headers({ ...HEADERS, "Content-Type": found.type, Vary: "Accept-Encoding" });
+  // Names of assets change with their content; the page that names them does not.
+  headers.set("Cache-Control", name.startsWith("assets/") ? "public, max-age=31536000, immutable" : "no-cache");
+  const gzip = fromBase64(found.gzip) ?? new Uint8Array();
+  const isHead = request.method === "HEAD";
+  if ((request.headers.get("Accept-Encoding") ?? "").includes("gzip")) {
+    headers.set("Content-Encoding", "gzip");
+    return new Response(isHead ? null : gzip, { headers, encodeBody: "manual" });
+  }
+  return new Response(isHead ? null : new Blob([gzip]).stream().pipeThrough(new DecompressionStream("gzip")), {
+    headers,
+  });
+}
