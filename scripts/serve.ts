@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { listenFailure } from "../gateway/arguments.ts";
 import { startGateway } from "../gateway/server.ts";
-import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, waitUntilAnswers } from "./local/answers.ts";
@@ -16,7 +15,7 @@ import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-de
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { openBuild } from "./serve/kept-build.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
-import { workerModel } from "./serve/worker.ts";
+import { SELF_HOSTED, workerModel } from "./serve/worker.ts";
 import { findWorkerd } from "./serve/workerd.ts";
 import { workerdConfig } from "./serve/workerd-config.ts";
 
@@ -47,9 +46,8 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
   const settings = {
     ...settingsFromEnvironment(definition, process.env),
     ...(commit !== "" && { GROVE_COMMIT: commit }),
-    ONE_PROCESS: "true",
     CLOUD_METADATA_CREDENTIALS: String(metadataServices),
-    CLIENT_ADDRESS_HEADER,
+    ...SELF_HOSTED,
   };
   if (!("GROVE_SEAL_KEY" in settings)) {
     say("GROVE_SEAL_KEY is not set: every request will be answered 503 (docs/self-hosting.md)");

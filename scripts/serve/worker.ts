@@ -1,3 +1,4 @@
+import { CLIENT_ADDRESS_HEADER } from "../../gateway/upstream-headers.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { WorkerDefinition } from "../local/worker-definition.ts";
 
@@ -28,6 +29,9 @@ export interface WorkerModel {
   /** Bindings of wrangler.toml that exist only on Cloudflare's network; the Worker finds them undefined. */
   readonly leftOut: readonly string[];
 }
+
+/** Settings that follow from how a server on one machine is made. The environment can't change them. */
+export const SELF_HOSTED = { CLIENT_ADDRESS_HEADER, ONE_PROCESS: "true" } as const;
 
 /** What of wrangler.toml counts here. */
 export type Definition = Pick<

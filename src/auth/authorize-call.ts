@@ -9,6 +9,7 @@ import { MAX_ROW_DRAWS } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
 import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
+import { runKnown } from "./known-caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
 
 /** A caller whose token is good and whose policies allow the request. */
@@ -57,7 +58,8 @@ export async function authorizeCall(
     const tree = treeOf(env, treeId);
     if (!tree) return err(UNAUTHENTICATED);
     const action = await nextAction();
-    const answer = await tree.run({ row, verifier, access, clientAddress, watermark, action });
+    const known = await runKnown(env, installation, presented.credential, access, action);
+    const answer = known ?? (await tree.run({ row, verifier, access, clientAddress, watermark, action }));
     if (!answer.ok) return answer;
     const { caller, verdict, outcome } = answer.value;
     if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;

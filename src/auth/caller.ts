@@ -18,6 +18,7 @@ import { addressAllowed } from "../token/rules/address.ts";
 import { couldBeCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
+import { isKnownAlive, knownToken } from "../tree/live-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A token that a client sent, parsed: it is genuine, but nothing says yet that it is alive. */
@@ -117,8 +118,9 @@ export async function isBatchAlive(
   token: BatchToken,
   now: number,
 ): Promise<boolean> {
-  if (token.expiresAt <= now || isEnded(installation.watermarks.all, token.record)) return false;
-  if (!token.parent) return true;
+  const { watermarks } = installation;
+  if (token.expiresAt <= now || isEnded(watermarks.all, token.record)) return false;
+  if (!token.parent || isKnownAlive(env, token.parent.treeId, token.parent.row, watermarks, now)) return true;
   const tree = treeOf(env, token.parent.treeId);
   return tree !== null && (await tree.isAlive(token.parent.row));
 }
@@ -148,6 +150,8 @@ export async function callerOf(env: Env, installation: Installation, presented: 
   }
   if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
+  const known = knownToken(env, presented.credential, installation.watermarks, currentTime());
+  if (known) return { kind: "service", token: known };
   const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
   return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
 }

@@ -30,6 +30,8 @@ export interface KeyRing {
   readonly sealsFrom?: number;
   /** Kinds of rows of which every row has a seal. A kind that a later release seals is not among them until tidy has been everywhere. */
   readonly sealedKinds?: readonly string[];
+  /** Kinds of which rows from before may lack one yet: all that are written from this moment on (ms) have one. */
+  readonly kindsFrom?: Readonly<Record<string, number>>;
 }
 
 /** A term ready for use. */
@@ -83,14 +85,38 @@ export function withNewTerm(ring: KeyRing, now: number, usedFrom: number): KeyRi
   return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
 }
 
-/** `ring` of before rows had seals: rows that are made from `sealsFrom` on must have one. `now` is noted for its term. In ms. */
-export function withSeals(ring: KeyRing, now: number, sealsFrom: number): KeyRing {
-  return { ...ring, data: ring.data.map((term) => ({ installedAt: now, ...term })), sealsFrom };
+/** True when `ring` is from before rows of some kind had seals. */
+export function lacksSeals(ring: KeyRing): boolean {
+  return ring.sealsFrom === undefined || unsealedKinds(ring).some((kind) => ring.kindsFrom?.[kind] === undefined);
 }
 
-/** `ring` for an installation in which every row of SEALED_KINDS has a seal. */
-export function withSealedKinds(ring: KeyRing): KeyRing {
-  return { ...ring, sealedKinds: SEALED_KINDS };
+/**
+ * `ring` of before rows of all kinds had seals: those that are written from `sealsFrom` on must have one. `now` is noted for its
+ * term. In ms.
+ */
+export function withSeals(ring: KeyRing, now: number, sealsFrom: number): KeyRing {
+  return {
+    ...ring,
+    data: ring.data.map((term) => ({ installedAt: now, ...term })),
+    sealsFrom: ring.sealsFrom ?? sealsFrom,
+    kindsFrom: Object.fromEntries(unsealedKinds(ring).map((kind) => [kind, ring.kindsFrom?.[kind] ?? sealsFrom])),
+  };
+}
+
+/**
+ * `ring` for an installation in which every row has a seal since `since` (ms): null when there is nothing to note, or a release
+ * that does not seal some kind may have written later.
+ */
+export function withSealedKinds(ring: KeyRing, since: number): KeyRing | null {
+  const unsealed = unsealedKinds(ring);
+  if (unsealed.length === 0 || lacksSeals(ring)) return null;
+  if (unsealed.some((kind) => (ring.kindsFrom?.[kind] ?? since) > since)) return null;
+  const { kindsFrom: _, ...rest } = ring;
+  return { ...rest, sealedKinds: SEALED_KINDS };
+}
+
+function unsealedKinds({ sealedKinds }: KeyRing): readonly string[] {
+  return SEALED_KINDS.filter((kind) => !sealedKinds?.includes(kind));
 }
 
 /** The newest term of `ring`. */

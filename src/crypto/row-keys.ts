@@ -27,7 +27,36 @@ export interface RowTerm {
 }
 
 /** The kinds of rows that have seals. */
-export const SEALED_KINDS = ["token", "policy", "mount"] as const;
+export const SEALED_KINDS = [
+  "token",
+  "policy",
+  "mount",
+  "token role",
+  "cloud setting",
+  "cloud certificate",
+  "cloud sts role",
+  "cloud role",
+  "access list entry",
+  "deny list entry",
+  "entity",
+  "alias",
+  "group",
+  "group member",
+  "group in group",
+  "group alias",
+  "team",
+  "team token",
+  "organization",
+  "jwt setting",
+  "jwt role",
+  "issuer",
+  "issuer key",
+  "issuer key version",
+  "issuer role",
+] as const;
+
+/** A kind of rows that have seals. */
+export type SealedKind = (typeof SEALED_KINDS)[number];
 
 /** Bytes of a seal: the version of its term in two bytes, and the beginning of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;

@@ -1,4 +1,6 @@
 import { nameKey } from "../base/name.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { metadataOf } from "./entity-store.ts";
 import type { AliasRecord, Metadata } from "./model.ts";
 
@@ -14,64 +16,87 @@ interface AliasRow extends Record<string, SqlStorageValue> {
   updated_at: number;
 }
 
-/** The table of aliases. */
+const SHAPE: TableShape = {
+  table: "aliases",
+  kind: "alias",
+  key: ["id"],
+  sealed: ["entity_id", "name", "name_key", "mount_accessor", "metadata", "custom_metadata"],
+};
+
+/** The table of aliases. Rows that were tampered with count as absent, but for `isTaken`. */
 export class AliasStore {
   readonly #sql: SqlStorage;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<AliasRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   byId(id: string): AliasRecord | null {
-    return this.#one("SELECT * FROM aliases WHERE id = ?", id);
+    return this.#read("SELECT * FROM aliases WHERE id = ?", id)[0] ?? null;
   }
 
   /** The alias with this name on this mount, whatever the case of the name. */
   byName(mountAccessor: string, name: string): AliasRecord | null {
-    return this.#one("SELECT * FROM aliases WHERE mount_accessor = ? AND name_key = ?", mountAccessor, nameKey(name));
+    const query = "SELECT * FROM aliases WHERE mount_accessor = ? AND name_key = ?";
+    return this.#read(query, mountAccessor, nameKey(name))[0] ?? null;
+  }
+
+  /** True when there is an alias with this name on this mount, also one that was tampered with. */
+  isTaken(mountAccessor: string, name: string): boolean {
+    const query = "SELECT 1 FROM aliases WHERE mount_accessor = ? AND name_key = ?";
+    return this.#sql.exec(query, mountAccessor, nameKey(name)).toArray().length > 0;
   }
 
   ofEntityOnMount(entityId: string, mountAccessor: string): AliasRecord | null {
-    return this.#one("SELECT * FROM aliases WHERE entity_id = ? AND mount_accessor = ?", entityId, mountAccessor);
+    const query = "SELECT * FROM aliases WHERE entity_id = ? AND mount_accessor = ?";
+    return this.#read(query, entityId, mountAccessor)[0] ?? null;
+  }
+
+  /** All aliases of an entity; null when one was tampered with. */
+  ofEntity(entityId: string): AliasRecord[] | null {
+    const rows = this.#sql
+      .exec<WithSeal<AliasRow>>("SELECT * FROM aliases WHERE entity_id = ? ORDER BY created_at, id", entityId)
+      .toArray();
+    const admitted = this.sealed.admitted(rows);
+    return admitted.length < rows.length ? null : admitted.map(aliasOfRow);
   }
 
   /** All aliases of the entities. */
   ofEntities(entityIds: readonly string[]): AliasRecord[] {
-    return this.#sql
-      .exec<AliasRow>(
-        "SELECT * FROM aliases WHERE entity_id IN (SELECT value FROM json_each(?)) ORDER BY created_at, id",
-        JSON.stringify(entityIds),
-      )
-      .toArray()
-      .map(aliasOfRow);
+    return this.#read(
+      "SELECT * FROM aliases WHERE entity_id IN (SELECT value FROM json_each(?)) ORDER BY created_at, id",
+      JSON.stringify(entityIds),
+    );
   }
 
   /** At most `limit` after the id `after`. */
   list(after: string, limit: number): AliasRecord[] {
-    return this.#sql
-      .exec<AliasRow>("SELECT * FROM aliases WHERE id > ? ORDER BY id LIMIT ?", after, limit)
-      .toArray()
-      .map(aliasOfRow);
+    return this.#read("SELECT * FROM aliases WHERE id > ? ORDER BY id LIMIT ?", after, limit);
   }
 
-  /** Creates or replaces an alias. */
+  /** Creates or replaces an alias. Another one in its place can only be one that was tampered with. */
   write(alias: AliasRecord): void {
+    const row: AliasRow = {
+      id: alias.id,
+      entity_id: alias.entityId,
+      name: alias.name,
+      name_key: nameKey(alias.name),
+      mount_accessor: alias.mountAccessor,
+      metadata: JSON.stringify(alias.metadata),
+      custom_metadata: JSON.stringify(alias.customMetadata),
+      created_at: alias.createdAt,
+      updated_at: alias.updatedAt,
+    };
     this.#sql.exec(
-      `INSERT INTO aliases
-         (id, entity_id, name, name_key, mount_accessor, metadata, custom_metadata, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET entity_id = excluded.entity_id, name = excluded.name,
-         name_key = excluded.name_key, mount_accessor = excluded.mount_accessor, metadata = excluded.metadata,
-         custom_metadata = excluded.custom_metadata, updated_at = excluded.updated_at`,
-      alias.id,
-      alias.entityId,
-      alias.name,
-      nameKey(alias.name),
-      alias.mountAccessor,
-      JSON.stringify(alias.metadata),
-      JSON.stringify(alias.customMetadata),
-      alias.createdAt,
-      alias.updatedAt,
+      `INSERT OR REPLACE INTO aliases
+         (id, entity_id, name, name_key, mount_accessor, metadata, custom_metadata, created_at, updated_at, seal)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[row.id, row.entity_id, row.name, row.name_key, row.mount_accessor],
+      ...[row.metadata, row.custom_metadata, row.created_at, row.updated_at],
+      this.sealed.sealOf(row),
     );
   }
 
@@ -83,9 +108,8 @@ export class AliasStore {
     this.#sql.exec("DELETE FROM aliases WHERE entity_id = ?", entityId);
   }
 
-  #one(query: string, ...values: string[]): AliasRecord | null {
-    const row = this.#sql.exec<AliasRow>(query, ...values).toArray()[0];
-    return row ? aliasOfRow(row) : null;
+  #read(query: string, ...values: (string | number)[]): AliasRecord[] {
+    return this.sealed.admitted(this.#sql.exec<WithSeal<AliasRow>>(query, ...values).toArray()).map(aliasOfRow);
   }
 }
 

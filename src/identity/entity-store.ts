@@ -1,5 +1,7 @@
 import { nameKey } from "../base/name.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import type { EntityWrite, Metadata } from "./model.ts";
 
 /** A row of the table of entities. Times in ms. */
@@ -15,61 +17,78 @@ export interface EntityRow extends Record<string, SqlStorageValue> {
   updated_at: number;
 }
 
-/** The table of entities. */
+/** What changes when the entity is used, or says when, decides nothing. */
+const SHAPE: TableShape = {
+  table: "entities",
+  kind: "entity",
+  key: ["id"],
+  sealed: ["name", "name_key", "metadata", "policies", "disabled"],
+};
+
+/** The table of entities. Rows that were tampered with count as absent. */
 export class EntityStore {
   readonly #sql: SqlStorage;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<EntityRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   byId(id: string): EntityRow | null {
-    return this.#sql.exec<EntityRow>("SELECT * FROM entities WHERE id = ?", id).toArray()[0] ?? null;
+    return this.#read("SELECT * FROM entities WHERE id = ?", id)[0] ?? null;
   }
 
   byName(name: string): EntityRow | null {
-    return this.#sql.exec<EntityRow>("SELECT * FROM entities WHERE name_key = ?", nameKey(name)).toArray()[0] ?? null;
+    return this.#read("SELECT * FROM entities WHERE name_key = ?", nameKey(name))[0] ?? null;
+  }
+
+  /** The id of the entity with this name, also when it was tampered with. */
+  idOfName(name: string): string | null {
+    const query = "SELECT id FROM entities WHERE name_key = ?";
+    return this.#sql.exec<{ id: string }>(query, nameKey(name)).toArray()[0]?.id ?? null;
   }
 
   /** At most `limit` after `after`, which is an id or a name like the order. */
   list(order: "id" | "name", after: string, limit: number): EntityRow[] {
     const column = order === "id" ? "id" : "name_key";
-    return this.#sql
-      .exec<EntityRow>(
-        `SELECT * FROM entities WHERE ${column} > ? ORDER BY ${column} LIMIT ?`,
-        order === "id" ? after : nameKey(after),
-        limit,
-      )
-      .toArray();
+    const query = `SELECT * FROM entities WHERE ${column} > ? ORDER BY ${column} LIMIT ?`;
+    return this.#read(query, order === "id" ? after : nameKey(after), limit);
   }
 
   insert(id: string, name: string, write: Omit<EntityWrite, "name">, now: number): void {
+    const metadata = JSON.stringify(write.metadata ?? {});
+    const policies = JSON.stringify(write.policies ?? []);
+    const disabled = write.disabled ? 1 : 0;
+    const name_key = nameKey(name);
+    const row = { id, name, name_key, metadata, policies, disabled, revision: 0, created_at: now, updated_at: now };
+    // A row of this name can only be one that was tampered with: the new one takes its place.
     this.#sql.exec(
-      `INSERT INTO entities (id, name, name_key, metadata, policies, disabled, revision, created_at, updated_at)
-       VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?, ?)`,
-      id,
-      name,
-      nameKey(name),
-      JSON.stringify(write.metadata ?? {}),
-      JSON.stringify(write.policies ?? []),
-      write.disabled ? 1 : 0,
-      now,
-      now,
+      `INSERT OR REPLACE INTO entities
+         (id, name, name_key, metadata, policies, disabled, revision, created_at, updated_at, seal)
+       VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?, ?, ?)`,
+      ...[id, name, name_key, metadata, policies, disabled, now, now],
+      this.sealed.sealOf(row),
     );
   }
 
-  update(row: EntityRow, write: EntityWrite, now: number): void {
-    const name = write.name ?? row.name;
-    this.#sql.exec(
-      `UPDATE entities SET name = ?, name_key = ?, metadata = ?, policies = ?, disabled = ?, updated_at = ?,
-         revision = ${RANDOM_REVISION}
-       WHERE id = ?`,
+  update(before: EntityRow, write: EntityWrite, now: number): void {
+    const name = write.name ?? before.name;
+    const row: EntityRow = {
+      ...before,
       name,
-      nameKey(name),
-      write.metadata ? JSON.stringify(write.metadata) : row.metadata,
-      write.policies ? JSON.stringify(write.policies) : row.policies,
-      write.disabled === null ? row.disabled : write.disabled ? 1 : 0,
-      now,
+      name_key: nameKey(name),
+      metadata: write.metadata ? JSON.stringify(write.metadata) : before.metadata,
+      policies: write.policies ? JSON.stringify(write.policies) : before.policies,
+      disabled: write.disabled === null ? before.disabled : write.disabled ? 1 : 0,
+    };
+    this.#sql.exec(
+      `UPDATE OR REPLACE entities SET name = ?, name_key = ?, metadata = ?, policies = ?, disabled = ?, updated_at = ?,
+         revision = ${RANDOM_REVISION}, seal = ?
+       WHERE id = ?`,
+      ...[row.name, row.name_key, row.metadata, row.policies, row.disabled, now],
+      this.sealed.sealOf(row),
       row.id,
     );
   }
@@ -92,6 +111,10 @@ export class EntityStore {
       )
       .one();
     return found === new Set(ids).size;
+  }
+
+  #read(query: string, ...values: (string | number)[]): EntityRow[] {
+    return this.sealed.admitted(this.#sql.exec<WithSeal<EntityRow>>(query, ...values).toArray());
   }
 }
 

@@ -1,5 +1,8 @@
 import { nameKey } from "../base/name.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { MembershipStore } from "./membership-store.ts";
 import type { GroupType, GroupWrite } from "./model.ts";
 
 /** A row of the table of groups. Times in ms. */
@@ -19,12 +22,32 @@ export interface MembershipRow extends GroupRow {
   direct: number;
 }
 
-/** The tables of groups and their members. */
+/** The groups of an entity. */
+export interface EntityGroups {
+  /** Sorted by id. */
+  readonly groups: readonly MembershipRow[];
+  /** True when one of them, or that the entity is in it, was tampered with. */
+  readonly tampered: boolean;
+}
+
+const SHAPE: TableShape = {
+  table: "groups",
+  kind: "group",
+  key: ["id"],
+  sealed: ["name", "name_key", "metadata", "policies", "type"],
+};
+
+/** The tables of groups and their members. Rows that were tampered with count as absent. */
 export class GroupStore {
   readonly #sql: SqlStorage;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<GroupRow>;
+  readonly members: MembershipStore;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.members = new MembershipStore(sql, seals);
   }
 
   /** Another one after every change of any group. */
@@ -33,55 +56,38 @@ export class GroupStore {
   }
 
   byId(id: string): GroupRow | null {
-    return this.#sql.exec<GroupRow>("SELECT * FROM groups WHERE id = ?", id).toArray()[0] ?? null;
+    return this.#read("SELECT * FROM groups WHERE id = ?", id)[0] ?? null;
   }
 
   byName(name: string): GroupRow | null {
-    return this.#sql.exec<GroupRow>("SELECT * FROM groups WHERE name_key = ?", nameKey(name)).toArray()[0] ?? null;
+    return this.#read("SELECT * FROM groups WHERE name_key = ?", nameKey(name))[0] ?? null;
+  }
+
+  /** The id of the group with this name, also when it was tampered with. */
+  idOfName(name: string): string | null {
+    const query = "SELECT id FROM groups WHERE name_key = ?";
+    return this.#sql.exec<{ id: string }>(query, nameKey(name)).toArray()[0]?.id ?? null;
   }
 
   /** At most `limit` after `after`, which is an id or a name like the order. */
   list(order: "id" | "name", after: string, limit: number): GroupRow[] {
     const column = order === "id" ? "id" : "name_key";
-    return this.#sql
-      .exec<GroupRow>(
-        `SELECT * FROM groups WHERE ${column} > ? ORDER BY ${column} LIMIT ?`,
-        order === "id" ? after : nameKey(after),
-        limit,
-      )
-      .toArray();
+    const query = `SELECT * FROM groups WHERE ${column} > ? ORDER BY ${column} LIMIT ?`;
+    return this.#read(query, order === "id" ? after : nameKey(after), limit);
   }
 
-  /** All groups of an entity, also through other groups, sorted by id. Ends also if groups should form a circle. */
-  ofEntity(entityId: string): MembershipRow[] {
-    return this.#sql
-      .exec<MembershipRow>(
-        `WITH RECURSIVE up (id) AS (
-           SELECT group_id FROM group_entities WHERE entity_id = ?1
-           UNION
-           SELECT g.group_id FROM up JOIN group_groups g ON g.member_id = up.id
-         )
-         SELECT groups.*,
-           EXISTS (SELECT 1 FROM group_entities e WHERE e.entity_id = ?1 AND e.group_id = groups.id) AS direct
-         FROM up JOIN groups ON groups.id = up.id ORDER BY groups.id`,
-        entityId,
+  /** All groups of an entity, also through other groups. */
+  ofEntity(entityId: string): EntityGroups {
+    const { direct, all, tampered } = this.members.ofEntity(entityId);
+    if (all.length === 0) return { groups: [], tampered };
+    const rows = this.#sql
+      .exec<WithSeal<GroupRow>>(
+        "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        JSON.stringify(all),
       )
       .toArray();
-  }
-
-  /** True when `id` is one of `groups` or a member of them, directly or through others. */
-  isWithin(id: string, groups: readonly string[]): boolean {
-    const found = this.#sql.exec(
-      `WITH RECURSIVE down (id) AS (
-         SELECT value FROM json_each(?)
-         UNION
-         SELECT g.member_id FROM down JOIN group_groups g ON g.group_id = down.id
-       )
-       SELECT 1 FROM down WHERE id = ?`,
-      JSON.stringify(groups),
-      id,
-    );
-    return found.toArray().length > 0;
+    const groups = this.sealed.admitted(rows).map((row) => ({ ...row, direct: direct.has(row.id) ? 1 : 0 }));
+    return { groups, tampered: tampered || groups.length < rows.length };
   }
 
   /** True when all of `ids` are groups. */
@@ -95,83 +101,44 @@ export class GroupStore {
     return found === new Set(ids).size;
   }
 
-  memberEntityIds(id: string): string[] {
-    return this.#ids("SELECT entity_id AS id FROM group_entities WHERE group_id = ? ORDER BY entity_id", id);
-  }
-
-  memberGroupIds(id: string): string[] {
-    return this.#ids("SELECT member_id AS id FROM group_groups WHERE group_id = ? ORDER BY member_id", id);
-  }
-
-  parentGroupIds(id: string): string[] {
-    return this.#ids("SELECT group_id AS id FROM group_groups WHERE member_id = ? ORDER BY group_id", id);
-  }
-
   /** Creates the group, or changes what is given of it. */
   write(id: string, name: string, type: GroupType, write: Omit<GroupWrite, "name" | "type">, now: number): void {
-    this.#sql.exec(
-      `INSERT INTO groups (id, name, name_key, metadata, policies, created_at, updated_at, type)
-       VALUES (?1, ?2, ?3, COALESCE(?4, '{}'), COALESCE(?5, '[]'), ?6, ?6, ?7)
-       ON CONFLICT (id) DO UPDATE SET name = excluded.name, name_key = excluded.name_key,
-         metadata = COALESCE(?4, metadata), policies = COALESCE(?5, policies), updated_at = excluded.updated_at`,
+    const before = this.byId(id);
+    const row: GroupRow = {
       id,
       name,
-      nameKey(name),
-      write.metadata && JSON.stringify(write.metadata),
-      write.policies && JSON.stringify(write.policies),
-      now,
-      type,
+      name_key: nameKey(name),
+      metadata: write.metadata ? JSON.stringify(write.metadata) : (before?.metadata ?? "{}"),
+      policies: write.policies ? JSON.stringify(write.policies) : (before?.policies ?? "[]"),
+      created_at: before?.created_at ?? now,
+      updated_at: now,
+      type: before?.type ?? type,
+    };
+    this.#sql.exec(
+      `INSERT OR REPLACE INTO groups (id, name, name_key, metadata, policies, created_at, updated_at, type, seal)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[row.id, row.name, row.name_key, row.metadata, row.policies, row.created_at, row.updated_at, row.type],
+      this.sealed.sealOf(row),
     );
-    if (write.memberEntityIds) this.#replaceMembers("group_entities", "entity_id", id, write.memberEntityIds);
-    if (write.memberGroupIds) this.#replaceMembers("group_groups", "member_id", id, write.memberGroupIds);
+    if (write.memberEntityIds) this.members.replaceEntities(id, write.memberEntityIds);
+    if (write.memberGroupIds) this.members.replaceGroups(id, write.memberGroupIds);
     this.#changed();
   }
 
   delete(id: string): void {
     this.#sql.exec("DELETE FROM groups WHERE id = ?", id);
-    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", id);
-    this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?1 OR member_id = ?1", id);
+    this.members.forgetGroup(id);
     this.#changed();
   }
 
   /** Takes every entity out of a group. */
   removeEntities(id: string): void {
-    this.#replaceMembers("group_entities", "entity_id", id, []);
+    this.members.replaceEntities(id, []);
     this.#changed();
   }
 
-  addEntity(id: string, entityId: string): void {
-    this.#sql.exec("INSERT OR IGNORE INTO group_entities (group_id, entity_id) VALUES (?, ?)", id, entityId);
-  }
-
-  removeEntity(id: string, entityId: string): void {
-    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ? AND entity_id = ?", id, entityId);
-  }
-
-  /** Takes an entity that is gone out of its groups. */
-  forgetEntity(entityId: string): void {
-    this.#sql.exec("DELETE FROM group_entities WHERE entity_id = ?", entityId);
-  }
-
-  #replaceMembers(
-    table: "group_entities" | "group_groups",
-    column: "entity_id" | "member_id",
-    id: string,
-    members: readonly string[],
-  ): void {
-    this.#sql.exec(`DELETE FROM ${table} WHERE group_id = ?`, id);
-    this.#sql.exec(
-      `INSERT OR IGNORE INTO ${table} (group_id, ${column}) SELECT ?, value FROM json_each(?)`,
-      id,
-      JSON.stringify(members),
-    );
-  }
-
-  #ids(query: string, id: string): string[] {
-    return this.#sql
-      .exec<{ id: string }>(query, id)
-      .toArray()
-      .map((row) => row.id);
+  #read(query: string, ...values: (string | number)[]): GroupRow[] {
+    return this.sealed.admitted(this.#sql.exec<WithSeal<GroupRow>>(query, ...values).toArray());
   }
 
   #changed(): void {

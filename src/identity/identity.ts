@@ -2,7 +2,10 @@ import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { ObjectKeys } from "../system/object-keys.ts";
 import { AliasStore, sameMetadata } from "./alias-store.ts";
 import { addAlias, changeAlias, newAlias, type WrittenAlias } from "./alias-writes.ts";
 import { type EntityRow, EntityStore } from "./entity-store.ts";
@@ -53,25 +56,31 @@ export type ViewAnswer = EntityView | "unchanged" | null;
  * their isolate; every rule that compares with what exists is decided here, in one step with the write.
  */
 export class Identity extends DurableObject<Env> {
-  readonly #sql: SqlStorage;
   readonly #entities: EntityStore;
   readonly #aliases: AliasStore;
   readonly #groups: GroupStore;
   readonly #groupAliases: GroupAliasStore;
   readonly #schema: Schema;
+  readonly #keys: ObjectKeys;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    this.#entities = new EntityStore(this.#sql);
-    this.#aliases = new AliasStore(this.#sql);
-    this.#groups = new GroupStore(this.#sql);
-    this.#groupAliases = new GroupAliasStore(this.#sql);
-    this.#schema = new Schema(this.#sql, IDENTITY_MIGRATIONS);
+    const { sql } = ctx.storage;
+    this.#keys = new ObjectKeys(env);
+    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
+    this.#entities = new EntityStore(sql, seals);
+    this.#aliases = new AliasStore(sql, seals);
+    this.#groups = new GroupStore(sql, seals);
+    this.#groupAliases = new GroupAliasStore(sql, seals);
+    this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
   }
 
-  /** What the entity adds to its tokens; null when there is none (any more). */
-  view(id: string, known: string | null): ViewAnswer {
+  /**
+   * What the entity adds to its tokens; null when there is none (any more), or when something of it was tampered with: without
+   * the group or the alias in question, what its policies deny would be granted by others.
+   */
+  async view(id: string, known: string | null): Promise<ViewAnswer> {
+    await this.#keys.open();
     const row = this.#schema.exists ? this.#entities.byId(id) : null;
     if (!row) return null;
     const revision = `${row.revision}.${this.#groups.revision()}`;
@@ -84,17 +93,21 @@ export class Identity extends DurableObject<Env> {
    * @param metadata what the auth method says about the alias; null when it says nothing.
    * @param groups names of the groups that it says the holder is in; null when it knows no groups.
    * @param now ms.
+   * @returns null when something of it was tampered with: to make a new entity instead would be a way around what it denies.
    */
-  resolveAlias(
+  async resolveAlias(
     mountAccessor: string,
     name: string,
     metadata: Metadata | null,
     groups: readonly string[] | null,
     ids: NewEntityIds,
     now: number,
-  ): EntityView {
+  ): Promise<EntityView | null> {
+    await this.#keys.open();
     this.#schema.create();
     const alias = this.#aliases.byName(mountAccessor, name);
+    const known = alias ? this.#entities.byId(alias.entityId) !== null : !this.#aliases.isTaken(mountAccessor, name);
+    if (!known) return null;
     if (alias && metadata && !sameMetadata(alias.metadata, metadata)) {
       this.#aliases.write({ ...alias, metadata, updatedAt: now });
       this.#entities.touch(alias.entityId);
@@ -106,8 +119,7 @@ export class Identity extends DurableObject<Env> {
     const entityId = alias?.entityId ?? ids.entityId;
     if (groups) this.#setExternalGroups(entityId, mountAccessor, groups);
     const row = this.#entities.byId(entityId);
-    if (!row) throw new Error("an alias without its entity");
-    return this.#view(row, `${row.revision}.${this.#groups.revision()}`);
+    return row && this.#view(row, `${row.revision}.${this.#groups.revision()}`);
   }
 
   /**
@@ -116,13 +128,14 @@ export class Identity extends DurableObject<Env> {
    * @param newName the name for a new entity that is given none.
    * @param now ms.
    */
-  writeEntity(
+  async writeEntity(
     id: string | null,
     write: EntityWrite,
     newId: string,
     newName: string,
     now: number,
-  ): Result<Written, Failure> {
+  ): Promise<Result<Written, Failure>> {
+    await this.#keys.open();
     const byId = id !== null && this.#schema.exists ? this.#entities.byId(id) : null;
     if (id !== null && !byId) return err(invalid("entity not found from id"));
     this.#schema.create();
@@ -139,26 +152,28 @@ export class Identity extends DurableObject<Env> {
   }
 
   /** The entity with this id, name or alias, with its groups. null when there is none. */
-  readEntity(key: EntityKey): EntityRecord | null {
+  async readEntity(key: EntityKey): Promise<EntityRecord | null> {
+    await this.#keys.open();
     const row = this.#schema.exists ? this.#findEntity(key) : null;
     if (!row) return null;
-    return entityRecord(row, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id));
+    return entityRecord(row, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id).groups);
   }
 
   /** Deletes entities with their aliases. Safe to repeat. */
   deleteEntities(keys: readonly IdOrName[]): void {
     if (!this.#schema.exists) return;
     for (const key of keys) {
-      const row = this.#findEntity(key);
-      if (!row) continue;
-      this.#aliases.deleteOfEntity(row.id);
-      this.#groups.forgetEntity(row.id);
-      this.#entities.delete(row.id);
+      const id = "id" in key ? key.id : this.#entities.idOfName(key.name);
+      if (id === null) continue;
+      this.#aliases.deleteOfEntity(id);
+      this.#groups.members.forgetEntity(id);
+      this.#entities.delete(id);
     }
   }
 
   /** At most `limit` entities with their aliases (and without their groups) after `after`, an id or a name. */
-  listEntities(order: "id" | "name", after: string, limit: number): EntityRecord[] {
+  async listEntities(order: "id" | "name", after: string, limit: number): Promise<EntityRecord[]> {
+    await this.#keys.open();
     if (!this.#schema.exists) return [];
     const rows = this.#entities.list(order, after, limit);
     const aliases = this.#aliases.ofEntities(rows.map((row) => row.id));
@@ -172,7 +187,13 @@ export class Identity extends DurableObject<Env> {
    * @param ids for a new alias, and for a new entity when none is given.
    * @param now ms.
    */
-  writeAlias(id: string | null, write: AliasWrite, ids: NewEntityIds, now: number): Result<WrittenAlias, Failure> {
+  async writeAlias(
+    id: string | null,
+    write: AliasWrite,
+    ids: NewEntityIds,
+    now: number,
+  ): Promise<Result<WrittenAlias, Failure>> {
+    await this.#keys.open();
     this.#schema.create();
     const byId = id === null ? null : this.#aliases.byId(id);
     if (id !== null && !byId) return err(invalid("invalid alias ID provided"));
@@ -186,20 +207,23 @@ export class Identity extends DurableObject<Env> {
   }
 
   /** The alias with this id, or null. */
-  readAlias(id: string): AliasRecord | null {
+  async readAlias(id: string): Promise<AliasRecord | null> {
+    await this.#keys.open();
     return this.#schema.exists ? this.#aliases.byId(id) : null;
   }
 
   /** Deletes an alias. Safe to repeat. */
-  deleteAlias(id: string): void {
-    const alias = this.#schema.exists ? this.#aliases.byId(id) : null;
-    if (!alias) return;
+  async deleteAlias(id: string): Promise<void> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return;
+    const alias = this.#aliases.byId(id);
     this.#aliases.delete(id);
-    this.#entities.touch(alias.entityId);
+    if (alias) this.#entities.touch(alias.entityId);
   }
 
   /** At most `limit` aliases after the id `after`. */
-  listAliases(after: string, limit: number): AliasRecord[] {
+  async listAliases(after: string, limit: number): Promise<AliasRecord[]> {
+    await this.#keys.open();
     return this.#schema.exists ? this.#aliases.list(after, limit) : [];
   }
 
@@ -209,13 +233,14 @@ export class Identity extends DurableObject<Env> {
    * @param newName the name for a new group that is given none.
    * @param now ms.
    */
-  writeGroup(
+  async writeGroup(
     id: string | null,
     write: GroupWrite,
     newId: string,
     newName: string,
     now: number,
-  ): Result<Written, Failure> {
+  ): Promise<Result<Written, Failure>> {
+    await this.#keys.open();
     const byId = id !== null && this.#schema.exists ? this.#groups.byId(id) : null;
     if (id !== null && !byId) return err(invalid("group not found from id"));
     this.#schema.create();
@@ -230,7 +255,7 @@ export class Identity extends DurableObject<Env> {
       return err(invalid("member_group_ids holds an id that is no group"));
     }
     // Without this check a group could pass its policies on to its own parents.
-    if (write.memberGroupIds && this.#groups.isWithin(groupId, write.memberGroupIds)) {
+    if (write.memberGroupIds && this.#groups.members.isWithin(groupId, write.memberGroupIds)) {
       return err(invalid("cyclic relationship detected for a group in member_group_ids"));
     }
     const type = existing?.type ?? write.type ?? INTERNAL_GROUP;
@@ -245,21 +270,24 @@ export class Identity extends DurableObject<Env> {
   }
 
   /** The group with this id or name, with its members and parents. null when there is none. */
-  readGroup(key: IdOrName): GroupRecord | null {
+  async readGroup(key: IdOrName): Promise<GroupRecord | null> {
+    await this.#keys.open();
     const row = this.#schema.exists ? this.#findGroup(key) : null;
     return row && groupRecord(row, this.#groups, this.#groupAliases);
   }
 
   /** Deletes a group; its members stay. Safe to repeat. */
   deleteGroup(key: IdOrName): void {
-    const row = this.#schema.exists ? this.#findGroup(key) : null;
-    if (!row) return;
-    this.#groupAliases.deleteOfGroup(row.id);
-    this.#groups.delete(row.id);
+    if (!this.#schema.exists) return;
+    const id = "id" in key ? key.id : this.#groups.idOfName(key.name);
+    if (id === null) return;
+    this.#groupAliases.deleteOfGroup(id);
+    this.#groups.delete(id);
   }
 
   /** At most `limit` groups after `after`, an id or a name. */
-  listGroups(order: "id" | "name", after: string, limit: number): GroupRecord[] {
+  async listGroups(order: "id" | "name", after: string, limit: number): Promise<GroupRecord[]> {
+    await this.#keys.open();
     return this.#schema.exists
       ? this.#groups.list(order, after, limit).map((row) => groupRecord(row, this.#groups, this.#groupAliases))
       : [];
@@ -272,35 +300,48 @@ export class Identity extends DurableObject<Env> {
    * @param now ms.
    * @returns null when nothing changes.
    */
-  writeGroupAlias(
+  async writeGroupAlias(
     id: string | null,
     write: GroupAliasWrite,
     ids: NewGroupIds,
     now: number,
-  ): Result<GroupAliasRecord | null, Failure> {
+  ): Promise<Result<GroupAliasRecord | null, Failure>> {
+    await this.#keys.open();
     this.#schema.create();
     return writeGroupAlias({ groups: this.#groups, groupAliases: this.#groupAliases }, id, write, ids, now);
   }
 
   /** A group alias by its id, or by its name on a mount; null when there is none. */
-  readGroupAlias(
+  async readGroupAlias(
     key: { readonly id: string } | { readonly name: string; readonly mountAccessor: string },
-  ): GroupAliasRecord | null {
+  ): Promise<GroupAliasRecord | null> {
+    await this.#keys.open();
     if (!this.#schema.exists) return null;
     return "id" in key ? this.#groupAliases.byId(key.id) : this.#groupAliases.byName(key.mountAccessor, key.name);
   }
 
   /** Deletes a group alias; nobody is in its group any more. Safe to repeat. */
-  deleteGroupAlias(id: string): void {
-    const alias = this.#schema.exists ? this.#groupAliases.byId(id) : null;
-    if (!alias) return;
+  async deleteGroupAlias(id: string): Promise<void> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return;
+    const alias = this.#groupAliases.byId(id);
     this.#groupAliases.delete(id);
-    this.#groups.removeEntities(alias.groupId);
+    if (alias) this.#groups.removeEntities(alias.groupId);
   }
 
   /** At most `limit` group aliases after the id `after`. */
-  listGroupAliases(after: string, limit: number): GroupAliasRecord[] {
+  async listGroupAliases(after: string, limit: number): Promise<GroupAliasRecord[]> {
+    await this.#keys.open();
     return this.#schema.exists ? this.#groupAliases.list(after, limit) : [];
+  }
+
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#schema.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    const { members } = this.#groups;
+    const stores = [this.#entities, this.#aliases, this.#groups, this.#groupAliases];
+    return checkSeals([...stores.map(({ sealed }) => sealed), members.entities, members.groups], from);
   }
 
   /** Makes an entity a member of exactly those external groups of a mount that the mount's method names. */
@@ -309,8 +350,8 @@ export class Identity extends DurableObject<Env> {
     const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));
     const left = [...before].filter((id) => !after.has(id));
     const joined = [...after].filter((id) => !before.has(id));
-    for (const id of left) this.#groups.removeEntity(id, entityId);
-    for (const id of joined) this.#groups.addEntity(id, entityId);
+    for (const id of left) this.#groups.members.removeEntity(id, entityId);
+    for (const id of joined) this.#groups.members.addEntity(id, entityId);
     if (left.length + joined.length > 0) this.#entities.touch(entityId);
   }
 
@@ -326,8 +367,10 @@ export class Identity extends DurableObject<Env> {
     return "id" in key ? this.#groups.byId(key.id) : this.#groups.byName(key.name);
   }
 
-  #view(row: EntityRow, revision: string): EntityView {
-    return entityView(row, revision, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id));
+  #view(row: EntityRow, revision: string): EntityView | null {
+    const aliases = this.#aliases.ofEntity(row.id);
+    const { groups, tampered } = this.#groups.ofEntity(row.id);
+    return aliases && !tampered ? entityView(row, revision, aliases, groups) : null;
   }
 }
 

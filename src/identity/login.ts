@@ -22,7 +22,7 @@ export interface LoginAlias {
 /**
  * The entity of whoever logged in, made at the first login. Its id goes on the token.
  *
- * @returns "permission_denied" when the entity is disabled.
+ * @returns "permission_denied" when the entity is disabled, or something of it was tampered with.
  */
 export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
   const { mountAccessor, aliasName, metadata, groups = null } = alias;
@@ -36,5 +36,5 @@ export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Resul
   );
   // Its groups may have changed just now, and with them what its tokens may do.
   if (groups) forgetEntities();
-  return view.disabled ? err(DENIED) : ok(view);
+  return view && !view.disabled ? ok(view) : err(DENIED);
 }

@@ -34,8 +34,8 @@ export function groupRecord(row: GroupRow, groups: GroupStore, aliases: GroupAli
     policies: namesOf(row.policies),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-    memberEntityIds: groups.memberEntityIds(row.id),
-    memberGroupIds: groups.memberGroupIds(row.id),
-    parentGroupIds: groups.parentGroupIds(row.id),
+    memberEntityIds: groups.members.entitiesOf(row.id),
+    memberGroupIds: groups.members.groupsOf(row.id),
+    parentGroupIds: groups.members.parentsOf(row.id),
   };
 }

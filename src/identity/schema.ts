@@ -72,4 +72,11 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    version: 3,
+    description: "seals of entities, groups, their aliases and who is in which group",
+    sql: ["entities", "aliases", "groups", "group_entities", "group_groups", "group_aliases"]
+      .map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`)
+      .join("\n"),
+  },
 ];

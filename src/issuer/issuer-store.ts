@@ -1,4 +1,7 @@
+import type { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
 
 export const ISSUER_MIGRATIONS: readonly Migration[] = [
@@ -20,16 +23,70 @@ export const ISSUER_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE roles (name TEXT PRIMARY KEY, role TEXT NOT NULL) WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    description: "seals of the issuer, its keys with their versions, and its roles",
+    sql: ["issuer", "keys", "key_versions", "roles"]
+      .map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`)
+      .join("\n"),
+  },
 ];
 
-/** Tables of the issuer. Times in ms. Methods that read need `exists`. */
+interface IssuerRow extends Record<string, SqlStorageValue> {
+  id: number;
+  url: string;
+  revision: number;
+  epoch: string;
+}
+
+interface KeyRow extends Record<string, SqlStorageValue> {
+  name: string;
+  config: string;
+  next_rotation: number;
+}
+
+interface VersionRow extends Record<string, SqlStorageValue> {
+  kid: string;
+  name: string;
+  state: VersionState;
+  public_key: ArrayBuffer;
+  private_key: ArrayBuffer | null;
+  expires_at: number | null;
+}
+
+interface RoleRow extends Record<string, SqlStorageValue> {
+  name: string;
+  role: string;
+}
+
+type VersionState = "signing" | "next" | "retired";
+
+const ISSUER: TableShape = { table: "issuer", kind: "issuer", key: ["id"], sealed: ["url"] };
+const KEY: TableShape = { table: "keys", kind: "issuer key", key: ["name"], sealed: ["config"] };
+const VERSION: TableShape = {
+  table: "key_versions",
+  kind: "issuer key version",
+  key: ["kid"],
+  sealed: ["name", "state", "public_key", "private_key", "expires_at"],
+};
+const ROLE: TableShape = { table: "roles", kind: "issuer role", key: ["name"], sealed: ["role"] };
+
+/** Tables of the issuer. Times in ms. Methods that read need `exists`. Rows that were tampered with count as absent. */
 export class IssuerStore {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
+  readonly #issuer: SealedTable<IssuerRow>;
+  readonly #keys: SealedTable<KeyRow>;
+  readonly #versions: SealedTable<VersionRow>;
+  readonly #roles: SealedTable<RoleRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
     this.#schema = new Schema(sql, ISSUER_MIGRATIONS);
+    this.#issuer = new SealedTable(sql, seals, ISSUER);
+    this.#keys = new SealedTable(sql, seals, KEY);
+    this.#versions = new SealedTable(sql, seals, VERSION);
+    this.#roles = new SealedTable(sql, seals, ROLE);
   }
 
   get exists(): boolean {
@@ -41,18 +98,23 @@ export class IssuerStore {
     this.#schema.create();
     // The epoch distinguishes this history from another one after a restore to an earlier state.
     this.#sql.exec("INSERT INTO issuer (id, url, revision, epoch) VALUES (1, '', 1, ?)", crypto.randomUUID());
+    this.#issuer.seal(this.#issuerRow());
   }
 
-  /** The configured issuer, and the revision of what is published. */
-  issuer(): { readonly url: string; readonly revision: string } {
-    const row = this.#sql
-      .exec<{ url: string; revision: number; epoch: string }>("SELECT url, revision, epoch FROM issuer")
-      .one();
-    return { url: row.url, revision: `${row.epoch}.${row.revision}` };
+  /** Checks the seals of some rows. */
+  checkSeals(from: SealPosition | null): SealStep {
+    return checkSeals([this.#issuer, this.#keys, this.#versions, this.#roles], from);
+  }
+
+  /** The configured issuer, and the revision of what is published. Null when it was tampered with. */
+  issuer(): { readonly url: string; readonly revision: string } | null {
+    const row = this.#issuerRow();
+    return this.#issuer.admits(row) ? { url: row.url, revision: `${row.epoch}.${row.revision}` } : null;
   }
 
   setIssuer(url: string): void {
     this.#sql.exec("UPDATE issuer SET url = ?", url);
+    this.#issuer.seal(this.#issuerRow());
     this.changed();
   }
 
@@ -65,30 +127,24 @@ export class IssuerStore {
   }
 
   key(name: string): { readonly config: KeyConfig; readonly nextRotation: number } | null {
-    const row = this.#sql
-      .exec<{ config: string; next_rotation: number }>("SELECT config, next_rotation FROM keys WHERE name = ?", name)
-      .toArray()[0];
-    return row ? { config: JSON.parse(row.config) as KeyConfig, nextRotation: row.next_rotation } : null;
+    const row = this.#sql.exec<WithSeal<KeyRow>>("SELECT * FROM keys WHERE name = ?", name).toArray()[0];
+    return row && this.#keys.admits(row) ? keyOfRow(row) : null;
   }
 
   /** Names and settings of all keys, by name. */
   keys(): { readonly name: string; readonly config: KeyConfig; readonly nextRotation: number }[] {
-    return this.#sql
-      .exec<{ name: string; config: string; next_rotation: number }>("SELECT * FROM keys ORDER BY name")
-      .toArray()
-      .map(({ name, config, next_rotation: nextRotation }) => ({
-        name,
-        config: JSON.parse(config) as KeyConfig,
-        nextRotation,
-      }));
+    const rows = this.#sql.exec<WithSeal<KeyRow>>("SELECT * FROM keys ORDER BY name").toArray();
+    return this.#keys.admitted(rows).map(keyOfRow);
   }
 
   writeKey(name: string, config: KeyConfig, nextRotation: number): void {
+    const row = { name, config: JSON.stringify(config), next_rotation: nextRotation };
     this.#sql.exec(
-      "INSERT INTO keys (name, config, next_rotation) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE SET config = ?2, next_rotation = ?3",
+      "INSERT OR REPLACE INTO keys (name, config, next_rotation, seal) VALUES (?, ?, ?, ?)",
       name,
-      JSON.stringify(config),
+      row.config,
       nextRotation,
+      this.#keys.sealOf(row),
     );
   }
 
@@ -107,20 +163,20 @@ export class IssuerStore {
       pair.publicKey,
       pair.privateKey,
     );
+    const query = "SELECT * FROM key_versions WHERE kid = ?";
+    this.#versions.seal(this.#sql.exec<WithSeal<VersionRow>>(query, pair.kid).one());
   }
 
   /** Ends the signing of a key's present version; its public half stays until `expiresAt`. */
   retire(name: string, expiresAt: number): void {
-    this.#sql.exec(
-      "UPDATE key_versions SET state = 'retired', private_key = NULL, expires_at = ? WHERE name = ? AND state = 'signing'",
-      expiresAt,
-      name,
-    );
+    for (const version of this.#versionsOf(name, "signing")) {
+      this.#changeVersion({ ...version, state: "retired", private_key: null, expires_at: expiresAt });
+    }
   }
 
   /** The announced next version signs from now on. */
   promote(name: string): void {
-    this.#sql.exec("UPDATE key_versions SET state = 'signing' WHERE name = ? AND state = 'next'", name);
+    for (const version of this.#versionsOf(name, "next")) this.#changeVersion({ ...version, state: "signing" });
   }
 
   dropNext(name: string): void {
@@ -140,43 +196,35 @@ export class IssuerStore {
 
   /** The private half that signs now. */
   signing(name: string): SealedKey | null {
-    const row = this.#sql
-      .exec<{ kid: string; private_key: ArrayBuffer }>(
-        "SELECT kid, private_key FROM key_versions WHERE name = ? AND state = 'signing'",
-        name,
-      )
-      .toArray()[0];
-    return row ? { kid: row.kid, sealed: new Uint8Array(row.private_key) } : null;
+    const [version] = this.#versionsOf(name, "signing");
+    return version?.private_key ? { kid: version.kid, sealed: new Uint8Array(version.private_key) } : null;
   }
 
   /** All public halves, those of coming versions included. */
   publicKeys(): SealedKey[] {
-    return this.#sql
-      .exec<{ kid: string; public_key: ArrayBuffer }>("SELECT kid, public_key FROM key_versions ORDER BY kid")
-      .toArray()
-      .map(({ kid, public_key }) => ({ kid, sealed: new Uint8Array(public_key) }));
+    const rows = this.#sql.exec<WithSeal<VersionRow>>("SELECT * FROM key_versions ORDER BY kid").toArray();
+    return this.#versions.admitted(rows).map(({ kid, public_key }) => ({ kid, sealed: new Uint8Array(public_key) }));
   }
 
   /** When something is due next (ms), or null. */
   nextDueAt(): number | null {
-    return this.#sql
-      .exec<{ due: number | null }>(
-        "SELECT MIN(due) AS due FROM (SELECT MIN(next_rotation) AS due FROM keys UNION ALL SELECT MIN(expires_at) FROM key_versions)",
-      )
-      .one().due;
+    const { expires } = this.#sql
+      .exec<{ expires: number | null }>("SELECT MIN(expires_at) AS expires FROM key_versions")
+      .one();
+    const due = this.keys().map(({ nextRotation }) => nextRotation);
+    if (expires !== null) due.push(expires);
+    return due.length > 0 ? Math.min(...due) : null;
   }
 
   role(name: string): IssuerRole | null {
-    const row = this.#sql.exec<{ role: string }>("SELECT role FROM roles WHERE name = ?", name).toArray()[0];
-    return row ? (JSON.parse(row.role) as IssuerRole) : null;
+    const row = this.#sql.exec<WithSeal<RoleRow>>("SELECT * FROM roles WHERE name = ?", name).toArray()[0];
+    return row && this.#roles.admits(row) ? (JSON.parse(row.role) as IssuerRole) : null;
   }
 
   writeRole(name: string, role: IssuerRole): void {
-    this.#sql.exec(
-      "INSERT INTO roles (name, role) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET role = ?2",
-      name,
-      JSON.stringify(role),
-    );
+    const row = { name, role: JSON.stringify(role) };
+    const seal = this.#roles.sealOf(row);
+    this.#sql.exec("INSERT OR REPLACE INTO roles (name, role, seal) VALUES (?, ?, ?)", name, row.role, seal);
   }
 
   deleteRole(name: string): void {
@@ -204,4 +252,28 @@ export class IssuerStore {
   countRoles(): number {
     return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM roles").one().n;
   }
+
+  #issuerRow(): WithSeal<IssuerRow> {
+    return this.#sql.exec<WithSeal<IssuerRow>>("SELECT * FROM issuer").one();
+  }
+
+  #versionsOf(name: string, state: VersionState): WithSeal<VersionRow>[] {
+    const query = "SELECT * FROM key_versions WHERE name = ? AND state = ?";
+    return this.#versions.admitted(this.#sql.exec<WithSeal<VersionRow>>(query, name, state).toArray());
+  }
+
+  #changeVersion(version: WithSeal<VersionRow>): void {
+    this.#sql.exec(
+      "UPDATE key_versions SET state = ?, private_key = ?, expires_at = ?, seal = ? WHERE kid = ?",
+      version.state,
+      version.private_key,
+      version.expires_at,
+      this.#versions.sealOf(version),
+      version.kid,
+    );
+  }
+}
+
+function keyOfRow({ name, config, next_rotation: nextRotation }: KeyRow) {
+  return { name, config: JSON.parse(config) as KeyConfig, nextRotation };
 }

@@ -3,7 +3,10 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { RowSeals } from "../storage/row-seals.ts";
+import { NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { loadInstallation } from "../system/installation.ts";
+import { ObjectKeys } from "../system/object-keys.ts";
 import { IssuerStore } from "./issuer-store.ts";
 import { newKeyPair } from "./key-pair.ts";
 import {
@@ -27,6 +30,9 @@ const RETRY_MS = 30_000;
 /** The platform takes no alarm after 2189. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
+/** What is published while the issuer is not what was configured: nothing that verifies. */
+const TAMPERED: PublishedKeys = { revision: "tampered", issuer: "", keys: [], shortestRotation: null };
+
 /** The first version of a key and the one that follows it. */
 export interface FirstVersions {
   readonly signing: SealedKeyPair;
@@ -45,18 +51,23 @@ export type KeyWritten = "written" | "needs_versions";
  */
 export class OidcIssuer extends DurableObject<Env> {
   readonly #store: IssuerStore;
+  readonly #keys: ObjectKeys;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#store = new IssuerStore(ctx.storage.sql);
+    this.#keys = new ObjectKeys(env);
+    this.#store = new IssuerStore(ctx.storage.sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
   }
 
   /** The published keys and issuer; null when the revision `known` of the caller is current. */
-  published(known: string | null): PublishedKeys | null {
+  async published(known: string | null): Promise<PublishedKeys | null> {
+    await this.#keys.open();
     if (!this.#store.exists) {
       return known === "" ? null : { revision: "", issuer: "", keys: [], shortestRotation: null };
     }
-    const { url, revision } = this.#store.issuer();
+    const issuer = this.#store.issuer();
+    if (!issuer) return TAMPERED;
+    const { url, revision } = issuer;
     if (revision === known) return null;
     const periods = this.#store.keys().map(({ config }) => config.rotationPeriod);
     return {
@@ -68,12 +79,14 @@ export class OidcIssuer extends DurableObject<Env> {
   }
 
   /** The issuer as configured; "" when it is not. */
-  readIssuer(): string {
-    return this.#store.exists ? this.#store.issuer().url : "";
+  async readIssuer(): Promise<string> {
+    await this.#keys.open();
+    return this.#store.exists ? (this.#store.issuer()?.url ?? "") : "";
   }
 
   /** Configures the issuer (an origin, or "" for none). */
-  writeIssuer(url: string): void {
+  async writeIssuer(url: string): Promise<void> {
+    await this.#keys.open();
     this.#store.create();
     this.#store.setIssuer(url);
   }
@@ -91,6 +104,7 @@ export class OidcIssuer extends DurableObject<Env> {
     versions: FirstVersions | null,
     now: number,
   ): Promise<Result<KeyWritten, Failure>> {
+    await this.#keys.open();
     const existing = this.#store.exists ? this.#store.key(name) : null;
     if (!existing && this.#store.exists && this.#store.keys().length >= MAX_KEYS) {
       return err(invalid(`there are ${MAX_KEYS} keys already`));
@@ -103,7 +117,7 @@ export class OidcIssuer extends DurableObject<Env> {
     if (needsVersions && !versions) return ok("needs_versions");
     this.#store.create();
     if (needsVersions && versions) {
-      if (existing) this.#store.retire(name, now + existing.config.verificationTtl * 1000);
+      this.#store.retire(name, now + (existing?.config ?? config).verificationTtl * 1000);
       this.#store.dropNext(name);
       this.#store.addVersion(name, "signing", versions.signing);
       this.#store.addVersion(name, "next", versions.next);
@@ -120,12 +134,14 @@ export class OidcIssuer extends DurableObject<Env> {
   }
 
   /** The settings of a key, or null. */
-  readKey(name: string): KeyConfig | null {
+  async readKey(name: string): Promise<KeyConfig | null> {
+    await this.#keys.open();
     return this.#store.exists ? (this.#store.key(name)?.config ?? null) : null;
   }
 
   /** Names of all keys, sorted. */
-  listKeys(): string[] {
+  async listKeys(): Promise<string[]> {
+    await this.#keys.open();
     return this.#store.exists ? this.#store.keys().map(({ name }) => name) : [];
   }
 
@@ -157,6 +173,7 @@ export class OidcIssuer extends DurableObject<Env> {
     verificationTtl: number | null,
     now: number,
   ): Promise<Result<null, Failure>> {
+    await this.#keys.open();
     const key = this.#store.exists ? this.#store.key(name) : null;
     if (!key) return err(invalid("no named key found at this name"));
     const ttl = verificationTtl ?? key.config.verificationTtl;
@@ -177,7 +194,8 @@ export class OidcIssuer extends DurableObject<Env> {
   }
 
   /** The settings of a role, or null. */
-  readRole(name: string): IssuerRole | null {
+  async readRole(name: string): Promise<IssuerRole | null> {
+    await this.#keys.open();
     return this.#store.exists ? this.#store.role(name) : null;
   }
 
@@ -187,7 +205,8 @@ export class OidcIssuer extends DurableObject<Env> {
   }
 
   /** Makes or changes a role. Its key must exist; its template was checked by the caller. */
-  writeRole(name: string, write: RoleWrite, newClientId: string): Result<null, Failure> {
+  async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null, Failure>> {
+    await this.#keys.open();
     const existing = this.#store.exists ? this.#store.role(name) : null;
     const planned = planRole(existing, write, newClientId);
     if (!planned.ok) return planned;
@@ -207,23 +226,31 @@ export class OidcIssuer extends DurableObject<Env> {
   }
 
   /** What signs a token of the role `name` now; null when there is no such role. */
-  signerOfRole(name: string): { readonly role: IssuerRole; readonly signer: Signer } | null {
-    const role = this.readRole(name);
-    const signer = role && this.signerOfKey(role.key);
+  async signerOfRole(name: string): Promise<{ readonly role: IssuerRole; readonly signer: Signer } | null> {
+    await this.#keys.open();
+    const role = this.#store.exists ? this.#store.role(name) : null;
+    const signer = role && this.#signer(role.key);
     return role && signer ? { role, signer } : null;
   }
 
   /** What signs with the key `name` now; null when there is no such key. */
-  signerOfKey(name: string): Signer | null {
-    const key = this.#store.exists ? this.#store.key(name) : null;
-    const signing = key && this.#store.signing(name);
-    return key && signing ? { issuer: this.#store.issuer().url, key: key.config, signing } : null;
+  async signerOfKey(name: string): Promise<Signer | null> {
+    await this.#keys.open();
+    return this.#signer(name);
+  }
+
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#store.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    return this.#store.checkSeals(from);
   }
 
   /** Rotates what is due and drops what nobody needs any more. */
   override async alarm(): Promise<void> {
     if (!this.#store.exists) return;
     try {
+      await this.#keys.open();
       await this.#rotateDue();
     } catch (error) {
       // The platform gives up after some retries of its own; a key that is not rotated would sign forever.
@@ -231,6 +258,13 @@ export class OidcIssuer extends DurableObject<Env> {
       return this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
     }
     await this.#arm();
+  }
+
+  #signer(name: string): Signer | null {
+    const key = this.#store.exists ? this.#store.key(name) : null;
+    const signing = key && this.#store.signing(name);
+    const issuer = key && this.#store.issuer();
+    return signing && issuer ? { issuer: issuer.url, key: key.config, signing } : null;
   }
 
   async #rotateDue(): Promise<void> {

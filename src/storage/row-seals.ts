@@ -1,6 +1,21 @@
 import { currentTime } from "../base/clock.ts";
-import type { RowKeys, SealedContent } from "../crypto/row-keys.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { RowKeys, SealedContent, SealedKind, SealVerdict } from "../crypto/row-keys.ts";
 import { reportTampering } from "./tampering.ts";
+
+/** Characters of rows that an object remembers as checked. */
+const MAX_CHECKED_CHARACTERS = 2 ** 17;
+
+/** A row with its seal. */
+export interface SealedRow {
+  readonly kind: SealedKind;
+  /** Key of the row in its table. */
+  readonly row: string | number;
+  readonly content: SealedContent;
+  /** As stored; null without one. */
+  readonly seal: ArrayBuffer | null;
+}
 
 /**
  * The seals of the rows of one object, see docs/decisions/0007. Rows that decide about access are written with a seal and
@@ -9,6 +24,10 @@ import { reportTampering } from "./tampering.ts";
 export class RowSeals {
   readonly #object: string;
   readonly #keys: () => RowKeys | null;
+  /** Rows whose seal was found good, as text, with the seal. A row with another content or seal is checked anew. */
+  #checked = new GenerationalCache<string, Uint8Array>(MAX_CHECKED_CHARACTERS);
+  /** The keys with which they were checked. */
+  #checkedWith: RowKeys | null = null;
 
   /**
    * @param object id of the object.
@@ -20,30 +39,42 @@ export class RowSeals {
   }
 
   /** The seal for a row that is being written. */
-  make(kind: string, row: string, content: SealedContent): Uint8Array<ArrayBuffer> | null {
+  make(kind: SealedKind, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> | null {
     return this.#keys()?.seal({ kind, object: this.#object, row }, content, currentTime()) ?? null;
   }
 
   /**
    * True when a row that was read may be used. One that may not is reported.
    *
-   * @param seal as stored; null without one.
    * @param renew stores a seal for a row that lacks one or has one of an older term.
    */
-  admit(
-    kind: string,
-    row: string,
-    content: SealedContent,
-    seal: ArrayBuffer | null,
-    renew: (seal: Uint8Array<ArrayBuffer>) => void,
-  ): boolean {
+  admit(row: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): boolean {
     const keys = this.#keys();
     if (!keys) return true;
+    if (keys !== this.#checkedWith) this.#forget(keys);
+    const text = JSON.stringify([row.kind, row.row, ...row.content]);
+    const known = this.#checked.get(text);
+    if (known && row.seal && equalBytes(known, new Uint8Array(row.seal))) return true;
+    const verdict = this.check(row, renew);
+    const fits = text.length <= MAX_CHECKED_CHARACTERS;
+    if (verdict === "good" && row.seal && fits) this.#checked.set(text, new Uint8Array(row.seal), text.length);
+    return verdict !== "forged";
+  }
+
+  /** Judges a row, whatever is remembered of it. Reports and renews like `admit`. */
+  check({ kind, row, content, seal }: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): SealVerdict {
+    const keys = this.#keys();
+    if (!keys) return "good";
     const place = { kind, object: this.#object, row };
     const now = currentTime();
     const verdict = keys.check(place, content, seal && new Uint8Array(seal), null, now);
     if (verdict === "forged") reportTampering(place);
     if (verdict === "renew") renew(keys.seal(place, content, now));
-    return verdict !== "forged";
+    return verdict;
+  }
+
+  #forget(keys: RowKeys): void {
+    this.#checkedWith = keys;
+    this.#checked = new GenerationalCache(MAX_CHECKED_CHARACTERS);
   }
 }

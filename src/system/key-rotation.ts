@@ -3,13 +3,13 @@ import { err, ok, type Result } from "../base/result.ts";
 import {
   type KeyRing,
   type Keys,
+  lacksSeals,
   newestTerm,
   sealKeyRing,
   withNewTerm,
   withSealedKinds,
   withSeals,
 } from "../crypto/key-ring.ts";
-import { SEALED_KINDS } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
@@ -62,23 +62,20 @@ export async function changeKeyRing(
 }
 
 /**
- * Has rows sealed from now on, in an installation of before rows had seals. Those that are there are sealed on first use or by
- * tidy; until tidy has been everywhere they may lack a seal.
+ * Has rows sealed from now on, in an installation of before rows of all kinds had seals. Those that are there are sealed on
+ * first use or by tidy; until tidy has been everywhere they may lack a seal.
  */
 export function beginSeals(env: Env, now: number): Promise<Result<null, Failure>> {
-  return changeKeyRing(env, (ring) => (ring.sealsFrom === undefined ? withSeals(ring, now, now + UPGRADE_MS) : null));
+  return changeKeyRing(env, (ring) => (lacksSeals(ring) ? withSeals(ring, now, now + UPGRADE_MS) : null));
 }
 
 /**
  * Ends the time in which older rows may lack a seal: tidy has been everywhere.
  *
- * @param since when tidy began (ms): rows without a seal may have come until `sealsFrom`.
+ * @param since when tidy began (ms).
  */
 export function requireSeals(env: Env, since: number): Promise<Result<null, Failure>> {
-  return changeKeyRing(env, (ring) => {
-    const missing = SEALED_KINDS.some((kind) => !ring.sealedKinds?.includes(kind));
-    return missing && ring.sealsFrom !== undefined && ring.sealsFrom <= since ? withSealedKinds(ring) : null;
-  });
+  return changeKeyRing(env, (ring) => withSealedKinds(ring, since));
 }
 
 /**

@@ -1,8 +1,8 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { SealedContent } from "../crypto/row-keys.ts";
 import { checkAndSetProblem } from "../policy/write.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 
 /** The tables of policies. */
 export const POLICY_TABLES = `
@@ -86,16 +86,24 @@ interface SettingsRow extends Record<string, SqlStorageValue> {
   allow_wildcards: number;
 }
 
-interface PolicyRow extends SettingsRow {
+interface PolicyColumns extends SettingsRow {
   text: string;
   rules: string;
   version: number;
   modified_at: number;
-  seal: ArrayBuffer | null;
 }
 
+type PolicyRow = WithSeal<PolicyColumns>;
+
+/** The seal covers all that a row says. */
+const SHAPE: TableShape = {
+  table: "policies",
+  kind: "policy",
+  key: ["name"],
+  sealed: ["text", "rules", "version", "modified_at", "expires_at", "cas_required", "allow_slashes", "allow_wildcards"],
+};
+
 const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
-const KIND = "policy";
 
 /** The policies for isolates. */
 export interface PoliciesForIsolates {
@@ -107,11 +115,12 @@ export interface PoliciesForIsolates {
 /** The table of policies. An expired one is as good as none, and goes with the next write of any. Times in ms. */
 export class PolicyStore {
   readonly #sql: SqlStorage;
-  readonly #seals: RowSeals;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<PolicyColumns>;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
-    this.#seals = seals;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** The policy `name` at `now`, or null. */
@@ -131,16 +140,11 @@ export class PolicyStore {
   /** All policies for isolates, which look at the expiry themselves. */
   rules(): PoliciesForIsolates {
     const rows = this.#sql.exec<PolicyRow>("SELECT * FROM policies ORDER BY name").toArray();
-    const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.#admit(row) ? "good" : "tampered"));
+    const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.sealed.admits(row) ? "good" : "tampered"));
     return {
       policies: good.map((row) => ({ ...settingsOfRow(row), name: row.name, rulesJson: row.rules })),
       tampered: tampered.map(({ name }) => name),
     };
-  }
-
-  /** Seals all policies, when the installation gets its keys. */
-  sealAll(): void {
-    for (const row of this.#sql.exec<PolicyRow>("SELECT * FROM policies").toArray()) this.#seal(row);
   }
 
   /** Makes or replaces a policy. Refused when the writer has seen another version, or all policies would be too large. */
@@ -174,19 +178,7 @@ export class PolicyStore {
   #find(name: string, now: number): PolicyRow | null {
     const found = this.#sql.exec<PolicyRow>(`SELECT * FROM policies WHERE name = ? AND ${ALIVE}`, name, now);
     const row = found.toArray()[0];
-    return row && this.#admit(row) ? row : null;
-  }
-
-  #admit(row: PolicyRow): boolean {
-    return this.#seals.admit(KIND, row.name, contentOf(row), row.seal, (seal) => this.#writeSeal(row.name, seal));
-  }
-
-  #seal(row: PolicyRow): void {
-    this.#writeSeal(row.name, this.#seals.make(KIND, row.name, contentOf(row)));
-  }
-
-  #writeSeal(name: string, seal: Uint8Array | null): void {
-    this.#sql.exec("UPDATE policies SET seal = ? WHERE name = ?", seal, name);
+    return row && this.sealed.admits(row) ? row : null;
   }
 
   #put(name: string, write: PolicyWrite, now: number): Result<null, Failure> {
@@ -213,15 +205,9 @@ export class PolicyStore {
       write.allowSlashes ? 1 : 0,
       write.allowWildcards ? 1 : 0,
     );
-    this.#seal(this.#sql.exec<PolicyRow>("SELECT * FROM policies WHERE name = ?", name).one());
+    this.sealed.seal(this.#sql.exec<PolicyRow>("SELECT * FROM policies WHERE name = ?", name).one());
     return ok(null);
   }
-}
-
-/** What the seal of a policy covers: all that its row says. */
-function contentOf(row: PolicyRow): SealedContent {
-  const { text, rules, version, modified_at, expires_at, cas_required, allow_slashes, allow_wildcards } = row;
-  return [text, rules, version, modified_at, expires_at, cas_required, allow_slashes, allow_wildcards];
 }
 
 function policyOfRow(row: PolicyRow): StoredPolicy {

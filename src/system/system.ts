@@ -13,6 +13,7 @@ import type { QuotaPlace, QuotaWrite } from "../quota/rules.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { emptyFilter, withCustomId } from "./custom-id-filter.ts";
 import { issuerOf, type Mount, SYSTEM_TTL_SECONDS, tokenMount } from "./mount.ts";
 import { beginMove, endMove } from "./mount-move.ts";
@@ -162,8 +163,8 @@ export class System extends DurableObject<Env> {
     if (!opened.ok || this.#installation().sealed_key_ring !== null) return false;
     this.#rowKeys = rowKeysOf(opened.value.ring);
     this.#openedRing = sealedKeyRing;
-    this.#policies.sealAll();
-    this.#mountStore.sealAll();
+    this.#policies.sealed.sealAll();
+    this.#mountStore.sealed.sealAll();
     this.#sql.exec(`UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION}`, sealedKeyRing);
     return true;
   }
@@ -220,6 +221,12 @@ export class System extends DurableObject<Env> {
   /** Closes whatever attempt is open. Safe to repeat. */
   cancelRootGeneration(): void {
     this.#rootGeneration.cancel();
+  }
+
+  /** Checks the seals of some policies and mounts, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    await this.#mustOpen();
+    return checkSeals([this.#policies.sealed, this.#mountStore.sealed], from);
   }
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */

@@ -77,4 +77,9 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
       CREATE INDEX deliveries_in_order ON deliveries (webhook_id, row);
     `,
   },
+  {
+    version: 4,
+    description: "the seal of the organization",
+    sql: "ALTER TABLE organization ADD COLUMN seal BLOB",
+  },
 ];

@@ -6,8 +6,12 @@ import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { TooMany } from "../storage/name-search.ts";
+import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { type CheckedRows, SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { loadInstallation } from "../system/installation.ts";
+import { ObjectKeys } from "../system/object-keys.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
@@ -41,11 +45,22 @@ const CHECK_EVERY_MS = 6 * 3_600_000;
 const CHECK_TEAMS = 500;
 
 interface StateRow extends Record<string, SqlStorageValue> {
+  id: number;
   record: string;
   listed: number;
   ended: number;
   checked_row: number;
   check_at: number;
+}
+
+const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
+
+/** What a comparison of some teams found. */
+export interface Reconciled extends CheckedRows {
+  /** The row to go on after; null at the end. */
+  readonly next: number | null;
+  /** Teams that did not answer. */
+  readonly failures: number;
 }
 
 /**
@@ -61,6 +76,8 @@ export class Organization extends DurableObject<Env> {
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
   readonly #schema: Schema;
+  readonly #keys: ObjectKeys;
+  readonly #sealed: SealedTable<StateRow>;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -68,10 +85,14 @@ export class Organization extends DurableObject<Env> {
     this.#store = new OrganizationStore(this.#sql);
     this.#webhooks = new WebhookStore(this.#sql);
     this.#schema = new Schema(this.#sql, ORGANIZATION_MIGRATIONS);
+    this.#keys = new ObjectKeys(env);
+    this.#sealed = new SealedTable(this.#sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()), SHAPE);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
+        await this.#keys.open();
         const row = this.#row();
-        if (!row.ended) this.#record = JSON.parse(row.record) as OrganizationRecord;
+        // One that was tampered with is none: no token of its teams is good.
+        if (!row.ended && this.#sealed.admits(row)) this.#record = JSON.parse(row.record) as OrganizationRecord;
         // An alarm can be lost by a restore, and an organization always has work for one.
         if ((await ctx.storage.getAlarm()) === null) this.#arm();
       });
@@ -80,6 +101,7 @@ export class Organization extends DurableObject<Env> {
 
   /** Creates the organization. A name stays taken until the deletion of an earlier organization of that name has ended. */
   async create(record: OrganizationRecord): Promise<Result<OrganizationRecord, Failure>> {
+    await this.#keys.open();
     if (this.#schema.exists) return err(NAME_TAKEN);
     this.#schema.create();
     this.#record = record;
@@ -88,6 +110,7 @@ export class Organization extends DurableObject<Env> {
       JSON.stringify(record),
       currentTime() + CHECK_EVERY_MS,
     );
+    this.#sealed.seal(this.#row());
     this.#arm();
     await this.#tryToList();
     await this.#tryToMakeOwners();
@@ -101,6 +124,7 @@ export class Organization extends DurableObject<Env> {
 
   /** Changes the contact and settings. Null when there is no such organization. */
   async update(name: string, { email, settings, maxTtls }: OrganizationChange): Promise<OrganizationRecord | null> {
+    await this.#keys.open();
     const before = this.show(name);
     if (!before) return null;
     this.#record = {
@@ -109,7 +133,8 @@ export class Organization extends DurableObject<Env> {
       settings: { ...before.settings, ...settings },
       maxTtls: { ...before.maxTtls, ...maxTtls },
     };
-    this.#sql.exec("UPDATE organization SET record = ?, listed = 0", JSON.stringify(this.#record));
+    this.#writeRecord(this.#record);
+    this.#sql.exec("UPDATE organization SET listed = 0");
     this.#arm();
     await this.#tryToList();
     return this.show(name);
@@ -204,17 +229,29 @@ export class Organization extends DurableObject<Env> {
 
   /**
    * Compares the index with some teams and repairs differences. There should be none: this covers what cannot be
-   * foreseen, such as the restore of one of the objects to an earlier time.
+   * foreseen, such as the restore of one of the objects to an earlier time. The teams check their seals meanwhile.
    *
    * @param after the row to begin after; 0 for the first.
-   * @returns where to go on, or null at the end.
    */
-  async reconcile(after: number, limit: number): Promise<number | null> {
+  async reconcile(after: number, limit: number): Promise<Reconciled> {
     const organizationId = this.#record?.organizationId;
-    if (organizationId === undefined) return null;
+    if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, failures: 0 };
     const teams = this.#store.teamsAfter(after, limit);
-    await inGroups(teams, (team) => this.#tryToReconcile(team, organizationId));
-    return teams.length < limit ? null : (teams.at(-1)?.row ?? null);
+    const compared = await inGroups(teams, (team) => this.#tryToReconcile(team, organizationId));
+    const answered = compared.filter((one) => one !== null);
+    return {
+      next: teams.length < limit ? null : (teams.at(-1)?.row ?? null),
+      sealed: answered.reduce((sum, { sealed }) => sum + sealed, 0),
+      tampered: answered.reduce((sum, { tampered }) => sum + tampered, 0),
+      failures: compared.length - answered.length,
+    };
+  }
+
+  /** Checks the organization's own seal, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#schema.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    return checkSeals([this.#sealed], from);
   }
 
   /** Finishes what was begun, and from time to time compares some teams. */
@@ -232,26 +269,32 @@ export class Organization extends DurableObject<Env> {
 
   async #check(): Promise<void> {
     this.#sql.exec("UPDATE organization SET check_at = ?", currentTime() + CHECK_EVERY_MS);
-    const next = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
+    const { next } = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
     if (this.#schema.exists) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
   }
 
-  /** A team that can't be compared now is left for the next time: it must not keep the others waiting. */
-  async #tryToReconcile(known: KnownTeam, organizationId: string): Promise<void> {
+  /** A team that can't be compared now is left for the next time: it must not keep the others waiting. Null then. */
+  async #tryToReconcile(known: KnownTeam, organizationId: string): Promise<CheckedRows | null> {
     try {
-      await this.#reconcileTeam(known, organizationId);
+      return await this.#reconcileTeam(known, organizationId);
     } catch (error) {
       console.error(JSON.stringify({ type: "team_check", error: String(error) }));
+      return null;
     }
   }
 
-  async #reconcileTeam(known: KnownTeam, organizationId: string): Promise<void> {
+  async #reconcileTeam(known: KnownTeam, organizationId: string): Promise<CheckedRows> {
     const team = teamAt(this.env, teamRoute(known.teamId));
-    const revision = await team.revision(organizationId);
+    const { revision, sealed, tampered } = await team.compare(organizationId);
+    const checked = { sealed, tampered };
     // A newer state of the team may have arrived during the call. Then that one holds.
-    if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return;
+    if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return checked;
+    // A team that was tampered with stays on the list, for tidy to find.
     if (revision === null) this.#store.remove(known.teamId);
-    else if (revision !== known.revision) await team.tellAll(organizationId, known.revision);
+    else if (revision !== "tampered" && revision !== known.revision) {
+      await team.tellAll(organizationId, known.revision);
+    }
+    return checked;
   }
 
   /** Adds the organization to the directory; the alarm repeats it when that fails. */
@@ -283,11 +326,12 @@ export class Organization extends DurableObject<Env> {
     const installation = await loadInstallation(this.env);
     if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
     const drawn = await newTeamId(installation.value.keys);
+    await this.#keys.open();
     const before = this.#record;
     if (!before) return;
     const ownersTeamId = before.ownersTeamId ?? drawn;
     this.#record = { ...before, ownersTeamId };
-    this.#sql.exec("UPDATE organization SET record = ?", JSON.stringify(this.#record));
+    this.#writeRecord(this.#record);
     const team = teamAt(this.env, teamRoute(ownersTeamId));
     const made = await team.create(ownersOf(this.#record, ownersTeamId, currentTime()));
     if (!made.ok) throw new Error("the owners could not be made");
@@ -337,8 +381,14 @@ export class Organization extends DurableObject<Env> {
     return true;
   }
 
-  #row(): StateRow {
-    return this.#sql.exec<StateRow>("SELECT record, listed, ended, checked_row, check_at FROM organization").one();
+  #row(): WithSeal<StateRow> {
+    return this.#sql.exec<WithSeal<StateRow>>("SELECT * FROM organization").one();
+  }
+
+  #writeRecord(record: OrganizationRecord): void {
+    const json = JSON.stringify(record);
+    const seal = this.#sealed.sealOf({ ...this.#row(), record: json });
+    this.#sql.exec("UPDATE organization SET record = ?, seal = ?", json, seal);
   }
 
   #arm(): void {

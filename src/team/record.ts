@@ -4,6 +4,7 @@ export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as c
 /** One of the kinds. */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
+import type { CheckedRows } from "../storage/sealed-table.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** Who made a token. */
@@ -98,6 +99,12 @@ export interface TeamState {
   readonly ended: boolean;
   /** True until the organization has taken the team in: then `tokens` are all that there are. */
   readonly unregistered: boolean;
+}
+
+/** A team as its organization compares it with what it knows. */
+export interface ComparedTeam extends CheckedRows {
+  /** The one that the organization should know; null when there is no such team of it. */
+  readonly revision: number | null | "tampered";
 }
 
 /** What an organization makes of a team's state. */

@@ -71,4 +71,9 @@ export const TEAM_MIGRATIONS: readonly Migration[] = [
         WHERE due_at IS NULL AND json_extract(record, '$.expiresAt') IS NOT NULL;
     `,
   },
+  {
+    version: 5,
+    description: "seals of the team and its tokens",
+    sql: "ALTER TABLE team ADD COLUMN seal BLOB; ALTER TABLE tokens ADD COLUMN seal BLOB;",
+  },
 ];

@@ -1,7 +1,11 @@
+import type { RowSeals } from "../storage/row-seals.ts";
+import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
 interface TeamRow extends Record<string, SqlStorageValue> {
+  id: number;
   record: string;
   revision: number;
   known_revision: number;
@@ -9,11 +13,20 @@ interface TeamRow extends Record<string, SqlStorageValue> {
 }
 
 interface TokenRow extends Record<string, SqlStorageValue> {
+  token_id: string;
   record: string;
   verifier: ArrayBuffer;
   slot: string | null;
   replay: ArrayBuffer | null;
 }
+
+const TEAM: TableShape = { table: "team", kind: "team", key: ["id"], sealed: ["record"] };
+const TOKEN: TableShape = {
+  table: "tokens",
+  kind: "team token",
+  key: ["token_id"],
+  sealed: ["verifier", "slot", "record"],
+};
 
 /** A stored token. */
 export interface StoredToken {
@@ -25,18 +38,30 @@ export interface StoredToken {
   readonly replay: Uint8Array | null;
 }
 
-/** The rows of one team. Every write counts as a change that the organization has to hear of. */
+/**
+ * The rows of one team. Every write counts as a change that the organization has to hear of. Rows that were tampered with
+ * count as absent.
+ */
 export class TeamStore {
   readonly #sql: SqlStorage;
+  readonly #teams: SealedTable<TeamRow>;
+  readonly #tokens: SealedTable<TokenRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.#teams = new SealedTable(sql, seals, TEAM);
+    this.#tokens = new SealedTable(sql, seals, TOKEN);
   }
 
   /** The team, or null once it is deleted. */
   team(): TeamRecord | null {
-    const row = this.#row();
-    return row.ended ? null : (JSON.parse(row.record) as TeamRecord);
+    const state = this.latest();
+    return state?.ended ? null : (state?.team ?? null);
+  }
+
+  /** Checks the seals of some rows. */
+  checkSeals(from: SealPosition | null): SealStep {
+    return checkSeals([this.#teams, this.#tokens], from);
   }
 
   /** The token with this id, or with "" the one without a description. */
@@ -65,32 +90,43 @@ export class TeamStore {
       "INSERT INTO team (id, record, revision, known_revision, ended) VALUES (1, ?, 1, 0, 0)",
       JSON.stringify(team),
     );
+    this.#teams.seal(this.#row());
   }
 
   /** Changes some of the team's settings. */
   update(settings: Partial<TeamSettings>): void {
-    this.#sql.exec(
-      "UPDATE team SET revision = revision + 1, record = ?",
-      JSON.stringify({ ...this.team(), ...settings }),
-    );
+    const record = JSON.stringify({ ...this.team(), ...settings });
+    const seal = this.#teams.sealOf({ ...this.#row(), record });
+    this.#sql.exec("UPDATE team SET revision = revision + 1, record = ?, seal = ?", record, seal);
   }
 
-  /** Stores a new token. No other token may have its description. */
+  /** Stores a new token. Another one with its description can only be one that was tampered with: it takes its place. */
   addToken({ verifier, ...token }: NewTeamTokenRecord): void {
+    const row = {
+      token_id: token.tokenId,
+      verifier: verifier.slice().buffer,
+      slot: slotOf(token.description ?? null),
+      record: JSON.stringify(token),
+      replay: null,
+    };
     this.#sql.exec(
-      "INSERT INTO tokens (token_id, verifier, slot, record, due_at) VALUES (?, ?, ?, ?, ?)",
-      token.tokenId,
-      verifier,
-      slotOf(token.description ?? null),
-      JSON.stringify(token),
+      "INSERT OR REPLACE INTO tokens (token_id, verifier, slot, record, due_at, seal) VALUES (?, ?, ?, ?, ?, ?)",
+      row.token_id,
+      row.verifier,
+      row.slot,
+      row.record,
       nextDueAt(token, token.createdAt),
+      this.#tokens.sealOf(row),
     );
     this.#changed([token.tokenId]);
   }
 
   /** Changes a token. */
   updateToken(token: TeamToken): void {
-    this.#sql.exec("UPDATE tokens SET record = ? WHERE token_id = ?", JSON.stringify(token), token.tokenId);
+    const before = this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE token_id = ?", token.tokenId).one();
+    const record = JSON.stringify(token);
+    const seal = this.#tokens.sealOf({ ...before, record });
+    this.#sql.exec("UPDATE tokens SET record = ?, seal = ? WHERE token_id = ?", record, seal, token.tokenId);
     this.#changed([token.tokenId]);
   }
 
@@ -112,16 +148,23 @@ export class TeamStore {
     return this.#sql.exec<{ due_at: number }>(due).toArray()[0]?.due_at ?? null;
   }
 
-  /** At most `limit` tokens that something is to be done about at `now` (ms), and since when. */
+  /**
+   * At most `limit` tokens that something is to be done about at `now` (ms), and since when. Nothing is ever done about those
+   * that were tampered with.
+   */
   dueTokens(now: number, limit: number): { readonly token: TeamToken; readonly dueAt: number }[] {
-    return this.#sql
-      .exec<{ record: string; due_at: number }>(
-        "SELECT record, due_at FROM tokens WHERE due_at <= ? ORDER BY due_at LIMIT ?",
+    const rows = this.#sql
+      .exec<WithSeal<TokenRow> & { due_at: number }>(
+        "SELECT * FROM tokens WHERE due_at <= ? ORDER BY due_at LIMIT ?",
         now,
         limit,
       )
-      .toArray()
-      .map(({ record, due_at }) => ({ token: JSON.parse(record) as TeamToken, dueAt: due_at }));
+      .toArray();
+    return rows.flatMap((row) => {
+      if (this.#tokens.admits(row)) return [{ token: JSON.parse(row.record) as TeamToken, dueAt: row.due_at }];
+      this.setDue(row.token_id, null);
+      return [];
+    });
   }
 
   /** Deletes tokens. */
@@ -141,10 +184,11 @@ export class TeamStore {
     this.#sql.exec("UPDATE team SET ended = 1, revision = revision + 1");
   }
 
-  /** The team, deleted or not, and how often it has changed. */
-  latest(): Pick<TeamState, "ended" | "revision" | "team"> {
-    const { record, revision, ended } = this.#row();
-    return { team: JSON.parse(record) as TeamRecord, revision, ended: ended !== 0 };
+  /** The team, deleted or not, and how often it has changed. Null when it was tampered with. */
+  latest(): Pick<TeamState, "ended" | "revision" | "team"> | null {
+    const row = this.#row();
+    if (!this.#teams.admits(row)) return null;
+    return { team: JSON.parse(row.record) as TeamRecord, revision: row.revision, ended: row.ended !== 0 };
   }
 
   /** True while the organization has to hear of something. */
@@ -155,8 +199,8 @@ export class TeamStore {
 
   /** What the organization has to hear of, or null when it knows everything. */
   unsent(): TeamState | null {
-    if (!this.hasUnsent) return null;
-    return { ...this.latest(), tokens: this.#unsentTokens(), unregistered: this.#row().known_revision === 0 };
+    const state = this.hasUnsent ? this.latest() : null;
+    return state && { ...state, tokens: this.#unsentTokens(), unregistered: this.#row().known_revision === 0 };
   }
 
   /** The organization knows the state as of `revision`. */
@@ -178,10 +222,8 @@ export class TeamStore {
   }
 
   #token(column: "slot" | "token_id" | "verifier", value: string | Uint8Array): StoredToken | null {
-    const row = this.#sql
-      .exec<TokenRow>(`SELECT record, verifier, slot, replay FROM tokens WHERE ${column} = ?`, value)
-      .toArray()[0];
-    if (!row) return null;
+    const row = this.#sql.exec<WithSeal<TokenRow>>(`SELECT * FROM tokens WHERE ${column} = ?`, value).toArray()[0];
+    if (!row || !this.#tokens.admits(row)) return null;
     return {
       token: JSON.parse(row.record) as TeamToken,
       verifier: new Uint8Array(row.verifier),
@@ -191,15 +233,8 @@ export class TeamStore {
   }
 
   #unsentTokens(): TeamState["tokens"] {
-    return this.#sql
-      .exec<{ token_id: string; record: string | null }>(
-        "SELECT u.token_id, t.record FROM unsent u LEFT JOIN tokens t ON t.token_id = u.token_id",
-      )
-      .toArray()
-      .map(({ token_id, record }) => ({
-        tokenId: token_id,
-        token: record === null ? null : (JSON.parse(record) as TeamToken),
-      }));
+    const unsent = this.#sql.exec<{ token_id: string }>("SELECT token_id FROM unsent").toArray();
+    return unsent.map(({ token_id: tokenId }) => ({ tokenId, token: this.token(tokenId)?.token ?? null }));
   }
 
   /** Notes that the organization has to hear of these tokens. */
@@ -210,8 +245,8 @@ export class TeamStore {
     }
   }
 
-  #row(): TeamRow {
-    return this.#sql.exec<TeamRow>("SELECT record, revision, known_revision, ended FROM team").one();
+  #row(): WithSeal<TeamRow> {
+    return this.#sql.exec<WithSeal<TeamRow>>("SELECT * FROM team").one();
   }
 }
 

@@ -4,7 +4,10 @@ import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Env } from "../env.ts";
+import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
+import type { SealPosition } from "../storage/seal-check.ts";
+import { ObjectKeys } from "../system/object-keys.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import {
   ALREADY_ROTATED,
@@ -21,6 +24,7 @@ import { organizationNamed } from "./find.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
 import type {
+  ComparedTeam,
   NewTeamTokenRecord,
   Rotated,
   Rotation,
@@ -68,6 +72,7 @@ export class Team extends DurableObject<Env> {
   readonly #store: TeamStore;
   readonly #notices: NoticeOutbox;
   readonly #schema: Schema;
+  readonly #keys: ObjectKeys;
   /** By token id in ms: the last uses that may not be written yet. */
   readonly #lastUses = new Map<string, number>();
   /** When the organization was last asked whether it still exists (ms). */
@@ -79,7 +84,8 @@ export class Team extends DurableObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const { sql } = ctx.storage;
-    this.#store = new TeamStore(sql);
+    this.#keys = new ObjectKeys(env);
+    this.#store = new TeamStore(sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
     this.#notices = new NoticeOutbox(env, sql, this.#store);
     this.#schema = new Schema(sql, TEAM_MIGRATIONS);
     if (this.#schema.exists) {
@@ -98,8 +104,9 @@ export class Team extends DurableObject<Env> {
    * does not answer, ends at once.
    */
   async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
+    await this.#keys.open();
     // A repeat of a call that made it and could not say so.
-    if (team.owners && this.show()?.owners) return ok(team);
+    if (team.owners && this.#team()?.owners) return ok(team);
     if (this.#schema.exists)
       return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
     this.#schema.create();
@@ -114,8 +121,9 @@ export class Team extends DurableObject<Env> {
   }
 
   /** The team, or null. */
-  show(): TeamRecord | null {
-    return this.#schema.exists ? this.#store.team() : null;
+  async show(): Promise<TeamRecord | null> {
+    await this.#keys.open();
+    return this.#team();
   }
 
   /**
@@ -123,13 +131,14 @@ export class Team extends DurableObject<Env> {
    * that is taken falls back to the old.
    */
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
-    const before = this.show();
+    await this.#keys.open();
+    const before = this.#team();
     if (!before) return NOT_FOUND;
     if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
     const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
     this.#store.update({ ...settings, organizationAccess });
     const told = await this.#syncToOrganization();
-    const team = this.show();
+    const team = this.#team();
     if (!team) return NOT_FOUND;
     if (told === "failed" && settings.name !== undefined) return err(NO_ANSWER);
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
@@ -137,7 +146,8 @@ export class Team extends DurableObject<Env> {
 
   /** Deletes the team. Its tokens end with this write, before the organization hears of it. */
   async remove(): Promise<Result<null, Failure>> {
-    const team = this.show();
+    await this.#keys.open();
+    const team = this.#team();
     if (!team) return NOT_FOUND;
     if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
@@ -147,7 +157,9 @@ export class Team extends DurableObject<Env> {
 
   /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */
   async end(organizationId: string): Promise<void> {
-    if (this.#schema.exists && this.#store.latest().team.organizationId === organizationId) await this.#wipe();
+    await this.#keys.open();
+    const state = this.#schema.exists ? this.#store.latest() : null;
+    if (state?.team.organizationId === organizationId) await this.#wipe();
   }
 
   /**
@@ -155,12 +167,13 @@ export class Team extends DurableObject<Env> {
    * another token has is refused, and so is an end that the organization does not allow.
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
+    await this.#keys.open();
     const rules = await this.#lifetimes();
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return err(badExpiry(expiry.error));
     const token = { ...given, ...expiry.value };
-    const team = this.show();
+    const team = this.#team();
     if (!team) return NOT_FOUND;
     const description = token.description ?? null;
     const replaced = description === null ? this.#store.token("") : null;
@@ -171,7 +184,7 @@ export class Team extends DurableObject<Env> {
     await this.#syncToOrganization();
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
-    return this.show() ? ok({ team, token: shown }) : NOT_FOUND;
+    return this.#team() ? ok({ team, token: shown }) : NOT_FOUND;
   }
 
   /**
@@ -179,16 +192,17 @@ export class Team extends DurableObject<Env> {
    * lives as long as the other was to. A repeat finds what was done, for a day.
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated, Failure>> {
+    await this.#keys.open();
     const rules = await this.#lifetimes();
     if (!rules.ok) return rules;
-    const team = this.show();
+    const team = this.#team();
     const stored = team && this.#store.token(tokenId);
     if (!stored) return NOT_FOUND;
     const { token: old } = stored;
     const now = currentTime();
     if (!stored.current) {
       const replay = now < (old.rotatedAt ?? 0) + REPLAY_MS ? stored.replay : null;
-      const successor = this.token(old.rotatedTo ?? NO_TOKEN);
+      const successor = this.#token(old.rotatedTo ?? NO_TOKEN);
       return replay && successor ? ok({ ...successor, replay }) : err(ALREADY_ROTATED);
     }
     if (!isWithin(rules.value, old, now)) return err(HAS_ENDED);
@@ -205,19 +219,19 @@ export class Team extends DurableObject<Env> {
     this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
     await this.#syncToOrganization();
-    return this.show() ? ok({ team, token, replay: null }) : NOT_FOUND;
+    return this.#team() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
   /** The team and its token with this id, or with "" the one without a description; null when either is missing. */
-  token(tokenId: string): TeamWithToken | null {
-    const team = this.show();
-    const token = team && this.#store.token(tokenId)?.token;
-    return token ? { team, token: this.#withLastUse(token) } : null;
+  async token(tokenId: string): Promise<TeamWithToken | null> {
+    await this.#keys.open();
+    return this.#token(tokenId);
   }
 
   /** Deletes the token with this id, or with "" the one without a description. False when there is none. */
   async removeToken(tokenId: string): Promise<boolean> {
-    const found = this.token(tokenId);
+    await this.#keys.open();
+    const found = this.#token(tokenId);
     if (!found) return false;
     this.#removeTokens([found.token.tokenId]);
     await this.#syncToOrganization();
@@ -225,14 +239,16 @@ export class Team extends DurableObject<Env> {
   }
 
   /** Which of these ids are not of tokens of this team, or all of them when it is not one of the organization. */
-  unknownTokens(organization: string, tokenIds: readonly string[]): string[] {
-    const known = this.show()?.organization === organization;
+  async unknownTokens(organization: string, tokenIds: readonly string[]): Promise<string[]> {
+    await this.#keys.open();
+    const known = this.#team()?.organization === organization;
     return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
   }
 
   /** Deletes the tokens with these ids. Those that are gone are gone. */
   async removeTokens(organization: string, tokenIds: readonly string[]): Promise<void> {
-    if (this.show()?.organization !== organization) return;
+    await this.#keys.open();
+    if (this.#team()?.organization !== organization) return;
     const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
     if (there.length === 0) return;
     this.#removeTokens(there);
@@ -241,24 +257,35 @@ export class Team extends DurableObject<Env> {
 
   /** The team whose token this is the verifier of, if the token is good now. */
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
+    await this.#keys.open();
     if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organizationLives())) return null;
     // The wait may have let a deletion in, and brought other rules: only what is true now counts.
     const token = this.#goodToken(verifier, this.#heard);
-    const team = this.show();
+    const team = this.#team();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
     return { team, token: this.#withLastUse(token) };
   }
 
-  /** The revision that the organization should know; null when there is no such team of this organization. */
-  revision(organizationId: string): number | null {
-    const state = this.#schema.exists ? this.#store.latest() : null;
-    return state && !state.ended && state.team.organizationId === organizationId ? state.revision : null;
+  /** What tidy compares with what the organization knows. Checks the seals of the team and its tokens. */
+  async compare(organizationId: string): Promise<ComparedTeam> {
+    if (!this.#schema.exists) return { revision: null, sealed: 0, tampered: 0 };
+    await this.#keys.open();
+    let sealed = 0;
+    let tampered = 0;
+    for (let from: SealPosition | null | undefined; from !== null; ) {
+      const step = this.#store.checkSeals(from ?? null);
+      sealed += step.sealed;
+      tampered += step.tampered;
+      from = step.next;
+    }
+    return { revision: this.#revision(organizationId), sealed, tampered };
   }
 
   /** Tells the organization, which knows the team otherwise than it is, everything. `knownRevision` is what it knows. */
   async tellAll(organizationId: string, knownRevision: number): Promise<void> {
-    if (this.revision(organizationId) === null) return;
+    await this.#keys.open();
+    if (typeof this.#revision(organizationId) !== "number") return;
     this.#store.forgotten(knownRevision);
     await this.#syncToOrganization();
   }
@@ -266,7 +293,8 @@ export class Team extends DurableObject<Env> {
   /** Tells the organization what it has not heard yet, and does what is due. */
   override async alarm(): Promise<void> {
     if (!this.#schema.exists) return;
-    const team = this.show();
+    await this.#keys.open();
+    const team = this.#team();
     let noticed = true;
     if (team) {
       try {
@@ -280,6 +308,23 @@ export class Team extends DurableObject<Env> {
     if (!noticed && this.#schema.exists) this.#arm(RESEND_SLOWLY_MS);
   }
 
+  #team(): TeamRecord | null {
+    return this.#schema.exists ? this.#store.team() : null;
+  }
+
+  #token(tokenId: string): TeamWithToken | null {
+    const team = this.#team();
+    const token = team && this.#store.token(tokenId)?.token;
+    return token ? { team, token: this.#withLastUse(token) } : null;
+  }
+
+  #revision(organizationId: string): ComparedTeam["revision"] {
+    if (!this.#schema.exists) return null;
+    const state = this.#store.latest();
+    if (!state) return "tampered";
+    return !state.ended && state.team.organizationId === organizationId ? state.revision : null;
+  }
+
   /** Sets the alarm for what is due next. */
   async #armForDue(): Promise<void> {
     const due = Math.min(this.#store.nextDue() ?? NEVER, this.#notices.nextAt() ?? NEVER);
@@ -288,7 +333,7 @@ export class Team extends DurableObject<Env> {
   }
 
   #goodToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {
-    const stored = this.show() && this.#store.tokenOf(verifier);
+    const stored = this.#team() && this.#store.tokenOf(verifier);
     // The row was found by the verifier; compared it is all the same, since everything hangs on it.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
     return isWithin(rules, stored.token, currentTime()) ? stored.token : null;
@@ -301,7 +346,7 @@ export class Team extends DurableObject<Env> {
   async #organizationLives(): Promise<boolean> {
     const now = currentTime();
     if (now - this.#organizationSeenAt < snapshotMaxAgeMs(this.env)) return true;
-    const team = this.show();
+    const team = this.#team();
     const rules = team && (await organizationNamed(this.env, team.organization).lifetimes(team.organizationId));
     if (!rules) return false;
     this.#heard = rules;
@@ -311,7 +356,7 @@ export class Team extends DurableObject<Env> {
 
   /** What the organization says about lifetimes now. */
   async #lifetimes(): Promise<Result<LifetimeRules, Failure>> {
-    const team = this.show();
+    const team = this.#team();
     if (!team) return NOT_FOUND;
     try {
       const rules = await organizationNamed(this.env, team.organization).lifetimes(team.organizationId);
@@ -376,7 +421,7 @@ export class Team extends DurableObject<Env> {
   }
 
   #restoreName(refused: string, name: string): void {
-    if (this.show()?.name === refused) this.#store.update({ name });
+    if (this.#team()?.name === refused) this.#store.update({ name });
   }
 
   async #wipe(): Promise<void> {

@@ -81,9 +81,10 @@ export class TidyStore {
     );
   }
 
-  /** Ends `run` at `now` (ms). */
-  finish(run: TidyRun, now: number): void {
-    this.#sql.exec("UPDATE runs SET finished_at = ? WHERE number = ?", now, run.number);
+  /** Ends `run` at `now` (ms), with all that it did. */
+  finish(run: TidyRun, report: TidyReport, now: number): void {
+    const all = JSON.stringify(report);
+    this.#sql.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, all, run.number);
   }
 
   /** At most `limit` trees with more to do. */

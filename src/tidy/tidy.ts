@@ -8,6 +8,7 @@ import { reconcileTeams } from "../team/reconcile.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
+import { checkObjects } from "./check-objects.ts";
 import { type ListPosition, readPage, removeGone } from "./lists.ts";
 import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
 
@@ -103,17 +104,19 @@ export class Tidy extends DurableObject<Env> {
     if (work.length > 0) return this.#goOnInTrees(run, work);
     if (run.position) return this.#readOn(run, run.position);
     // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
-    await reconcileTeams(this.env);
+    const { sealed, tampered, failures } = await reconcileTeams(this.env);
+    const elsewhere = addToReport(run.report, { sealed, tampered, failures });
+    const report = addToReport(elsewhere, await checkObjects(this.env));
     // Every tree has been through its rows, except for tokens that are too new to be checked.
-    if (run.report.failures === 0) {
+    if (report.failures === 0) {
       const known = run.startedAt - SAFETY_AGE_MS;
       await requireSeals(this.env, known);
       // A number is never below the time at which its watermark was made.
       const upTo = known - longestIgnoranceMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
     }
-    this.#store.finish(run, currentTime());
-    console.log(JSON.stringify({ type: "tidy", run: run.number, ...run.report }));
+    this.#store.finish(run, report, currentTime());
+    console.log(JSON.stringify({ type: "tidy", run: run.number, ...report }));
   }
 
   /** Lets the trees of a page say which of its entries have no token, and begin with their own rows. */

@@ -15,7 +15,7 @@ import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
-import { planCreate } from "../token/rules/create.ts";
+import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
@@ -24,6 +24,7 @@ import type { InventoryEntry } from "./inventory/entry.ts";
 import { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
+import { LiveTokens } from "./live-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { TokenWriter } from "./token-writer.ts";
@@ -59,6 +60,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #inventory: TreeInventory;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
+  readonly #live: LiveTokens;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
   /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
@@ -73,15 +75,18 @@ export class TokenTree extends DurableObject<Env> {
     const { sql } = ctx.storage;
     const treeId = ctx.id.toString();
     const arm = () => this.#arm();
+    const live = new LiveTokens(env, treeId, () => ctx.storage.sync());
     const inventory = new TreeInventory({ env, treeId, tokens: () => tokens, open: () => this.#open() });
     const tokens: TreeStore = new TreeStore(
       sql,
       treeId,
       { rowKeys: () => this.#openedRowKeys(), watermarks: () => this.#watermarks },
       inventory,
+      () => live.changed(),
     );
     const cubbyhole = new CubbyholeStore(sql);
     const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
+    this.#live = live;
     this.#store = tokens;
     this.#cubbyhole = cubbyhole;
     this.#leases = leases;
@@ -175,7 +180,10 @@ export class TokenTree extends DurableObject<Env> {
    */
   async act(action: TargetAction): Promise<Result<Outcome, Failure>> {
     await this.#open();
-    return this.#targets.perform(action, null, currentTime());
+    const now = currentTime();
+    const outcome = this.#targets.perform(action, null, now);
+    if (action.kind === "lookup" && action.target.by === "token") this.#noteLive(action.target.row, now);
+    return outcome;
   }
 
   /**
@@ -194,7 +202,7 @@ export class TokenTree extends DurableObject<Env> {
   /** True while the token of this row is alive: what the life of a batch token hangs on. */
   async isAlive(row: number): Promise<boolean> {
     await this.#open();
-    return this.#store.isCreated && this.#store.live(row, currentTime()) !== null;
+    return this.#noteLive(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
@@ -244,6 +252,8 @@ export class TokenTree extends DurableObject<Env> {
     this.#tidying++;
     try {
       const result = await this.#tidy.perform(step);
+      // It may have made orphans, or found rows that somebody else wrote.
+      this.#live.changed();
       const { swept } = await this.#sweep.step();
       // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
       this.#store.refresh();
@@ -311,7 +321,21 @@ export class TokenTree extends DurableObject<Env> {
     const found = this.#store.isCreated ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#store.view(found, now);
-    return addressAllowed(caller.boundCidrs, clientAddress) ? { row: found, caller } : null;
+    if (!addressAllowed(caller.boundCidrs, clientAddress)) return null;
+    this.#note(found, caller, now);
+    return { row: found, caller };
+  }
+
+  /** The token of a row if it is alive, which is made known to the isolate. */
+  #noteLive(row: number, now: number): TokenRow | null {
+    const found = this.#store.isCreated ? this.#store.live(row, now) : null;
+    if (found) this.#note(found, this.#store.view(found, now), now);
+    return found;
+  }
+
+  #note(found: TokenRow, view: TokenView, now: number): void {
+    const until = this.#store.aliveUntil(found, now);
+    if (until !== "unknown") this.#live.found(found, view, this.#watermarks, until);
   }
 
   async #perform(
@@ -342,19 +366,10 @@ export class TokenTree extends DurableObject<Env> {
     watermark: number,
     now: number,
   ): Promise<Result<Outcome, Failure>> {
-    const plan = planCreate({
-      request: action.request,
-      creator: { ...caller, type: "service", expires: caller.expiresAt !== null, sudo: verdict.sudo },
-      role: action.role,
-      mount: action.mount,
-      watermark,
-      now,
-    });
+    const plan = planChild(action, caller, verdict.sudo, watermark, now);
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;
-    const { id, entityAlias } = action.request;
-    const elsewhere = spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
-    if (elsewhere || !action.ids) return ok({ kind: "planned", spec, warnings });
+    if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
     return this.#insert(spec, action.ids, caller.row, warnings);
   }
 

@@ -138,6 +138,7 @@ export class TreeStore {
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
   readonly #observer: TokenObserver;
+  readonly #voidViews: () => void;
   readonly #judges: RowJudges;
   /** Rows that no watermark of `#judgedBy` ends, with their ancestors; a token keeps its number and so stays above them. */
   #above = new GenerationalCache<number, true>(MAX_JUDGED_ROWS);
@@ -147,11 +148,22 @@ export class TreeStore {
   /** No token expires before this (ms); null when none expires. */
   #earliestExpiry: number | null = null;
 
-  constructor(sql: SqlStorage, treeId: string, judges: RowJudges, observer: TokenObserver = NOBODY) {
+  /**
+   * @param voidViews called in the step in which a token ends, or a look-up of one begins to show something else, its uses
+   *   and the passing of time excepted. Not called for what watermarks end: what was found out under others is not believed.
+   */
+  constructor(
+    sql: SqlStorage,
+    treeId: string,
+    judges: RowJudges,
+    observer: TokenObserver = NOBODY,
+    voidViews: () => void = () => {},
+  ) {
     this.#sql = sql;
     this.#observer = observer;
     this.#treeId = treeId;
     this.#judges = judges;
+    this.#voidViews = voidViews;
     this.#table = new Schema(sql, TOKEN_MIGRATIONS);
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
   }
@@ -163,6 +175,7 @@ export class TreeStore {
 
   /** The storage of the tree is being deleted. */
   forget(): void {
+    this.#voidViews();
     this.#table.forget();
     this.#indexes.forget();
   }
@@ -196,6 +209,15 @@ export class TreeStore {
     if (isEnded(this.#judges.watermarks().all, found.fixed.record)) return null;
     if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
     return found.parent !== null && this.#hasEndedAncestor(found.parent) ? null : found;
+  }
+
+  /**
+   * How long a token that is alive at `now` stays so unless something is written: until an ms, null for ever. "unknown" while
+   * dead rows wait for the sweep, above a token with a parent.
+   */
+  aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null | "unknown" {
+    if (parent === null) return expiresAt;
+    return this.#mayHaveDead(now) ? "unknown" : this.#earliestExpiry;
   }
 
   /** A stored token as it is shown, at `now` (ms). */
@@ -274,12 +296,14 @@ export class TreeStore {
 
   /** Takes back a token that was just written and never handed out. */
   removeUnseen(row: number): void {
+    this.#voidViews();
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
     this.#fixed.forget(row);
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
   renew(row: number, ttl: number, expiresAt: number, now: number): void {
+    this.#voidViews();
     this.#sql.exec(
       "UPDATE tokens SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
       ttl,
@@ -298,6 +322,7 @@ export class TreeStore {
       this.#observer.changed(row);
       return left - 1;
     }
+    this.#voidViews();
     this.#sql.exec("UPDATE tokens SET uses_left = -1, state = ? WHERE row = ?", REVOKED, row);
     this.#hasDead = true;
     return -1;
@@ -305,6 +330,7 @@ export class TreeStore {
 
   /** Marks the token dead, alone or with everything below it: one row, whatever hangs below. */
   revoke(row: number, state: typeof REVOKED | typeof REVOKED_ALONE): void {
+    this.#voidViews();
     this.#sql.exec("UPDATE tokens SET state = ? WHERE row = ?", state, row);
     this.#hasDead = true;
   }

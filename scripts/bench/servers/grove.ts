@@ -1,10 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CLIENT_ADDRESS_HEADER } from "../../../gateway/upstream-headers.ts";
 import { readWorkerDefinition, settingsFromEnvironment } from "../../local/worker-definition.ts";
 import { type BundleModule, buildWorker } from "../../serve/bundle.ts";
-import { type WorkerModel, workerModel } from "../../serve/worker.ts";
+import { SELF_HOSTED, type WorkerModel, workerModel } from "../../serve/worker.ts";
 import type { Place } from "../load/place.ts";
 import { must } from "../must.ts";
 import { type Access, call } from "./call.ts";
@@ -29,7 +28,7 @@ export async function buildGrove(directory: string): Promise<GroveBuild> {
   const definition = must(await readWorkerDefinition());
   const settings = {
     ...settingsFromEnvironment(definition, process.env),
-    CLIENT_ADDRESS_HEADER,
+    ...SELF_HOSTED,
     ALLOW_PRIVATE_ENDPOINTS: "true",
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
   };

@@ -4,6 +4,9 @@ import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { Verdict } from "../../policy/acl.ts";
+import { RowSeals } from "../../storage/row-seals.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { ObjectKeys } from "../../system/object-keys.ts";
 import type { AccessEntry } from "./access-list/entry.ts";
 import { decideLogin, type InstanceLogin } from "./access-list/rules.ts";
 import type { CertificateType, RegisteredCertificate } from "./certificates/registered.ts";
@@ -61,15 +64,18 @@ export interface EnteredLogin {
 export class CloudAuth extends DurableObject<Env> {
   readonly #store: CloudStore;
   readonly #jobs: TidyJobs;
+  readonly #keys: ObjectKeys;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#store = new CloudStore(ctx.storage.sql);
+    this.#keys = new ObjectKeys(env);
+    this.#store = new CloudStore(ctx.storage.sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
     this.#jobs = new TidyJobs(this.#store);
     if (this.#store.exists) {
       ctx.blockConcurrencyWhile(async () => {
+        await this.#keys.open();
         // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
         this.#alarmAt = await ctx.storage.getAlarm();
         this.#arm();
@@ -78,12 +84,14 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** The configuration of calls to the cloud, with its secret sealed. null when none was written. */
-  readClient(): ClientConfig | null {
+  async readClient(): Promise<ClientConfig | null> {
+    await this.#keys.open();
     return this.#store.client.read();
   }
 
   /** Changes the client configuration. Returns it as it is now, or "permission_denied". */
-  writeClient(change: ClientChange, grants: WriteGrants): Result<ClientConfig, Failure> {
+  async writeClient(change: ClientChange, grants: WriteGrants): Promise<Result<ClientConfig, Failure>> {
+    await this.#keys.open();
     const before = this.#store.client.read();
     if (!mayWrite(before, grants)) return err(DENIED);
     const after = changeClient(before, change);
@@ -92,7 +100,11 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** Replaces the access key `from` by another. False when it is not the configured one any more. */
-  replaceAccessKey(from: string, change: Required<Pick<ClientConfig, "accessKey" | "sealedSecretKey">>): boolean {
+  async replaceAccessKey(
+    from: string,
+    change: Required<Pick<ClientConfig, "accessKey" | "sealedSecretKey">>,
+  ): Promise<boolean> {
+    await this.#keys.open();
     const before = this.#store.client.read();
     if (before?.accessKey !== from) return false;
     this.#store.client.write({ ...before, ...change });
@@ -105,22 +117,26 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** What names the aliases and metadata of logins; the defaults when nothing was written. */
-  readIdentity(): IdentityConfig {
-    return this.#store.identity.read() ?? DEFAULT_IDENTITY;
+  async readIdentity(): Promise<IdentityConfig> {
+    await this.#keys.open();
+    return this.#identity();
   }
 
   /** Changes what names the aliases and metadata of logins. Fields that are absent keep their values. */
-  writeIdentity(change: IdentityChange): void {
-    this.#store.identity.write({ ...this.readIdentity(), ...change });
+  async writeIdentity(change: IdentityChange): Promise<void> {
+    await this.#keys.open();
+    this.#store.identity.write({ ...this.#identity(), ...change });
   }
 
   /** The settings of the clean-up of one list. null when none were written, and the defaults apply. */
-  readTidy(list: TidyList): TidySettings | null {
+  async readTidy(list: TidyList): Promise<TidySettings | null> {
+    await this.#keys.open();
     return this.#store.tidy[list].read();
   }
 
   /** Changes the tidy settings of a list; or "permission_denied". */
-  writeTidy(list: TidyList, change: TidyChange, grants: WriteGrants): Result<null, Failure> {
+  async writeTidy(list: TidyList, change: TidyChange, grants: WriteGrants): Promise<Result<null, Failure>> {
+    await this.#keys.open();
     const before = this.#store.tidy[list].read();
     if (!mayWrite(before, grants)) return err(DENIED);
     this.#store.tidy[list].write({ ...(before ?? DEFAULT_TIDY), ...change });
@@ -129,13 +145,15 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** Deletes the settings of the clean-up of one list. Safe to repeat. */
-  deleteTidy(list: TidyList): void {
+  async deleteTidy(list: TidyList): Promise<void> {
+    await this.#keys.open();
     this.#store.tidy[list].delete();
     this.#arm();
   }
 
   /** The registered certificate with this name, or null. */
-  readCertificate(name: string): RegisteredCertificate | null {
+  async readCertificate(name: string): Promise<RegisteredCertificate | null> {
+    await this.#keys.open();
     return this.#store.certificates.read(name);
   }
 
@@ -149,22 +167,26 @@ export class CloudAuth extends DurableObject<Env> {
    *
    * @param roleName in lower case; "" for a login that names none.
    */
-  startLogin(kind: AuthType, roleName: string): LoginStart {
+  async startLogin(kind: AuthType, roleName: string): Promise<LoginStart> {
+    await this.#keys.open();
+    const client = this.#clientForLogin();
+    if (!client) return { role: null, hasUnnamed: false, client: DEFAULT_CLIENT, certificates: [] };
     return {
       role: roleName === "" ? null : this.#store.roles.read(roleName),
       hasUnnamed: roleName === "" && this.#hasRoleFrom(kind === "vm" ? IMAGE_PREFIX : ""),
-      client: this.#store.client.read() ?? DEFAULT_CLIENT,
+      client,
       certificates: kind === "vm" ? this.#store.certificates.values() : [],
     };
   }
 
   /** Registers a certificate. `type` null keeps that of the one it replaces. */
-  writeCertificate(
+  async writeCertificate(
     name: string,
     pem: string,
     type: CertificateType | null,
     grants: WriteGrants,
-  ): Result<null, Failure> {
+  ): Promise<Result<null, Failure>> {
+    await this.#keys.open();
     const before = this.#store.certificates.read(name);
     if (!mayWrite(before, grants)) return err(DENIED);
     if (!before && this.#store.certificates.count() >= MAX_CERTIFICATES) {
@@ -180,7 +202,8 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** The ARN of the role to assume for calls to this account, or null. */
-  readStsRole(accountId: string): string | null {
+  async readStsRole(accountId: string): Promise<string | null> {
+    await this.#keys.open();
     return this.#store.stsRoles.read(accountId);
   }
 
@@ -190,7 +213,8 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** Associates a role with an account. `arn` undefined keeps the one that is there. */
-  writeStsRole(accountId: string, arn: string | undefined, grants: WriteGrants): Result<null, Failure> {
+  async writeStsRole(accountId: string, arn: string | undefined, grants: WriteGrants): Promise<Result<null, Failure>> {
+    await this.#keys.open();
     const before = this.#store.stsRoles.read(accountId);
     if (!mayWrite(before, grants)) return err(DENIED);
     const after = arn ?? before;
@@ -208,18 +232,19 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** The role of this name (lower case), or null. */
-  readRole(name: string): CloudRole | null {
+  async readRole(name: string): Promise<CloudRole | null> {
+    await this.#keys.open();
     return this.#store.roles.read(name);
   }
 
   /** What a login against the role `name` (lower case) of a holder in the account depends on, or its renewal. */
-  readLogin(name: string, accountId: string): LoginView {
-    return {
-      role: this.#store.roles.read(name),
-      stsRole: this.#store.stsRoles.read(accountId),
-      client: this.#store.client.read() ?? DEFAULT_CLIENT,
-      identity: this.readIdentity(),
-    };
+  async readLogin(name: string, accountId: string): Promise<LoginView> {
+    await this.#keys.open();
+    const client = this.#clientForLogin();
+    const identity = this.#identityForLogin();
+    const view = { client: client ?? DEFAULT_CLIENT, identity: identity ?? DEFAULT_IDENTITY };
+    if (!client || !identity) return { role: null, stsRole: null, ...view };
+    return { role: this.#store.roles.read(name), stsRole: this.#store.stsRoles.read(accountId), ...view };
   }
 
   /** At most `limit` names of roles after `after`, in order. */
@@ -231,7 +256,12 @@ export class CloudAuth extends DurableObject<Env> {
    * Makes or changes the role `name` (lower case), unless principals have to be looked up first: then the Worker does that
    * and calls again, and the rules judge anew what is stored by then.
    */
-  writeRole(name: string, write: Omit<RoleChangeInput, "before">, grants: WriteGrants): Result<RoleChange, Failure> {
+  async writeRole(
+    name: string,
+    write: Omit<RoleChangeInput, "before">,
+    grants: WriteGrants,
+  ): Promise<Result<RoleChange, Failure>> {
+    await this.#keys.open();
     const before = this.#store.roles.read(name);
     if (!mayWrite(before, grants)) return err(DENIED);
     const change = changeRole({ ...write, before });
@@ -248,7 +278,8 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** The entry of a role tag (its canonical value) on the deny list, or null. Times in ms. */
-  readDenied(tag: string): DenyEntry | null {
+  async readDenied(tag: string): Promise<DenyEntry | null> {
+    await this.#keys.open();
     return this.#store.denyList.read(tag);
   }
 
@@ -260,7 +291,8 @@ export class CloudAuth extends DurableObject<Env> {
   /**
    * Denies a role tag, given in its one spelling, of the role with this id. Denying it again only moves its end. Times in ms.
    */
-  deny(tag: string, roleId: string, expiresAt: number, now: number): void {
+  async deny(tag: string, roleId: string, expiresAt: number, now: number): Promise<void> {
+    await this.#keys.open();
     const before = this.#store.denyList.read(tag);
     this.#store.denyList.write(tag, { createdAt: before?.createdAt ?? now, expiresAt, roleId });
     this.#arm();
@@ -272,7 +304,8 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** The entry of an instance on the access list, or null. Times in ms. */
-  readAccess(instanceId: string): AccessEntry | null {
+  async readAccess(instanceId: string): Promise<AccessEntry | null> {
+    await this.#keys.open();
     return this.#store.accessList.read(instanceId);
   }
 
@@ -292,11 +325,19 @@ export class CloudAuth extends DurableObject<Env> {
    * @param tag the value of the instance's role tag, verified and in its one spelling; null without one.
    * @returns the entry, whose `nonceHash` is null when the nonce counts for nothing; or why the login is refused (400).
    */
-  enterLogin(instanceId: string, login: InstanceLogin, tag: string | null, now: number): Result<EnteredLogin, Failure> {
+  async enterLogin(
+    instanceId: string,
+    login: InstanceLogin,
+    tag: string | null,
+    now: number,
+  ): Promise<Result<EnteredLogin, Failure>> {
+    await this.#keys.open();
     const previous = this.#store.accessList.read(instanceId);
+    // To forget an instance whose entry was tampered with would let anybody be its first.
+    if (!previous && this.#store.accessList.has(instanceId)) return err(DENIED);
     const decided = decideLogin(previous, login, now);
     if (!decided.ok) return decided;
-    if (tag !== null && this.#store.denyList.read(tag)) return err(invalid("role tag is deny listed"));
+    if (tag !== null && this.#store.denyList.has(tag)) return err(invalid("role tag is deny listed"));
     this.#store.accessList.write(instanceId, decided.value);
     this.#arm();
     return ok({ entry: decided.value, previous });
@@ -306,7 +347,8 @@ export class CloudAuth extends DurableObject<Env> {
    * Undoes `enterLogin` when no token came of it: a client that never learned its new nonce would be locked out. Does
    * nothing when another login was entered meanwhile.
    */
-  undoLogin(instanceId: string, { entry, previous }: EnteredLogin): void {
+  async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
+    await this.#keys.open();
     const current = this.#store.accessList.read(instanceId);
     if (JSON.stringify(current) !== JSON.stringify(entry)) return;
     if (previous) this.#store.accessList.write(instanceId, previous);
@@ -318,7 +360,8 @@ export class CloudAuth extends DurableObject<Env> {
    *
    * @returns the entry, or null when an operator has deleted it: then the token may not be renewed.
    */
-  extendAccess(instanceId: string, expiresAt: number, now: number): AccessEntry | null {
+  async extendAccess(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
+    await this.#keys.open();
     const entry = this.#store.accessList.read(instanceId);
     if (!entry) return null;
     const extended = { ...entry, updatedAt: now, expiresAt: Math.max(entry.expiresAt, expiresAt) };
@@ -327,7 +370,8 @@ export class CloudAuth extends DurableObject<Env> {
   }
 
   /** Begins to remove the ended entries of a list. False when that is under way already. `now` in ms. */
-  startTidy(list: TidyList, safetyBuffer: number, now: number): boolean {
+  async startTidy(list: TidyList, safetyBuffer: number, now: number): Promise<boolean> {
+    await this.#keys.open();
     const started = this.#jobs.start(list, safetyBuffer, now);
     this.#arm();
     return started;
@@ -345,6 +389,7 @@ export class CloudAuth extends DurableObject<Env> {
     this.#alarmAt = null;
     if (!this.#store.exists) return;
     try {
+      await this.#keys.open();
       const now = currentTime();
       this.#jobs.startPeriodic(now);
       for (const report of this.#jobs.run(now)) console.log(JSON.stringify({ type: "tidy", ...report }));
@@ -356,6 +401,32 @@ export class CloudAuth extends DurableObject<Env> {
       return;
     }
     this.#arm();
+  }
+
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#store.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    return checkSeals(this.#store.sealedTables, from);
+  }
+
+  #identity(): IdentityConfig {
+    return this.#store.identity.read() ?? DEFAULT_IDENTITY;
+  }
+
+  /**
+   * What logins go by: null when the settings were tampered with. Defaults in their place would let in whom those keep out, so
+   * nobody logs in then.
+   */
+  #clientForLogin(): ClientConfig | null {
+    const { client } = this.#store;
+    return client.read() ?? (client.isWritten ? null : DEFAULT_CLIENT);
+  }
+
+  /** The same for what names the holders. */
+  #identityForLogin(): IdentityConfig | null {
+    const { identity } = this.#store;
+    return identity.read() ?? (identity.isWritten ? null : DEFAULT_IDENTITY);
   }
 
   #hasRoleFrom(prefix: string): boolean {

@@ -1,4 +1,6 @@
-import { Rows, type RowsHost } from "./rows.ts";
+import type { SealedKind } from "../../crypto/row-keys.ts";
+import type { SealedTable } from "../../storage/sealed-table.ts";
+import { Rows, type RowsHost, type ValueRow } from "./rows.ts";
 
 /** What a step of the removal met. */
 export interface Swept {
@@ -11,24 +13,37 @@ export class ExpiringRows<T extends { readonly expiresAt: number }> {
   readonly #host: RowsHost;
   readonly #table: string;
   readonly #rows: Rows<T>;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<ValueRow>;
 
-  /** @param table one that a migration makes with the columns `name`, `value` and `expires_at` (ms), the last indexed. */
-  constructor(host: RowsHost, table: string) {
+  /**
+   * @param table one that migrations make with the columns `name`, `value`, `seal` and `expires_at` (ms), the last indexed.
+   * @param kind of its rows.
+   */
+  constructor(host: RowsHost, table: string, kind: SealedKind) {
     this.#host = host;
     this.#table = table;
-    this.#rows = new Rows(host, table);
+    this.#rows = new Rows(host, table, kind);
+    this.sealed = this.#rows.sealed;
   }
 
   read(name: string): T | null {
     return this.#rows.read(name);
   }
 
+  /** True when there is a row, also one that was tampered with. */
+  has(name: string): boolean {
+    return this.#rows.has(name);
+  }
+
   write(name: string, value: T): void {
     this.#host.create();
+    const json = JSON.stringify(value);
     this.#host.sql.exec(
-      `INSERT OR REPLACE INTO ${this.#table} (name, value, expires_at) VALUES (?, ?, ?)`,
+      `INSERT OR REPLACE INTO ${this.#table} (name, value, seal, expires_at) VALUES (?, ?, ?, ?)`,
       name,
-      JSON.stringify(value),
+      json,
+      this.sealed.sealOf({ name, value: json }),
       value.expiresAt,
     );
   }

@@ -1,38 +1,55 @@
+import type { SealedKind } from "../../crypto/row-keys.ts";
+import type { RowSeals } from "../../storage/row-seals.ts";
+import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
+
 /** What rows ask of the database that they are in. */
 export interface RowsHost {
   readonly sql: SqlStorage;
+  readonly seals: RowSeals;
   /** False until the first write: an object that is merely asked something has no tables, and gets none. */
   readonly exists: boolean;
   /** Makes the tables. Safe to repeat. */
   create(): void;
 }
 
-/** A table of JSON values by name. */
+/** The columns that every such table has. */
+export interface ValueRow extends Record<string, SqlStorageValue> {
+  name: string;
+  value: string;
+}
+
+/** A table of JSON values by name, each with a seal. One that was tampered with counts as absent, but for `has`. */
 export class Rows<T> {
   readonly #host: RowsHost;
   readonly #table: string;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<ValueRow>;
 
-  /** @param table one that a migration makes with the columns `name` and `value`. */
-  constructor(host: RowsHost, table: string) {
+  /**
+   * @param table one that migrations make with the columns `name`, `value` and `seal`.
+   * @param kind of its rows.
+   */
+  constructor(host: RowsHost, table: string, kind: SealedKind) {
     this.#host = host;
     this.#table = table;
+    this.sealed = new SealedTable(host.sql, host.seals, { table, kind, key: ["name"], sealed: ["value"] });
   }
 
   read(name: string): T | null {
-    if (!this.#host.exists) return null;
-    const row = this.#host.sql
-      .exec<{ value: string }>(`SELECT value FROM ${this.#table} WHERE name = ?`, name)
-      .toArray()[0];
-    return row ? (JSON.parse(row.value) as T) : null;
+    const row = this.#find(name);
+    return row && this.sealed.admits(row) ? (JSON.parse(row.value) as T) : null;
+  }
+
+  /** True when there is a row, also one that was tampered with. */
+  has(name: string): boolean {
+    return this.#find(name) !== null;
   }
 
   write(name: string, value: T): void {
     this.#host.create();
-    this.#host.sql.exec(
-      `INSERT OR REPLACE INTO ${this.#table} (name, value) VALUES (?, ?)`,
-      name,
-      JSON.stringify(value),
-    );
+    const json = JSON.stringify(value);
+    const seal = this.sealed.sealOf({ name, value: json });
+    this.#host.sql.exec(`INSERT OR REPLACE INTO ${this.#table} (name, value, seal) VALUES (?, ?, ?)`, name, json, seal);
   }
 
   /** Safe to repeat. */
@@ -52,14 +69,18 @@ export class Rows<T> {
   /** All values, in the order of their names. For tables that are small by a limit of their own. */
   values(): T[] {
     if (!this.#host.exists) return [];
-    return this.#host.sql
-      .exec<{ value: string }>(`SELECT value FROM ${this.#table} ORDER BY name`)
-      .toArray()
-      .map((row) => JSON.parse(row.value) as T);
+    const rows = this.#host.sql.exec<WithSeal<ValueRow>>(`SELECT * FROM ${this.#table} ORDER BY name`).toArray();
+    return this.sealed.admitted(rows).map((row) => JSON.parse(row.value) as T);
   }
 
   count(): number {
     if (!this.#host.exists) return 0;
     return this.#host.sql.exec<{ n: number }>(`SELECT COUNT(*) AS n FROM ${this.#table}`).one().n;
+  }
+
+  #find(name: string): WithSeal<ValueRow> | null {
+    if (!this.#host.exists) return null;
+    const found = this.#host.sql.exec<WithSeal<ValueRow>>(`SELECT * FROM ${this.#table} WHERE name = ?`, name);
+    return found.toArray()[0] ?? null;
   }
 }

@@ -1,4 +1,6 @@
+import type { RowSeals } from "../../storage/row-seals.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
+import type { SealedTable } from "../../storage/sealed-table.ts";
 import type { AccessEntry } from "./access-list/entry.ts";
 import type { RegisteredCertificate } from "./certificates/registered.ts";
 import type { ClientConfig } from "./config/client.ts";
@@ -7,10 +9,12 @@ import type { TidyList, TidySettings } from "./config/tidy-settings.ts";
 import type { DenyEntry } from "./deny-list/entry.ts";
 import { ExpiringRows } from "./expiring-rows.ts";
 import type { CloudRole } from "./roles/role.ts";
-import { Rows, type RowsHost } from "./rows.ts";
+import { Rows, type RowsHost, type ValueRow } from "./rows.ts";
 
 const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID";
 const ENDING_VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID";
+
+const SEALED_TABLES = ["settings", "certificates", "sts_roles", "roles", "access_list", "deny_list"];
 
 export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {
@@ -28,11 +32,17 @@ export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE tidy_jobs (list TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, removed INTEGER NOT NULL) WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    description: "seals of everything that logins are decided by",
+    sql: SEALED_TABLES.map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`).join("\n"),
+  },
 ];
 
 /** Everything that is stored of one mount. */
 export class CloudStore implements RowsHost {
   readonly sql: SqlStorage;
+  readonly seals: RowSeals;
   readonly client: Setting<ClientConfig>;
   readonly identity: Setting<IdentityConfig>;
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
@@ -45,23 +55,32 @@ export class CloudStore implements RowsHost {
   /** By the value of the tag in its one spelling. */
   readonly denyList: ExpiringRows<DenyEntry>;
   readonly #schema: Schema;
+  readonly #settings: Rows<unknown>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.sql = sql;
+    this.seals = seals;
     this.#schema = new Schema(sql, CLOUD_AUTH_MIGRATIONS);
-    const settings = new Rows<unknown>(this, "settings");
+    const settings = new Rows<unknown>(this, "settings", "cloud setting");
+    this.#settings = settings;
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
     this.tidy = { access: new Setting(settings, "tidy access"), deny: new Setting(settings, "tidy deny") };
-    this.certificates = new Rows(this, "certificates");
-    this.stsRoles = new Rows(this, "sts_roles");
-    this.roles = new Rows(this, "roles");
-    this.accessList = new ExpiringRows(this, "access_list");
-    this.denyList = new ExpiringRows(this, "deny_list");
+    this.certificates = new Rows(this, "certificates", "cloud certificate");
+    this.stsRoles = new Rows(this, "sts_roles", "cloud sts role");
+    this.roles = new Rows(this, "roles", "cloud role");
+    this.accessList = new ExpiringRows(this, "access_list", "access list entry");
+    this.denyList = new ExpiringRows(this, "deny_list", "deny list entry");
   }
 
   get exists(): boolean {
     return this.#schema.exists;
+  }
+
+  /** The tables as seals see them. */
+  get sealedTables(): readonly SealedTable<ValueRow>[] {
+    const { certificates, stsRoles, roles, accessList, denyList } = this;
+    return [this.#settings, certificates, stsRoles, roles, accessList, denyList].map(({ sealed }) => sealed);
   }
 
   /** Makes the tables unless they are there. */
@@ -87,6 +106,11 @@ class Setting<T> {
 
   read(): T | null {
     return this.#rows.read(this.#name) as T | null;
+  }
+
+  /** True when there is something, also what was tampered with and counts as absent. */
+  get isWritten(): boolean {
+    return this.#rows.has(this.#name);
   }
 
   write(value: T): void {

@@ -2,8 +2,12 @@ import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { RowSeals } from "../../storage/row-seals.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
+import { ObjectKeys } from "../../system/object-keys.ts";
 import type { JwtConfig } from "./config.ts";
 import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
 
@@ -18,7 +22,19 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE roles (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    description: "seals of the configuration and of roles",
+    sql: "ALTER TABLE settings ADD COLUMN seal BLOB; ALTER TABLE roles ADD COLUMN seal BLOB;",
+  },
 ];
+
+interface ValueRow extends Record<string, SqlStorageValue> {
+  name: string;
+  value: string;
+}
+
+type Table = "settings" | "roles";
 
 /** What a login has to know of its mount. */
 export interface JwtLoginView {
@@ -29,36 +45,49 @@ export interface JwtLoginView {
   readonly role: JwtRole | null;
 }
 
-/** One mount of the jwt method: the one writer of its configuration and roles. */
+/** One mount of the jwt method: the one writer of its configuration and roles. What was tampered with counts as absent. */
 export class JwtAuth extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
+  readonly #keys: ObjectKeys;
+  readonly #sealed: Readonly<Record<Table, SealedTable<ValueRow>>>;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
+    this.#keys = new ObjectKeys(env);
+    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
+    const columns = { key: ["name"], sealed: ["value"] };
+    this.#sealed = {
+      settings: new SealedTable(this.#sql, seals, { table: "settings", kind: "jwt setting", ...columns }),
+      roles: new SealedTable(this.#sql, seals, { table: "roles", kind: "jwt role", ...columns }),
+    };
     this.#schema = new Schema(this.#sql, JWT_AUTH_MIGRATIONS);
   }
 
   /** The configuration; null while there is none. */
-  readConfig(): JwtConfig | null {
+  async readConfig(): Promise<JwtConfig | null> {
+    await this.#keys.open();
     return this.#read<JwtConfig>("settings", "config");
   }
 
   /** Replaces the configuration. */
-  writeConfig(config: JwtConfig): void {
+  async writeConfig(config: JwtConfig): Promise<void> {
+    await this.#keys.open();
     this.#write("settings", "config", config);
   }
 
   /** What a login by the role `name` (in lower case; "" for the default one) has to know. */
-  readLogin(name: string): JwtLoginView {
-    const config = this.readConfig();
+  async readLogin(name: string): Promise<JwtLoginView> {
+    await this.#keys.open();
+    const config = this.#read<JwtConfig>("settings", "config");
     const roleName = name || (config?.defaultRole ?? "");
-    return { config, roleName, role: roleName === "" ? null : this.readRole(roleName) };
+    return { config, roleName, role: roleName === "" ? null : this.#read<JwtRole>("roles", roleName) };
   }
 
   /** The role of this name (in lower case), or null. */
-  readRole(name: string): JwtRole | null {
+  async readRole(name: string): Promise<JwtRole | null> {
+    await this.#keys.open();
     return this.#read<JwtRole>("roles", name);
   }
 
@@ -68,8 +97,9 @@ export class JwtAuth extends DurableObject<Env> {
    * @param mount lifetimes that its settings are compared with.
    * @returns warnings for the writer.
    */
-  writeRole(name: string, fields: RoleFields, mount: MountTtl): Result<readonly string[], Failure> {
-    const before = this.readRole(name);
+  async writeRole(name: string, fields: RoleFields, mount: MountTtl): Promise<Result<readonly string[], Failure>> {
+    await this.#keys.open();
+    const before = this.#read<JwtRole>("roles", name);
     const changed = changeRole(before, fields, mount);
     if (!changed.ok) return err(invalid(changed.error));
     if (!before && this.#count() >= MAX_ROLES) return err(invalid(`a mount holds at most ${MAX_ROLES} roles`));
@@ -97,15 +127,24 @@ export class JwtAuth extends DurableObject<Env> {
     await this.ctx.storage.deleteAll();
   }
 
-  #read<T>(table: "settings" | "roles", name: string): T | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql.exec<{ value: string }>(`SELECT value FROM ${table} WHERE name = ?`, name).toArray()[0];
-    return row ? (JSON.parse(row.value) as T) : null;
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#schema.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    return checkSeals([this.#sealed.settings, this.#sealed.roles], from);
   }
 
-  #write(table: "settings" | "roles", name: string, value: unknown): void {
+  #read<T>(table: Table, name: string): T | null {
+    if (!this.#schema.exists) return null;
+    const row = this.#sql.exec<WithSeal<ValueRow>>(`SELECT * FROM ${table} WHERE name = ?`, name).toArray()[0];
+    return row && this.#sealed[table].admits(row) ? (JSON.parse(row.value) as T) : null;
+  }
+
+  #write(table: Table, name: string, content: unknown): void {
     this.#schema.create();
-    this.#sql.exec(`INSERT OR REPLACE INTO ${table} (name, value) VALUES (?, ?)`, name, JSON.stringify(value));
+    const value = JSON.stringify(content);
+    const seal = this.#sealed[table].sealOf({ name, value });
+    this.#sql.exec(`INSERT OR REPLACE INTO ${table} (name, value, seal) VALUES (?, ?, ?)`, name, value, seal);
   }
 
   #count(): number {

@@ -2,8 +2,12 @@ import { DurableObject } from "cloudflare:workers";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { RowSeals } from "../../storage/row-seals.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
 import type { MountTtl } from "../../system/mount.ts";
+import { ObjectKeys } from "../../system/object-keys.ts";
 import type { TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
 import type { RoleFields } from "./fields.ts";
@@ -17,7 +21,15 @@ export const TOKEN_ROLE_MIGRATIONS: readonly Migration[] = [
     description: "token roles",
     sql: "CREATE TABLE roles (name TEXT PRIMARY KEY, role TEXT NOT NULL) WITHOUT ROWID",
   },
+  { version: 2, description: "seals of roles", sql: "ALTER TABLE roles ADD COLUMN seal BLOB" },
 ];
+
+interface RoleRow extends Record<string, SqlStorageValue> {
+  name: string;
+  role: string;
+}
+
+const SHAPE: TableShape = { table: "roles", kind: "token role", key: ["name"], sealed: ["role"] };
 
 /** What the caller's policies grant on the path of a role. */
 export interface WriteGrants {
@@ -29,18 +41,21 @@ export interface WriteGrants {
 export class TokenRoles extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
+  readonly #keys: ObjectKeys;
+  readonly #roles: SealedTable<RoleRow>;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
+    this.#keys = new ObjectKeys(env);
+    this.#roles = new SealedTable(this.#sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()), SHAPE);
     this.#schema = new Schema(this.#sql, TOKEN_ROLE_MIGRATIONS);
   }
 
-  /** The role `name` as it is now, or null. */
-  read(name: string): TokenRole | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql.exec<{ role: string }>("SELECT role FROM roles WHERE name = ?", name).toArray()[0];
-    return row ? (JSON.parse(row.role) as TokenRole) : null;
+  /** The role `name` as it is now, or null. One that was tampered with counts as absent. */
+  async read(name: string): Promise<TokenRole | null> {
+    await this.#keys.open();
+    return this.#read(name);
   }
 
   /**
@@ -49,14 +64,22 @@ export class TokenRoles extends DurableObject<Env> {
    *
    * @returns warnings for the writer; "permission_denied", or a 400 when the role would not be a good one.
    */
-  write(name: string, sent: RoleFields, grants: WriteGrants, mount: MountTtl): Result<readonly string[], Failure> {
-    const before = this.read(name);
+  async write(
+    name: string,
+    sent: RoleFields,
+    grants: WriteGrants,
+    mount: MountTtl,
+  ): Promise<Result<readonly string[], Failure>> {
+    await this.#keys.open();
+    const before = this.#read(name);
     if (before ? !grants.update : !grants.create) return err(DENIED);
     const changed = changeRole(before ?? newRole(name), sent, mount);
     if (!changed.ok) return changed;
     if (!before && this.#count() >= MAX_ROLES) return err(invalid(`there are ${MAX_ROLES} token roles already`));
     this.#schema.create();
-    this.#sql.exec("INSERT OR REPLACE INTO roles (name, role) VALUES (?, ?)", name, JSON.stringify(changed.value.role));
+    const row = { name, role: JSON.stringify(changed.value.role) };
+    const seal = this.#roles.sealOf(row);
+    this.#sql.exec("INSERT OR REPLACE INTO roles (name, role, seal) VALUES (?, ?, ?)", name, row.role, seal);
     return ok(changed.value.warnings);
   }
 
@@ -76,6 +99,19 @@ export class TokenRoles extends DurableObject<Env> {
       )
       .toArray()
       .map((row) => row.name);
+  }
+
+  /** Checks the seals of some roles, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#schema.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    return checkSeals([this.#roles], from);
+  }
+
+  #read(name: string): TokenRole | null {
+    if (!this.#schema.exists) return null;
+    const row = this.#sql.exec<WithSeal<RoleRow>>("SELECT * FROM roles WHERE name = ?", name).toArray()[0];
+    return row && this.#roles.admits(row) ? (JSON.parse(row.role) as TokenRole) : null;
   }
 
   #count(): number {

@@ -165,6 +165,27 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
   });
 }
 
+/** Decides a creation that a service token asks for. `sudo`: its policies grant that on the request's path. */
+export function planChild(
+  { request, role, mount }: Pick<CreateInput, "request" | "role" | "mount">,
+  creator: Omit<Creator, "type" | "expires" | "sudo"> & { readonly expiresAt: number | null },
+  sudo: boolean,
+  watermark: number,
+  now: number,
+): Result<CreatePlan, Failure> {
+  const { policies, entityId, boundCidrs, numUses, expiresAt } = creator;
+  const by: Creator = { type: "service", policies, entityId, boundCidrs, numUses, expires: expiresAt !== null, sudo };
+  return planCreate({ request, creator: by, role, mount, watermark, now });
+}
+
+/** True for a token that its creator's tree can't write in the step that allows it. */
+export function isMadeElsewhere(
+  spec: Pick<TokenSpec, "orphan" | "type">,
+  { id, entityAlias }: Pick<CreateRequest, "id" | "entityAlias">,
+): boolean {
+  return spec.orphan || spec.type === "batch" || id !== "" || entityAlias !== "";
+}
+
 /** The text that the interface gives for every custom id. */
 const CUSTOM_ID_WARNING =
   "Supplying a custom ID for the token uses the weaker SHA1 hashing instead of the more secure SHA2-256 HMAC for token obfuscation. SHA1 hashed tokens on the wire leads to less secure lookups.";

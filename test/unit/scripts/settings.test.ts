@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
 import { PROJECT, readWorkerDefinition, settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
+import { SELF_HOSTED } from "../../../scripts/serve/worker.ts";
 
 const read = (path: string) => readFileSync(join(PROJECT, path), "utf8");
 
@@ -25,6 +26,17 @@ describe("every setting of the Worker", () => {
     // The gateway in front decides where the address stands, and npm run serve that it is one process.
     expect(settingsFromEnvironment(definition.value, environment)).toEqual(rest);
   }, 30_000);
+});
+
+describe("memory that the Worker shares with its objects", () => {
+  it("is on under npm run serve, where one process has both", () => {
+    expect(SELF_HOSTED.ONE_PROCESS).toBe("true");
+  });
+
+  it("is off on Cloudflare's network: no variable of wrangler.toml and no deployment turns it on", () => {
+    expect(read("wrangler.toml")).not.toContain("ONE_PROCESS");
+    expect(read("scripts/deploy.ts")).not.toContain("ONE_PROCESS");
+  });
 });
 
 describe("the environment staging of wrangler.toml", () => {

@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
+import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
 
 let root: string;
@@ -183,6 +184,7 @@ describe("lists of entities", () => {
   });
 
   it("longer than one message come whole", async () => {
+    await forgetSeals();
     await runInDurableObject(bindings.IDENTITY.getByName("identity"), (_, state) => {
       for (let i = 0; i < 2100; i++) {
         state.storage.sql.exec(

@@ -1,8 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, expect, it, vi } from "vitest";
 import { forgetInstallation } from "../../../src/system/installation.ts";
-import { changeKeyRing } from "../../../src/system/key-rotation.ts";
 import { systemOf } from "../../../src/system/system.ts";
+import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -80,7 +80,7 @@ it("a mount that was changed in the storage is out of service, and its place can
 it("an installation of before seals keeps its policies and mounts, and seals them when it opens", async () => {
   await policy("of-before", allow("sys/mounts"));
   const { client_token: token } = await createToken(root, { policies: ["of-before"] });
-  await changeKeyRing(bindings, ({ sealsFrom: _, sealedKinds: _2, ...ring }) => ring);
+  await forgetSeals();
   await tamper("UPDATE policies SET seal = NULL; UPDATE mounts SET seal = NULL;");
   expect((await call("GET", "sys/mounts", { token })).status).toBe(200);
   const unsealed = await runInDurableObject(systemOf(bindings), (_, { storage: { sql } }) =>

@@ -10,6 +10,7 @@ import { ORGANIZATION_MIGRATIONS } from "../../../src/team/organization-migratio
 import { TEAMS_BY_NAME } from "../../../src/team/organization-store.ts";
 import type { TeamRecord } from "../../../src/team/record.ts";
 import { TEAM_MIGRATIONS } from "../../../src/team/team-migrations.ts";
+import { forgetSeals } from "../../support/seals.ts";
 import { bindings, initialized } from "../../support/service.ts";
 import { api, describeToken, idsOf, list, ownersOf, resource } from "../../support/teams.ts";
 
@@ -19,6 +20,7 @@ let root: string;
 
 beforeAll(async () => {
   root = await initialized();
+  await forgetSeals();
 });
 
 /** A team with a token as version 1 of the schemas stored it. */

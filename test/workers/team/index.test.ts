@@ -195,7 +195,7 @@ describe("reconciliation", () => {
   it("finds nothing to do where everything agrees", async () => {
     const { id } = await generateToken(root, teamId);
     const before = await sql(organization(), (s) => s.exec("SELECT * FROM teams").toArray());
-    expect(await organization().reconcile(0, 10)).toBeNull();
+    expect((await organization().reconcile(0, 10)).next).toBeNull();
     expect(await sql(organization(), (s) => s.exec("SELECT * FROM teams").toArray())).toEqual(before);
     expect(await listed()).toEqual([id]);
   });
@@ -219,7 +219,7 @@ describe("reconciliation", () => {
       ),
     );
     expect([...(await listed())].sort()).toEqual([ghost.tokens[0]?.tokenId, "at-old", late.id].sort());
-    for (let after: number | null = 0; after !== null; ) after = await organization().reconcile(after, 1);
+    for (let after: number | null = 0; after !== null; ) after = (await organization().reconcile(after, 1)).next;
     expect([...(await listed())].sort()).toEqual([id, late.id].sort());
     expect(await teamsOf(root, name)).toHaveLength(2);
   });
@@ -227,9 +227,9 @@ describe("reconciliation", () => {
   it("leaves alone a team that has told something newer meanwhile", async () => {
     await generateToken(root, teamId);
     let newer = "";
-    vi.spyOn(Team.prototype, "revision").mockImplementationOnce((async () => {
+    vi.spyOn(Team.prototype, "compare").mockImplementationOnce((async () => {
       newer = (await generateToken(root, teamId)).id;
-      return 1;
+      return { revision: 1, sealed: 0, tampered: 0 };
     }) as never);
     await organization().reconcile(0, 10);
     expect(await listed()).toEqual([newer]);

@@ -220,7 +220,7 @@ describe("a forged token or id", () => {
     await team.removeToken("");
     await team.end("org-x");
     await team.authenticate(new Uint8Array(24), "use");
-    expect(await team.revision("org-x")).toBeNull();
+    expect((await team.compare("org-x")).revision).toBeNull();
     for (const stub of [organizationNamed(bindings, "nobody"), team]) {
       await runInDurableObject(stub as DurableObjectStub, async (_, state) => {
         expect(state.storage.sql.exec("SELECT name FROM sqlite_master").toArray()).toEqual([]);

@@ -1,5 +1,5 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
@@ -157,6 +157,36 @@ describe("calls to objects", () => {
     }
     const body = { token: `s.${"A".repeat(84)}` };
     expect(await hopsOf("POST", "auth/token/lookup", { token, body })).toEqual(["TokenTree.run"]);
+  });
+});
+
+describe("calls to objects where one process serves everything", () => {
+  const shared: { ONE_PROCESS?: string } = bindings;
+
+  beforeAll(async () => {
+    shared.ONE_PROCESS = "true";
+    // The first look-up finds out that all writes are on disk.
+    for (let look = 0; look < 2; look++) await hopsOf("GET", "auth/token/lookup-self", { token });
+  });
+  afterAll(() => {
+    delete shared.ONE_PROCESS;
+  });
+
+  it.each([
+    ["look-up self", "GET", "auth/token/lookup-self", undefined, []],
+    ["a policy", "GET", "sys/capabilities-self", undefined, []],
+    ["an unknown path", "GET", "auth/token/nothing", undefined, []],
+    ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, []],
+    ["creation of an orphan", "POST", "auth/token/create-orphan", {}, ["AccessorShard.add", "TokenTree.create"]],
+    ["creation of a child", "POST", "auth/token/create", {}, ["AccessorShard.add", "TokenTree.run"]],
+    ["renewal of oneself", "POST", "auth/token/renew-self", {}, ["TokenTree.run"]],
+  ])("%s", async (_, method, path, body, expected) => {
+    expect(await hopsOf(method, path, { token, body })).toEqual(expected);
+  });
+
+  it("a batch token asks nothing while its parent is known to live", async () => {
+    const below = (await createToken(token, { type: "batch", ttl: "1h" })).client_token;
+    expect(await hopsOf("GET", "auth/token/lookup-self", { token: below })).toEqual([]);
   });
 });
 

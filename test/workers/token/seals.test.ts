@@ -1,8 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { forgetInstallation } from "../../../src/system/installation.ts";
-import { beginSeals, changeKeyRing } from "../../../src/system/key-rotation.ts";
+import { beginSeals } from "../../../src/system/key-rotation.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
+import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
@@ -102,18 +102,12 @@ describe("a row that was changed in the storage", () => {
 });
 
 describe("an installation of before rows had seals", () => {
-  /** As it was: no row sealed, nothing in the key ring about seals. */
-  async function withoutSeals(): Promise<void> {
-    await changeKeyRing(bindings, ({ sealsFrom: _, sealedKinds: _2, ...ring }) => ring);
-    forgetInstallation();
-  }
-
   it("seals each row on its first use; rows that are made later must have one", async () => {
     const old = (await orphan()).client_token;
     const unused = (await orphan()).client_token;
     await tamper(old, WITHOUT_SEAL);
     const stub = await tamper(unused, WITHOUT_SEAL);
-    await withoutSeals();
+    await forgetSeals();
 
     expect(await self(old)).toBe(200);
     expect([await storedSeal(old), await storedSeal(unused)]).toEqual([18, 0]);
@@ -131,7 +125,7 @@ describe("an installation of before rows had seals", () => {
 
   it("has the rows that nobody uses sealed by tidy", async () => {
     const token = (await orphan()).client_token;
-    await withoutSeals();
+    await forgetSeals();
     await beginSeals(bindings, Date.now());
     const stub = await tamper(token, WITHOUT_SEAL);
     expect(await tidied(stub)).toMatchObject({ sealed: 1, tampered: 0 });
@@ -142,7 +136,7 @@ describe("an installation of before rows had seals", () => {
 
   it("accepts none without a seal any more once a run of tidy has been everywhere", async () => {
     const token = (await orphan()).client_token;
-    await withoutSeals();
+    await forgetSeals();
     await beginSeals(bindings, Date.now());
     await tamper(token, WITHOUT_SEAL);
     vi.setSystemTime(Date.now() + HOUR_MS);

@@ -2,8 +2,6 @@ import { err, ok, type Result } from "../../../base/result.ts";
 
 /** What a Signature Version 4 says it covers. Whether it is genuine, only STS can tell. */
 export type SignatureScope = {
-  /** 64 hex digits. */
-  readonly signature: string;
   /** Region of the credential scope. */
   readonly region: string;
   /** Names in lower case. */
@@ -22,16 +20,15 @@ const SIGNED_HEADERS = /^[a-z0-9_-]+(;[a-z0-9_-]+)*$/;
 const MAX_AGE_SECONDS = 15 * 60;
 
 /**
- * When a signed request ends (ms), by its `X-Amz-Date`; or why it is too old, or from the future, to be shown at `now` (ms).
- * The signature covers the date, and STS checks the same one.
+ * Why a signed request is too old, or from the future, to be shown at `now` (ms), by its `X-Amz-Date`; or null. The signature
+ * covers the date, and STS checks the same one.
  */
-export function endOfRequest(amzDate: string, now: number): Result<number, string> {
+export function ageProblem(amzDate: string, now: number): string | null {
   const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
   const signedAt = iso === amzDate ? Number.NaN : Date.parse(iso);
-  if (Number.isNaN(signedAt)) return err("X-Amz-Date is missing or malformed");
-  const maxAge = MAX_AGE_SECONDS * 1000;
-  if (Math.abs(now - signedAt) > maxAge) return err("X-Amz-Date is more than 15 minutes away: sign the request anew");
-  return ok(signedAt + maxAge);
+  if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
+  const isFar = Math.abs(now - signedAt) > MAX_AGE_SECONDS * 1000;
+  return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request anew" : null;
 }
 
 /** Reads an Authorization header. Each item stands once and in the usual order: a second reading is not possible. */
@@ -40,7 +37,7 @@ export function parseAuthorization(header: string): Result<SignatureScope, strin
   if (credential === undefined || signedHeaders === undefined || signature === undefined) {
     return err(`Authorization header is not a signature of the form ${ALGORITHM}`);
   }
-  return readScope(credential, signedHeaders, signature);
+  return readScope(credential, signedHeaders);
 }
 
 /** Reads the signature of a pre-signed URL from its query. */
@@ -55,10 +52,10 @@ export function parsePresigned(query: ReadonlyMap<string, string>): Result<Signa
     return err("pre-signed URL lacks a part of its signature");
   }
   if (Number(expires) > MAX_AGE_SECONDS) return err("X-Amz-Expires of the pre-signed URL is more than 15 minutes");
-  return readScope(credential, signedHeaders, signature);
+  return readScope(credential, signedHeaders);
 }
 
-function readScope(credential: string, signedHeaders: string, signature: string): Result<SignatureScope, string> {
+function readScope(credential: string, signedHeaders: string): Result<SignatureScope, string> {
   const [, region] = CREDENTIAL.exec(credential) ?? [];
   if (region === undefined) return err("region missing from the signature, or the signature is not one for sts");
   if (!SIGNED_HEADERS.test(signedHeaders)) return err("list of signed headers is malformed");
@@ -66,5 +63,5 @@ function readScope(credential: string, signedHeaders: string, signature: string)
   const unique = new Set(names);
   if (unique.size !== names.length) return err("list of signed headers names a header twice");
   if (!unique.has("host")) return err("Host header is not signed");
-  return ok({ signature, region, signedHeaders: unique });
+  return ok({ region, signedHeaders: unique });
 }

@@ -6,7 +6,7 @@ import { selectHeaders, serverIdProblem } from "./header-rules.ts";
 import { type HeaderValues, readHeaderValues } from "./header-values.ts";
 import { chooseTarget, type Origin, parseOrigin } from "./origin.ts";
 import type { StsSettings } from "./settings.ts";
-import { endOfRequest, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
+import { ageProblem, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
 /** The signed request of an iam login, as its fields carry it; absent fields are "". */
 export type SignedRequestFields = {
@@ -29,10 +29,6 @@ export type CallerIdentityRequest = {
   readonly body: string | null;
   /** The partition of the region that was signed for: an answer about another one is wrong. */
   readonly partition: Partition;
-  /** What makes this request another one than every other. */
-  readonly signature: string;
-  /** When nobody takes the request any more (ms). */
-  readonly endsAt: number;
 };
 
 /** Base64 of a URL. A pre-signed one with a session token of 4 kB, percent-encoded, has some 6 kB. */
@@ -79,8 +75,8 @@ export function checkSignedRequest(
       : readPresignedGet(url.value.query, fields.iam_request_body, headers.value);
   if (!signed.ok) return refuse(signed.error);
   const { scope, query, body } = signed.value;
-  const endsAt = endOfRequest(signed.value.amzDate, now);
-  if (!endsAt.ok) return refuse(endsAt.error);
+  const age = ageProblem(signed.value.amzDate, now);
+  if (age !== null) return refuse(age);
 
   const framing = framingProblem(headers.value, url.value.origin, body ?? "");
   if (framing !== null) return refuse(framing);
@@ -99,8 +95,6 @@ export function checkSignedRequest(
     headers: selected.value,
     body,
     partition,
-    signature: scope.signature,
-    endsAt: endsAt.value,
   });
 }
 

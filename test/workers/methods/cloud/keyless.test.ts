@@ -7,6 +7,7 @@ import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../su
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { type Role, roleArn } from "../../../support/fake-cloud/world.ts";
+import { forgetSeals } from "../../../support/seals.ts";
 import { bindings, call, initialized } from "../../../support/service.ts";
 
 const ORIGIN = "https://grove.example.com";
@@ -244,8 +245,10 @@ describe("the configuration", () => {
     const mount = await mountCloud(root, "before", cloud, signer);
     await mount.write("role/any", { auth_type: "vm", bound_vpc_id: "vpc-1" });
     const { uuid } = (await call("GET", "sys/auth/before", { token: root })).body.data;
-    await runInDurableObject(bindings.CLOUD_AUTH.getByName(uuid as string), (_, state) => {
-      state.storage.sql.exec("UPDATE settings SET value = json_remove(value, '$.webIdentity') WHERE name = 'client'");
+    await forgetSeals();
+    await runInDurableObject(bindings.CLOUD_AUTH.getByName(uuid as string), (_, { storage: { sql } }) => {
+      const value = "json_remove(value, '$.webIdentity')";
+      sql.exec(`UPDATE settings SET value = ${value}, seal = NULL WHERE name = 'client'`);
     });
     expect((await loginOf(mount)).status).toBe(200);
   });

@@ -1,0 +1,150 @@
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+
+interface EntityMember extends Record<string, SqlStorageValue> {
+  entity_id: string;
+  group_id: string;
+}
+
+interface GroupMember extends Record<string, SqlStorageValue> {
+  member_id: string;
+  group_id: string;
+}
+
+const ENTITY_MEMBER: TableShape = {
+  table: "group_entities",
+  kind: "group member",
+  key: ["entity_id", "group_id"],
+  sealed: [],
+};
+const GROUP_MEMBER: TableShape = {
+  table: "group_groups",
+  kind: "group in group",
+  key: ["member_id", "group_id"],
+  sealed: [],
+};
+
+/** The groups that an entity is in. */
+export interface GroupsOfEntity {
+  /** Ids of those that it is in itself. */
+  readonly direct: ReadonlySet<string>;
+  /** Ids of all: also of those that it is in through other groups. */
+  readonly all: readonly string[];
+  /** True when a row that says who is in what was tampered with: then nobody knows. */
+  readonly tampered: boolean;
+}
+
+/** The tables of who is in which group: a row each, with a seal. Rows that were tampered with count as absent. */
+export class MembershipStore {
+  readonly #sql: SqlStorage;
+  /** The tables as seals see them. */
+  readonly entities: SealedTable<EntityMember>;
+  readonly groups: SealedTable<GroupMember>;
+
+  constructor(sql: SqlStorage, seals: RowSeals) {
+    this.#sql = sql;
+    this.entities = new SealedTable(sql, seals, ENTITY_MEMBER);
+    this.groups = new SealedTable(sql, seals, GROUP_MEMBER);
+  }
+
+  /** All groups of an entity, a level of groups in groups at a time. Ends also if groups should form a circle. */
+  ofEntity(entityId: string): GroupsOfEntity {
+    const rows = this.#sql
+      .exec<WithSeal<EntityMember>>("SELECT * FROM group_entities WHERE entity_id = ?", entityId)
+      .toArray();
+    const direct = new Set(this.entities.admitted(rows).map(({ group_id }) => group_id));
+    let tampered = direct.size < rows.length;
+    const all = new Set(direct);
+    for (let level = [...direct]; level.length > 0; ) {
+      const edges = this.#sql
+        .exec<WithSeal<GroupMember>>(
+          "SELECT g.* FROM json_each(?) m JOIN group_groups g ON g.member_id = m.value",
+          JSON.stringify(level),
+        )
+        .toArray();
+      const good = this.groups.admitted(edges);
+      tampered ||= good.length < edges.length;
+      level = [...new Set(good.map(({ group_id }) => group_id))].filter((id) => !all.has(id));
+      for (const id of level) all.add(id);
+    }
+    return { direct, all: [...all], tampered };
+  }
+
+  /** Ids of the entities in a group, sorted. */
+  entitiesOf(groupId: string): string[] {
+    const query = "SELECT * FROM group_entities WHERE group_id = ? ORDER BY entity_id";
+    return this.entities
+      .admitted(this.#sql.exec<WithSeal<EntityMember>>(query, groupId).toArray())
+      .map(({ entity_id }) => entity_id);
+  }
+
+  /** Ids of the groups in a group, sorted. */
+  groupsOf(groupId: string): string[] {
+    return this.#groups("SELECT * FROM group_groups WHERE group_id = ? ORDER BY member_id", groupId).map(
+      ({ member_id }) => member_id,
+    );
+  }
+
+  /** Ids of the groups that a group is in, sorted. */
+  parentsOf(groupId: string): string[] {
+    return this.#groups("SELECT * FROM group_groups WHERE member_id = ? ORDER BY group_id", groupId).map(
+      ({ group_id }) => group_id,
+    );
+  }
+
+  /** True when `id` is one of `groups` or a member of them, directly or through others. */
+  isWithin(id: string, groups: readonly string[]): boolean {
+    const found = this.#sql.exec(
+      `WITH RECURSIVE down (id) AS (
+         SELECT value FROM json_each(?)
+         UNION
+         SELECT g.member_id FROM down JOIN group_groups g ON g.group_id = down.id
+       )
+       SELECT 1 FROM down WHERE id = ?`,
+      JSON.stringify(groups),
+      id,
+    );
+    return found.toArray().length > 0;
+  }
+
+  addEntity(groupId: string, entityId: string): void {
+    const seal = this.entities.sealOf({ entity_id: entityId, group_id: groupId });
+    const statement = "INSERT OR REPLACE INTO group_entities (entity_id, group_id, seal) VALUES (?, ?, ?)";
+    this.#sql.exec(statement, entityId, groupId, seal);
+  }
+
+  removeEntity(groupId: string, entityId: string): void {
+    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ? AND entity_id = ?", groupId, entityId);
+  }
+
+  /** Makes these the entities in a group. */
+  replaceEntities(groupId: string, entityIds: readonly string[]): void {
+    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", groupId);
+    for (const entityId of entityIds) this.addEntity(groupId, entityId);
+  }
+
+  /** Makes these the groups in a group. */
+  replaceGroups(groupId: string, memberIds: readonly string[]): void {
+    this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?", groupId);
+    for (const memberId of memberIds) {
+      const seal = this.groups.sealOf({ member_id: memberId, group_id: groupId });
+      const statement = "INSERT OR REPLACE INTO group_groups (member_id, group_id, seal) VALUES (?, ?, ?)";
+      this.#sql.exec(statement, memberId, groupId, seal);
+    }
+  }
+
+  /** Takes an entity that is gone out of its groups. */
+  forgetEntity(entityId: string): void {
+    this.#sql.exec("DELETE FROM group_entities WHERE entity_id = ?", entityId);
+  }
+
+  /** Takes everything out of a group that is gone, and it out of its groups. */
+  forgetGroup(groupId: string): void {
+    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", groupId);
+    this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?1 OR member_id = ?1", groupId);
+  }
+
+  #groups(query: string, id: string): WithSeal<GroupMember>[] {
+    return this.groups.admitted(this.#sql.exec<WithSeal<GroupMember>>(query, id).toArray());
+  }
+}

@@ -1,0 +1,31 @@
+import type { RowKeys } from "../crypto/row-keys.ts";
+import type { Env } from "../env.ts";
+import { mustLoadInstallation } from "./installation.ts";
+
+/**
+ * The keys for the seals of an object's rows. Every method that reads or writes such rows opens them first: what it does
+ * after that needs no await, and is one transaction.
+ */
+export class ObjectKeys {
+  readonly #env: Env;
+  #keys: RowKeys | null = null;
+
+  constructor(env: Env) {
+    this.#env = env;
+  }
+
+  /**
+   * Gets the keys, of which every isolate has a copy.
+   *
+   * @throws while the service is sealed: no request gets to an object then.
+   */
+  async open(): Promise<void> {
+    this.#keys = (await mustLoadInstallation(this.#env)).keys.rows;
+  }
+
+  /** The keys as they were last opened. */
+  get(): RowKeys {
+    if (!this.#keys) throw new Error("a row was read before the keys for its seal");
+    return this.#keys;
+  }
+}

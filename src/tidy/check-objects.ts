@@ -1,0 +1,61 @@
+import type { Env } from "../env.ts";
+
+import { identityOf } from "../identity/identity.ts";
+import { issuerOf } from "../issuer/oidc-issuer.ts";
+import type { SealPosition, SealStep } from "../storage/seal-check.ts";
+import { loadInstallation } from "../system/installation.ts";
+import { systemOf } from "../system/system.ts";
+import { tokenRoles } from "../token/roles/token-roles.ts";
+import type { TidyReport } from "../tree/tidy/report.ts";
+
+/** An object with rows that have seals. */
+interface SealedObject {
+  checkSeals(from: SealPosition | null): Promise<SealStep>;
+}
+
+/** What was found in one object or several. */
+type Found = Pick<TidyReport, "sealed" | "tampered" | "failures">;
+
+/**
+ * Checks the seals of all rows outside trees and teams: policies, mounts with what their methods store, token roles, identity
+ * and issuer. Safe to run at any time and to break off. An object that fails is counted and must not keep the others waiting.
+ */
+export async function checkObjects(env: Env): Promise<Found> {
+  const loaded = await loadInstallation(env);
+  if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
+  // Of a mount's objects only the one of its method has anything.
+  const mounts = loaded.value.allMounts.flatMap(({ uuid }): [string, SealedObject][] => [
+    [uuid, env.CLOUD_AUTH.getByName(uuid)],
+    [uuid, env.JWT_AUTH.getByName(uuid)],
+  ]);
+  const objects: [string, SealedObject][] = [
+    ["system", systemOf(env)],
+
+    ["identity", identityOf(env)],
+    ["issuer", issuerOf(env)],
+    ["token roles", tokenRoles(env)],
+    ...mounts,
+  ];
+  let found: Found = { sealed: 0, tampered: 0, failures: 0 };
+  for (const [name, object] of objects) found = sum(found, await checkObject(name, object));
+  return found;
+}
+
+async function checkObject(name: string, object: SealedObject): Promise<Found> {
+  let found: Found = { sealed: 0, tampered: 0, failures: 0 };
+  try {
+    for (let from: SealPosition | null | undefined; from !== null; ) {
+      const step: SealStep = await object.checkSeals(from ?? null);
+      found = sum(found, { ...step, failures: 0 });
+      from = step.next;
+    }
+  } catch (error) {
+    console.error(JSON.stringify({ type: "tidy", object: name, error: String(error) }));
+    found = sum(found, { sealed: 0, tampered: 0, failures: 1 });
+  }
+  return found;
+}
+
+function sum(a: Found, b: Found): Found {
+  return { sealed: a.sealed + b.sealed, tampered: a.tampered + b.tampered, failures: a.failures + b.failures };
+}
