@@ -7,7 +7,7 @@ import { loadInstallation, refreshInstallation } from "../system/installation.ts
 import { systemOf } from "../system/system.ts";
 import { tidyOf } from "../tidy/tidy.ts";
 import { customIdHashes, newTokenIds } from "../token/ids.ts";
-import type { TokenSpec } from "../token/record.ts";
+import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { sealToken } from "../tree/tree-store.ts";
@@ -79,22 +79,14 @@ export function rootToken(now: number, customIdKey: string | null): TokenSpec {
     orphan: true,
     expiresAt: null,
     record: {
+      ...PLAIN_RECORD,
       policies: ["root"],
-      meta: null,
       displayName: "root",
       path: "auth/token/root",
-      role: null,
       createdAt: now,
       creationTtl: 0,
-      explicitMaxTtl: 0,
-      period: 0,
-      renewable: false,
-      entityId: "",
-      boundCidrs: [],
-      numUses: 0,
       leased: false,
       customIdKey,
-      login: null,
     },
   };
 }

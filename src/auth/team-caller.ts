@@ -9,7 +9,7 @@ import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
 import { manages } from "../team/rules/owners.ts";
-import type { TokenRecord } from "../token/record.ts";
+import { PLAIN_RECORD, type TokenRecord } from "../token/record.ts";
 
 /** A team that makes a request with its token. */
 export interface TeamCaller extends TeamWithToken {
@@ -122,21 +122,12 @@ function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessR
 /** The token in the terms of all other tokens. */
 function tokenRecordOf({ team, token }: TeamWithToken): TokenRecord {
   return {
+    ...PLAIN_RECORD,
     policies: team.tokenPolicies,
     meta: { organization: team.organization, team: team.name, team_id: team.teamId },
     displayName: `team-${team.name}`,
     path: `teams/${team.teamId}/authentication-token`,
-    role: null,
     createdAt: token.createdAt,
     creationTtl: token.expiresAt === null ? 0 : Math.floor((token.expiresAt - token.createdAt) / 1000),
-    explicitMaxTtl: 0,
-    period: 0,
-    renewable: false,
-    entityId: "",
-    boundCidrs: [],
-    numUses: 0,
-    leased: true,
-    login: null,
-    customIdKey: null,
   };
 }

@@ -56,7 +56,7 @@ export function newMountProblem(path: string, existing: readonly Mount[]): strin
   return existing.length >= MAX_MOUNTS ? `there can be at most ${MAX_MOUNTS} auth mounts` : null;
 }
 
-/** Why no mount of this type can be made, or null. `types` are those of the methods that there are. */
+/** Why no mount of this type can be made, or null. `types` are the known methods. Messages are the reference's (sys/auth). */
 export function mountTypeProblem(type: string, types: readonly string[]): string | null {
   if (type === "") return "backend type must be specified as a string";
   if (type === "token") return "token credential backend cannot be instantiated";

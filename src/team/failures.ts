@@ -10,7 +10,7 @@ export const NAME_TAKEN: Failure = {
 /** The team of the owners stays, under its name. */
 export const OWNERS_STAY: Failure = { code: "forbidden", message: "the owners team can't be deleted or renamed" };
 
-/** Another token of the team has the description. Clients know the refusal by these words. */
+/** Another token of the team has the description. Clients compare title and message with those of HCP Terraform. */
 export const DESCRIPTION_TAKEN: Failure = {
   code: "invalid_document",
   title: "invalid attributes",

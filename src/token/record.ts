@@ -44,6 +44,21 @@ export interface TokenRecord {
   readonly watermark?: number;
 }
 
+/** What records have in common: no limit, no role, no entity, no login. A new record states what differs. */
+export const PLAIN_RECORD = {
+  meta: null,
+  role: null,
+  explicitMaxTtl: 0,
+  period: 0,
+  renewable: false,
+  entityId: "",
+  boundCidrs: [],
+  numUses: 0,
+  leased: true,
+  customIdKey: null,
+  login: null,
+} as const satisfies Partial<TokenRecord>;
+
 /** The part of a record that says which watermarks its maker knew. `newest` is 0 when there was none. */
 export function madeAbove(newest: number): Pick<TokenRecord, "watermark"> {
   return newest > 0 ? { watermark: newest } : {};

@@ -1,5 +1,5 @@
 import { RESPONSE_WRAPPING_POLICY } from "../policy/builtin.ts";
-import { madeAbove, type TokenRecord, type TokenSpec } from "./record.ts";
+import { madeAbove, PLAIN_RECORD, type TokenRecord, type TokenSpec } from "./record.ts";
 
 /** True for a token that holds a wrapped answer. Nobody can give its policy to a token of another kind. */
 export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean {
@@ -19,22 +19,14 @@ export function wrappingToken(creationPath: string, ttl: number, watermark: numb
     orphan: true,
     expiresAt: now + ttl * 1000,
     record: {
+      ...PLAIN_RECORD,
       policies: [RESPONSE_WRAPPING_POLICY],
-      meta: null,
       displayName: "",
       path: creationPath,
-      role: null,
       createdAt: now,
       creationTtl: ttl,
       explicitMaxTtl: ttl,
-      period: 0,
-      renewable: false,
-      entityId: "",
-      boundCidrs: [],
       numUses: 1,
-      leased: true,
-      customIdKey: null,
-      login: null,
       ...madeAbove(watermark),
     },
   };

@@ -52,7 +52,8 @@ export function newRole(name: string): TokenRole {
 }
 
 /**
- * Applies a write to a role. What the write does not name keeps its value.
+ * Applies a write to a role. What the write does not name keeps its value. Messages are the reference's (auth/token/roles;
+ * docs/conformance.md T26 to T43).
  *
  * @param before the stored role, or `newRole` for the first write.
  * @returns the role to store, or the first thing that is wrong with the write (400); then nothing of it applies.

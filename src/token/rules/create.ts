@@ -2,7 +2,7 @@ import { type Failure, invalid } from "../../base/errors.ts";
 import { lesserLimit } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { madeAbove, type TokenSpec, type TokenType } from "../record.ts";
+import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
 import type { TokenRole } from "../role.ts";
 import { checkCustomId } from "./custom-id.ts";
 import { globMatches } from "./glob.ts";
@@ -62,7 +62,8 @@ export interface CreatePlan {
 }
 
 /**
- * Decides a creation: the first rule that refuses wins, and nothing is written here.
+ * Decides a creation: the first rule that refuses wins, and nothing is written here. The order of the checks and their messages
+ * are the reference's (auth/token/create; docs/conformance.md T2 to T25, T70).
  *
  * @returns the token to make, or the refusal (400 with a message).
  */
@@ -141,6 +142,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
       orphan,
       expiresAt,
       record: {
+        ...PLAIN_RECORD,
         policies,
         meta: request.meta,
         displayName: displayName(request.displayName),
@@ -155,9 +157,6 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
         // A token that never ends is the way out of a lockout, so it is not tied to a network.
         boundCidrs: expiresAt === null ? [] : boundCidrs,
         numUses: lesserLimit(request.numUses, role?.tokenNumUses ?? 0),
-        leased: true,
-        customIdKey: null,
-        login: null,
         ...madeAbove(watermark),
       },
     },

@@ -3,7 +3,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { normalizePolicyNames } from "../../policy/name.ts";
 import { issuerOf, type Mount, type MountTokenType, mountTtl, narrowTtl } from "../../system/mount.ts";
-import { madeAbove, type TokenSpec, type TokenType } from "../record.ts";
+import { madeAbove, PLAIN_RECORD, type TokenSpec, type TokenType } from "../record.ts";
 import { grantTtl } from "./ttl.ts";
 
 /** What an auth method decided about a holder that it has verified. Durations in seconds, 0 meaning "not set". */
@@ -72,11 +72,11 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
       orphan: true,
       expiresAt: grant.value.expiresAt,
       record: {
+        ...PLAIN_RECORD,
         policies,
         meta: login.metadata,
         displayName: loginDisplayName(mount.path, login.displayName),
         path: `auth/${mount.path}login`,
-        role: null,
         createdAt: now,
         creationTtl: grant.value.ttl,
         explicitMaxTtl: login.explicitMaxTtl,
@@ -85,8 +85,6 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
         entityId: login.entityId,
         boundCidrs: login.boundCidrs,
         numUses: login.numUses,
-        leased: true,
-        customIdKey: null,
         login: { mount: issuerOf(mount), internal: login.internal },
         ...madeAbove(watermark),
       },

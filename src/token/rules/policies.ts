@@ -17,7 +17,8 @@ export interface PolicyChoice {
 
 /**
  * The policies of a new token: lower case, sorted, without repeats. A role with a list decides by its lists; else a
- * caller without sudo gets at most its own, and a caller with sudo what it asks for.
+ * caller without sudo gets at most its own, and a caller with sudo what it asks for. Messages are the reference's
+ * (docs/conformance.md T11, T25, T30 to T35).
  *
  * @returns the names, or a message that says which rule refused.
  */

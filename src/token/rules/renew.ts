@@ -41,7 +41,8 @@ export function roleTerms(
 /**
  * Why `token` can't be renewed whatever its role says, or null.
  *
- * The initial root token has no lease; a token that never expires has one that is not renewable.
+ * The initial root token has no lease; a token that never expires has one that is not renewable. Messages are the reference's
+ * (docs/conformance.md T53, X4, X9).
  */
 export function refuseRenewal(token: Pick<TokenView, "leased" | "renewable" | "expiresAt">): Failure | null {
   if (!token.leased) return invalid("invalid lease ID");

@@ -63,7 +63,7 @@ export function planLease(request: LeaseRequest, endsBy: number | null, now: num
 }
 
 /**
- * Decides the renewal of a lease that is held.
+ * Decides the renewal of a lease that is held. Messages are the reference's (sys/leases/renew; docs/conformance.md X9).
  *
  * @param increment seconds asked for; 0 repeats the last grant.
  * @param now ms.
