@@ -46,6 +46,8 @@ export interface Env {
   readonly GROVE_COMMIT?: string;
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
   readonly POLICY_CACHE_SECONDS?: string;
+  /** Seconds that it goes on with them after that while the object that has them does not answer; 0: it does not. */
+  readonly POLICY_GRACE_SECONDS?: string;
   /**
    * "true" where one process serves everything: what one isolate knows all know, and what a tree knows of its live tokens
    * is read by the Worker without a call. Set by `npm run serve`, and by nothing else: on Cloudflare's network an object can

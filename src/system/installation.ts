@@ -1,3 +1,4 @@
+import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -11,11 +12,12 @@ import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
+import { isWithin, useOfCopy } from "./copy-age.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PolicyRules } from "./policy-store.ts";
-import { snapshotMaxAgeMs } from "./snapshot-age.ts";
+import { snapshotGraceMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { type SystemSnapshot, systemOf } from "./system.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 
@@ -23,10 +25,10 @@ import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 const MAX_COMPILED_RULES = 2 ** 16;
 /** Characters of tokens in one cache of an isolate: those of some ten thousand service tokens, a few MB with the values. */
 export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
-/** The share of a copy's time after which a request reads it anew while the others go on with it. */
-const RENEWAL_SHARE = 0.8;
-/** A request can end with its client before it has read the copy; after so long (ms) another one tries. */
-const RENEWAL_MS = 500;
+/** How long a request waits for the system object when it has a copy that it can go on with, in ms. */
+const PATIENCE_MS = 1_000;
+/** From one line about a system object that does not answer to the next. */
+const TROUBLE_LOG_MS = 5_000;
 /** From one report of encryptions to the next. */
 const USE_REPORT_MS = 60_000;
 
@@ -166,25 +168,83 @@ let reportedUseAt = Number.NEGATIVE_INFINITY;
 /** Counts readings as they begin. */
 let readings = 0;
 
-/** When a request last began to read the copy anew before its time was over (ms). */
+/** When a reading last began in the background (ms). */
 let renewalBegan = Number.NEGATIVE_INFINITY;
+/** When the system object last failed to answer in time (ms). */
+let troubleAt = Number.NEGATIVE_INFINITY;
+/** When that began, and when it was last written to the log (ms); null while the system object answers. */
+let trouble: { readonly since: number; loggedAt: number } | null = null;
 
 /**
- * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS.
+ * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS; while the system object is slow or away,
+ * POLICY_GRACE_SECONDS older.
  *
- * Of many requests at once one reads it anew, shortly before the copy is too old, and the others use the copy meanwhile.
- * They do not wait for that one's promise: the runtime drops it when its request is cancelled, and they would hang with it.
+ * Of many requests at once one reads it anew, shortly before the copy is too old, and all use the copy meanwhile. They do
+ * not wait for that one's promise: the runtime drops it when its request is cancelled, and they would hang with it.
  *
  * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
  */
 export async function loadInstallation(env: Env): Promise<Result<Installation, Failure>> {
+  if (!cached) return refreshInstallation(env);
+  const { installation, checkedAt } = cached;
   const now = currentTime();
-  const maxAge = snapshotMaxAgeMs(env);
-  if (!cached || !isWithin(cached.checkedAt, maxAge, now)) return refreshInstallation(env);
-  if (isWithin(cached.checkedAt, maxAge * RENEWAL_SHARE, now) || isWithin(renewalBegan, RENEWAL_MS, now))
-    return ok(cached.installation);
-  renewalBegan = now;
-  return refreshInstallation(env);
+  const limits = { maxAgeMs: snapshotMaxAgeMs(env), graceMs: snapshotGraceMs(env) };
+  switch (useOfCopy({ checkedAt, renewalBegan, troubleAt }, limits, now)) {
+    case "use":
+      return ok(installation);
+    case "renew":
+      renewalBegan = now;
+      waitUntil(refreshOr(env, ok(installation)));
+      return ok(installation);
+    case "try":
+      renewalBegan = now;
+      return refreshOr(env, ok(installation));
+    case "wait":
+      return refreshInstallation(env);
+  }
+}
+
+/** How long ago (ms) the copy that requests go on with was last known to be true, when that is longer than it may be; else null. */
+export function staleCopyAgeMs(env: Env, now: number): number | null {
+  if (!cached || !trouble || isWithin(cached.checkedAt, snapshotMaxAgeMs(env), now)) return null;
+  return now - cached.checkedAt;
+}
+
+/** Reads the installation anew; `copy` when there is no answer in time. The reading goes on then. */
+async function refreshOr(env: Env, copy: Result<Installation, Failure>): Promise<Result<Installation, Failure>> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  const reading = refreshInstallation(env);
+  // It may end after the request that began it, whose answer does not wait for it.
+  waitUntil(reading.catch(() => null));
+  try {
+    return await Promise.race([reading, tooLate]);
+  } catch (error) {
+    noteTrouble(error, currentTime());
+    return copy;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function noteTrouble(error: unknown, now: number): void {
+  troubleAt = now;
+  trouble ??= { since: now, loggedAt: Number.NEGATIVE_INFINITY };
+  if (isWithin(trouble.loggedAt, TROUBLE_LOG_MS, now)) return;
+  trouble.loggedAt = now;
+  const age = cached ? Math.round((now - cached.checkedAt) / 1000) : null;
+  console.error(JSON.stringify({ type: "system_unavailable", error: String(error), copy_age_seconds: age }));
+}
+
+function noteAnswer(now: number): void {
+  if (trouble) {
+    const seconds = Math.round((now - trouble.since) / 1000);
+    console.log(JSON.stringify({ type: "system_available", after_seconds: seconds }));
+  }
+  trouble = null;
+  troubleAt = Number.NEGATIVE_INFINITY;
 }
 
 /**
@@ -197,17 +257,13 @@ export async function loadInstallationSince(env: Env, watermark: number): Promis
   return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
 }
 
-/** False also when the clock went back: then nobody knows how long ago it was. */
-function isWithin(since: number, ms: number, now: number): boolean {
-  return now >= since && now - since < ms;
-}
-
 /** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: Env): Promise<Result<Installation, Failure>> {
   const checkedAt = currentTime();
   const reading = ++readings;
   const known = cached;
   const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
+  noteAnswer(checkedAt);
   if (!snapshot && known) {
     remember({ installation: known.installation, checkedAt, reading });
     await reportUse(env, known.installation.keys, checkedAt);

@@ -8,7 +8,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
-import { loadInstallation } from "../../system/installation.ts";
+import { loadInstallation, staleCopyAgeMs } from "../../system/installation.ts";
 import type { Reply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
@@ -37,6 +37,7 @@ const HEALTH_SHAPE: Shape = {
   server_time_utc: "integer",
   version: "string",
   grove_version: "string",
+  "grove_stale_seconds?": "integer",
   "cluster_name?": "string",
   "cluster_id?": "string",
 };
@@ -238,6 +239,8 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
   const status = readStatus(code, otherwise);
   if (status === null) return err(invalid("status codes are whole numbers from 200 to 599"));
   const mode = sealed ? "unknown" : "disabled";
+  const now = currentTime();
+  const stale = staleCopyAgeMs(env, now);
   return ok({
     kind: "plain",
     status,
@@ -248,9 +251,11 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
       performance_standby: false,
       replication_performance_mode: mode,
       replication_dr_mode: mode,
-      server_time_utc: Math.floor(currentTime() / 1000),
+      server_time_utc: Math.floor(now / 1000),
       version: API_VERSION,
       grove_version: groveVersion(env),
+      // Only while policies, mounts and keys can't be read anew.
+      ...(stale !== null && { grove_stale_seconds: Math.floor(stale / 1000) }),
       ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
     },
   });

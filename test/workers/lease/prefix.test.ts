@@ -1,7 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { LeaseWalk } from "../../../src/app/lease-walk.ts";
-import { type WalkJob, walkOf, walkOfMount } from "../../../src/lease/walk.ts";
+import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
+import type { WalkJob } from "../../../src/lease/walk-job.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";

@@ -1,7 +1,8 @@
-import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, expect, it, vi } from "vitest";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
-import { loadInstallation, refreshInstallation } from "../../../src/system/installation.ts";
+import worker from "../../../src/index.ts";
+import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
@@ -50,16 +51,85 @@ it("of many requests at once one reads the copy anew before it is too old, and n
   expect(await askedBy(30)).toBe(1);
   expect(await askedBy(30)).toBe(0);
 
-  // The one that asks is lost: the others go on, and another one asks a moment later.
+  // The reading fails: the others go on, and another one asks a moment later.
   later(4_100);
   asked.mockRejectedValueOnce(new Error("gone"));
-  await expect(loadInstallation(bindings)).rejects.toThrow("gone");
+  expect((await loadInstallation(bindings)).ok).toBe(true);
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled());
   expect(await askedBy(30)).toBe(0);
   later(501);
   expect(await askedBy(30)).toBe(1);
 
   later(5_000);
   expect(await askedBy(1)).toBe(1);
+});
+
+describe("while the system object does not answer", () => {
+  /** Look-ups side by side, `ms` after the copy was last known to be true: their statuses, each once. */
+  async function lookUps(checkedAt: number, ms: number, env: Partial<Env> = {}): Promise<number[]> {
+    vi.setSystemTime(checkedAt + ms);
+    const request = () =>
+      new Request("http://grove.test/v1/auth/token/lookup-self", { headers: { "X-Vault-Token": root } });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => worker.fetch(request(), { ...bindings, ...env }, createExecutionContext())),
+    );
+    return [...new Set(answers.map(({ status }) => status))];
+  }
+
+  async function checkedNow(): Promise<number> {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    await call("GET", "auth/token/lookup-self", { token: root });
+    await refreshInstallation(bindings);
+    return Date.now();
+  }
+
+  const health = async () => (await call("GET", "sys/health")).body;
+
+  it("look-ups do not notice, for POLICY_GRACE_SECONDS; sys/health and the log tell", async () => {
+    const logged = vi.spyOn(console, "error").mockImplementation(() => {});
+    const told = vi.spyOn(console, "log");
+    const start = await checkedNow();
+    const asked = vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    for (const ms of [4_500, 5_500, 20_000, 64_900]) expect(await lookUps(start, ms)).toEqual([200]);
+    expect(await health()).toMatchObject({ initialized: true, sealed: false, grove_stale_seconds: 64 });
+    const lines = logged.mock.calls.map(([line]) => String(line)).filter((line) => line.includes("system_unavailable"));
+    expect(lines.at(-1)).toContain("away");
+    expect(lines.length).toBeLessThan(8);
+    expect(await lookUps(start, 65_100)).toEqual([500]);
+
+    asked.mockRestore();
+    expect(await lookUps(start, 65_200)).toEqual([200]);
+    expect(await health()).not.toHaveProperty("grove_stale_seconds");
+    expect(
+      told.mock.calls.map(([line]) => String(line)).filter((line) => line.includes("system_available")),
+    ).toHaveLength(1);
+  });
+
+  it("which is slow rather than away, a request waits once, and nobody after it", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const start = await checkedNow();
+    const asked = vi.spyOn(System.prototype, "snapshot").mockImplementation(() => new Promise(() => {}));
+    expect(await lookUps(start, 6_000)).toEqual([200]);
+    asked.mockClear();
+    expect(await lookUps(start, 7_000)).toEqual([200]);
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+
+  it("and there is no grace, requests are refused once the copy is too old", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const start = await checkedNow();
+    vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    const strict = { POLICY_GRACE_SECONDS: "0" };
+    expect(await lookUps(start, 4_500, strict)).toEqual([200]);
+    expect(await lookUps(start, 5_500, strict)).toEqual([500]);
+  });
+
+  it("a tree goes by no older watermarks than whoever asks it", async () => {
+    const start = await checkedNow();
+    vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    vi.setSystemTime(start + 1);
+    await expect(loadInstallationSince(bindings, Number.MAX_SAFE_INTEGER)).rejects.toThrow("away");
+  });
 });
 
 it("a copy is not taken for that of a restored object that has since changed as often as before", async () => {

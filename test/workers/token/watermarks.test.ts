@@ -189,7 +189,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
       expect(await countRows(tree)).toBe(0);
     }
     // The last pass waits until everybody knows.
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 66_000 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 130_000 });
     for (let i = 0; i < 6; i++) await step(stub);
     expect(await shown()).toMatchObject({ clean_up: "finished", clean_up_finished: expect.any(String) });
     expect(await stub.progress()).toBeNull();
@@ -210,7 +210,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     const { stub: tree } = await locate(late);
     await rewriteRecord(late, ({ watermark: _, ...record }) => record);
     await evictDurableObject(tree);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 66_000 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 130_000 });
     for (let i = 0; i < 6; i++) {
       await step(stub);
       await evictDurableObject(stub);
@@ -254,7 +254,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     expect((await get(`identity/entity/id/${id}/not-before`)).body.data.not_before).toMatch(/^2\d{3}-/);
 
     const now = Date.now();
-    vi.useFakeTimers({ toFake: ["Date"], now: now + 700_000 });
+    vi.useFakeTimers({ toFake: ["Date"], now: now + 800_000 });
     const tidyAlarm = Tidy.prototype.alarm;
     vi.spyOn(Tidy.prototype, "alarm").mockResolvedValue(undefined);
     const tidy = bindings.TIDY.getByName("tidy");

@@ -1,0 +1,188 @@
+import { parseArgs } from "node:util";
+import { err, ok, type Result } from "../../src/base/result.ts";
+
+export const HELP = `Usage: npm run -s grove -- COMMAND [options]
+
+  tokens              tokens as a table
+    --count-by GROUP    counts instead: mount, role, policy, entity, end_hour, created_hour or tree
+    --sort ORDER        created, -created, end or -end
+    --limit N           at most so many (default 100; 0: all)
+  tree [ACCESSOR]     the forest by mount; or a token with its ancestors and what hangs below it
+  revoke              ends tokens with everything below them
+    --dry-run           only shows what would end
+    --accessor A        this token (may be repeated) instead of a filter
+    --include-root      root tokens as well
+    --include-self      the token of this command as well
+    --yes               does not ask
+    --job ID            follows a revocation that was begun
+    --stop ID           stops one
+  doctor              looks for what an operator should know
+
+Filters of tokens and revoke, all of which must hold:
+  --mount PATH --role NAME --path-prefix PATH --policy NAME --entity-id ID --display-name NAME (or NAME*)
+  --created-after T --created-before T --ends-after T --ends-before T --unused-since T (RFC 3339 or unix seconds)
+  --never-ends --orphan --tree ID
+
+Everywhere:
+  --json              the answers as JSON
+  --help              this text
+
+VAULT_ADDR says where the server is (default http://127.0.0.1:8200), VAULT_TOKEN is the token; it needs sudo on sys/tokens.
+NO_COLOR turns colours off. Exit codes: 0 done, 1 refused, failed or something found, 2 the command line is wrong.
+`;
+
+const FILTERS = {
+  mount: { type: "string" },
+  role: { type: "string" },
+  "path-prefix": { type: "string" },
+  policy: { type: "string" },
+  "entity-id": { type: "string" },
+  "display-name": { type: "string" },
+  "created-after": { type: "string" },
+  "created-before": { type: "string" },
+  "ends-after": { type: "string" },
+  "ends-before": { type: "string" },
+  "unused-since": { type: "string" },
+  "never-ends": { type: "boolean" },
+  orphan: { type: "boolean" },
+  tree: { type: "string" },
+} as const;
+
+const OPTIONS = {
+  ...FILTERS,
+  "count-by": { type: "string" },
+  sort: { type: "string" },
+  limit: { type: "string" },
+  "dry-run": { type: "boolean" },
+  accessor: { type: "string", multiple: true },
+  "include-root": { type: "boolean" },
+  "include-self": { type: "boolean" },
+  yes: { type: "boolean" },
+  job: { type: "string" },
+  stop: { type: "string" },
+  json: { type: "boolean" },
+  help: { type: "boolean", short: "h" },
+} as const;
+
+type Option = keyof typeof OPTIONS;
+
+/** Which options each command takes, beside those that all take. */
+const TAKEN: Readonly<Record<string, readonly Option[]>> = {
+  tokens: [...(Object.keys(FILTERS) as Option[]), "count-by", "sort", "limit"],
+  tree: [],
+  revoke: [
+    ...(Object.keys(FILTERS) as Option[]),
+    "dry-run",
+    "accessor",
+    "include-root",
+    "include-self",
+    "yes",
+    "job",
+    "stop",
+  ],
+  doctor: [],
+};
+
+/** A filter, by the names of the fields of `sys/tokens`. */
+export type Filter = Readonly<Record<string, string>>;
+
+/** What the command line asks for. */
+export type GroveCommand = { readonly json: boolean } & (
+  | { readonly kind: "help" }
+  | { readonly kind: "tokens"; readonly filter: Filter; readonly sort: string; readonly limit: number }
+  | { readonly kind: "count"; readonly by: string; readonly filter: Filter }
+  | { readonly kind: "tree"; readonly accessor: string | null }
+  | {
+      readonly kind: "revoke";
+      readonly filter: Filter;
+      readonly accessors: readonly string[];
+      readonly dryRun: boolean;
+      readonly includeRoot: boolean;
+      readonly includeSelf: boolean;
+      readonly yes: boolean;
+    }
+  | { readonly kind: "job"; readonly id: string }
+  | { readonly kind: "stop"; readonly id: string }
+  | { readonly kind: "doctor" }
+);
+
+/** Reads the command line; the error is a text for the operator. */
+export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, string> {
+  let parsed: ReturnType<typeof parseWords>;
+  try {
+    parsed = parseWords(argv);
+  } catch (error) {
+    return err(error instanceof Error ? (error.message.split(". ")[0] ?? error.message) : String(error));
+  }
+  const { values, positionals } = parsed;
+  const { json = false } = values;
+  const [name, ...rest] = positionals;
+  if (values.help || name === undefined) return values.help ? ok({ kind: "help", json }) : err("which command?");
+  const taken = Object.hasOwn(TAKEN, name) ? TAKEN[name] : undefined;
+  if (!taken) return err(`there is no command "${name}"`);
+  const stray = (Object.keys(values) as Option[]).find((option) => option !== "json" && !taken.includes(option));
+  if (stray) return err(`${name} takes no --${stray}`);
+  if (rest.length > (name === "tree" ? 1 : 0)) return err(`${name} does not take "${rest.at(-1)}"`);
+  switch (name) {
+    case "tree":
+      return ok({ kind: "tree", accessor: rest[0] ?? null, json });
+    case "doctor":
+      return ok({ kind: "doctor", json });
+    case "tokens":
+      return readTokens(values, json);
+    default:
+      return readRevoke(values, json);
+  }
+}
+
+type Values = ReturnType<typeof parseWords>["values"];
+
+function parseWords(argv: readonly string[]) {
+  return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
+}
+
+function readTokens(values: Values, json: boolean): Result<GroveCommand, string> {
+  const filter = filterOf(values);
+  const by = values["count-by"];
+  if (by !== undefined) {
+    if (values.sort !== undefined || values.limit !== undefined)
+      return err("--count-by takes no --sort and no --limit");
+    return ok({ kind: "count", by, filter, json });
+  }
+  const { sort = "created", limit = "100" } = values;
+  if (!/^\d{1,9}$/.test(limit)) return err(`--limit takes a number, not "${limit}"`);
+  return ok({ kind: "tokens", filter, sort, limit: Number(limit), json });
+}
+
+function readRevoke(values: Values, json: boolean): Result<GroveCommand, string> {
+  const { job, stop, accessor: accessors = [] } = values;
+  const filter = filterOf(values);
+  const given = [job, stop].filter((id) => id !== undefined).length;
+  const chosen = Object.keys(filter).length > 0 || accessors.length > 0;
+  if (given > 0 && (given > 1 || chosen)) return err("--job and --stop stand alone");
+  if (job !== undefined) return ok({ kind: "job", id: job, json });
+  if (stop !== undefined) return ok({ kind: "stop", id: stop, json });
+  if (!chosen) return err("revoke needs a filter or --accessor: without one it would end everything");
+  if (Object.keys(filter).length > 0 && accessors.length > 0)
+    return err("revoke takes a filter or --accessor, not both");
+  return ok({
+    kind: "revoke",
+    filter,
+    accessors,
+    dryRun: values["dry-run"] ?? false,
+    includeRoot: values["include-root"] ?? false,
+    includeSelf: values["include-self"] ?? false,
+    yes: values.yes ?? false,
+    json,
+  });
+}
+
+/** A flag is "true" as a text: the interface takes it in that form too. */
+function filterOf(values: Values): Filter {
+  const fields: Record<string, string> = {};
+  for (const name of Object.keys(FILTERS) as (keyof typeof FILTERS)[]) {
+    const value = values[name];
+    if (value !== undefined) fields[name.replaceAll("-", "_")] = String(value);
+  }
+  return fields;
+}

@@ -1,0 +1,123 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type * as z from "zod";
+import { err, ok, type Result } from "../../src/base/result.ts";
+
+const TIMEOUT_MS = 60_000;
+/** Tries of a call that the server asks to repeat. */
+const MAX_TRIES = 5;
+const MAX_WAIT_SECONDS = 30;
+
+/** Why a call has no answer, for the operator. */
+export interface CallFailure {
+  /** null: nobody answered. */
+  readonly status: number | null;
+  readonly message: string;
+}
+
+/** An answer, read. `status` is of an answer that is no failure for the caller. */
+export interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  /** When the server says it is (ms); null when it does not. */
+  readonly date: number | null;
+}
+
+/** A server of Grove, with a token for it. */
+export class GroveClient {
+  readonly #address: string;
+  readonly #token: string;
+
+  /** @param address origin, as in VAULT_ADDR. */
+  constructor(address: string, token: string) {
+    this.#address = address.replace(/\/+$/, "");
+    this.#token = token;
+  }
+
+  /**
+   * The `data` of an answer in the envelope.
+   *
+   * @param query values of "" and undefined are left out.
+   */
+  async get<T>(
+    path: string,
+    shape: z.ZodType<T>,
+    query: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<Result<T, CallFailure>> {
+    const given = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []));
+    const asked = given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+    return readData(await this.call("GET", asked), shape);
+  }
+
+  /** The same for a write. */
+  async post<T>(path: string, shape: z.ZodType<T>, body: unknown): Promise<Result<T, CallFailure>> {
+    return readData(await this.call("POST", path, body), shape);
+  }
+
+  /** Calls a path below `/v1/`. Waits and tries again when the server asks for that. */
+  async call(method: "GET" | "POST", path: string, body?: unknown): Promise<Result<Answer, CallFailure>> {
+    for (let tried = 1; ; tried++) {
+      const answered = await this.#once(method, path, body);
+      if (!answered.ok) return answered;
+      const { status, retryAfter, ...answer } = answered.value;
+      if (status < 400) return ok({ status, ...answer });
+      if (retryAfter === null || tried === MAX_TRIES) return err({ status, message: messageOf(answer.body, status) });
+      await sleep(Math.min(retryAfter, MAX_WAIT_SECONDS) * 1000);
+    }
+  }
+
+  async #once(
+    method: string,
+    path: string,
+    body: unknown,
+  ): Promise<Result<Answer & { readonly retryAfter: number | null }, CallFailure>> {
+    try {
+      const response = await fetch(`${this.#address}/v1/${path}`, {
+        method,
+        headers: { ...(this.#token !== "" && { "X-Vault-Token": this.#token }), "Content-Type": "application/json" },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        // A token is for one server alone.
+        redirect: "error",
+      });
+      const { status, headers } = response;
+      const date = Date.parse(headers.get("Date") ?? "");
+      return ok({
+        status,
+        body: parse(await response.text()),
+        date: Number.isNaN(date) ? null : date,
+        retryAfter: secondsOf(headers.get("Retry-After")),
+      });
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+      return err({ status: null, message: `no answer from ${this.#address}: ${cause}` });
+    }
+  }
+}
+
+function readData<T>(answered: Result<Answer, CallFailure>, shape: z.ZodType<T>): Result<T, CallFailure> {
+  if (!answered.ok) return answered;
+  const { status, body } = answered.value;
+  const data = typeof body === "object" && body !== null && "data" in body ? body.data : null;
+  const read = shape.safeParse(data);
+  if (read.success) return ok(read.data);
+  const where = read.error.issues[0]?.path.join(".") ?? "";
+  return err({ status, message: `the server answered something else than expected (${where || "data"})` });
+}
+
+function parse(text: string): unknown {
+  try {
+    return text === "" ? null : JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function secondsOf(header: string | null): number | null {
+  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) : null;
+}
+
+function messageOf(body: unknown, status: number): string {
+  const errors = typeof body === "object" && body !== null && "errors" in body ? body.errors : null;
+  const first = Array.isArray(errors) ? errors[0] : undefined;
+  return typeof first === "string" ? first : `status ${status}`;
+}

@@ -1,0 +1,143 @@
+import * as z from "zod";
+import { PAGE, SUMMARY } from "../answers.ts";
+import type { CallFailure, GroveClient } from "../client.ts";
+
+/** What came of a question. `fault`: somebody has to act; `note`: somebody should look. */
+export interface Finding {
+  readonly state: "ok" | "note" | "fault" | "skipped";
+  readonly text: string;
+}
+
+/** A question that the doctor asks. */
+export interface Check {
+  readonly about: string;
+  readonly check: (client: GroveClient) => Promise<Finding>;
+}
+
+const CLOCK_SKEW_SECONDS = 30;
+const MAX_TERMS = 16;
+
+const fine = (text: string): Finding => ({ state: "ok", text });
+const note = (text: string): Finding => ({ state: "note", text });
+const fault = (text: string): Finding => ({ state: "fault", text });
+
+/** Questions, in the order in which they are asked. */
+export const CHECKS: readonly Check[] = [
+  { about: "server", check: server },
+  { about: "clock", check: clock },
+  { about: "token", check: token },
+  { about: "keys", check: keys },
+  { about: "root tokens", check: rootTokens },
+  { about: "tokens without end", check: endless },
+  { about: "leases", check: leases },
+  { about: "quotas", check: quotas },
+];
+
+const HEALTH = z.object({
+  initialized: z.boolean(),
+  sealed: z.boolean(),
+  server_time_utc: z.number(),
+  grove_version: z.string().default("unknown"),
+});
+
+async function server(client: GroveClient): Promise<Finding> {
+  const answered = await client.call("GET", "sys/health?sealedcode=299&uninitcode=298");
+  if (!answered.ok) return fault(answered.error.message);
+  const health = HEALTH.safeParse(answered.value.body);
+  if (!health.success) return fault("it does not speak this interface");
+  const { initialized, sealed, grove_version: version } = health.data;
+  if (!initialized) return fault("not initialised: send PUT /v1/sys/init once");
+  return sealed ? fault("sealed: the seal key is missing or another one") : fine(`Grove ${version}, ready`);
+}
+
+async function clock(client: GroveClient): Promise<Finding> {
+  const answered = await client.call("GET", "sys/health");
+  const health = answered.ok ? HEALTH.safeParse(answered.value.body) : null;
+  if (!health?.success) return skipped("no time was told");
+  const skew = Math.round(health.data.server_time_utc - Date.now() / 1000);
+  return Math.abs(skew) > CLOCK_SKEW_SECONDS
+    ? note(
+        `${Math.abs(skew)} s ${skew > 0 ? "ahead of" : "behind"} this machine: logins by signed requests need the same time`,
+      )
+    : fine("as on this machine");
+}
+
+const SELF = z.object({
+  policies: z.array(z.string()),
+  ttl: z.number(),
+  expire_time: z.string().nullish(),
+});
+
+async function token(client: GroveClient): Promise<Finding> {
+  const self = await client.get("auth/token/lookup-self", SELF);
+  if (!self.ok) return fault(`VAULT_TOKEN is refused: ${self.error.message}`);
+  const { policies, ttl, expire_time: end } = self.value;
+  const about = `policies ${policies.join(",")}, ${end ? `ends in ${ttl} s` : "never ends"}`;
+  return policies.includes("root") ? note(`${about}: daily work needs no root token`) : fine(about);
+}
+
+const KEY_STATUS = z.object({ term: z.number(), encryptions: z.number() });
+
+async function keys(client: GroveClient): Promise<Finding> {
+  const status = await client.get("sys/key-status", KEY_STATUS);
+  if (!status.ok) return unanswered(status.error);
+  const { term } = status.value;
+  return term >= MAX_TERMS - 2
+    ? note(`term ${term} of ${MAX_TERMS} that an installation can have`)
+    : fine(`term ${term}`);
+}
+
+async function rootTokens(client: GroveClient): Promise<Finding> {
+  const page = await client.get("sys/tokens", PAGE, { policy: "root", limit: "1000" });
+  if (!page.ok) return unanswered(page.error);
+  const { length } = page.value.tokens;
+  const endless = page.value.tokens.filter(({ expires }) => expires === null).length;
+  return endless > 0
+    ? note(`${length}, of which ${endless} never end: grove tokens --policy root`)
+    : fine(`${length}, all of which end`);
+}
+
+async function endless(client: GroveClient): Promise<Finding> {
+  const summary = await client.get("sys/tokens/summary", SUMMARY);
+  if (!summary.ok) return unanswered(summary.error);
+  const page = await client.get("sys/tokens", PAGE, { never_ends: "true", limit: "1000" });
+  if (!page.ok) return unanswered(page.error);
+  const { length } = page.value.tokens;
+  const count = page.value.next === "" ? String(length) : `${length} or more`;
+  const text = `${count} of ${summary.value.total} tokens never end`;
+  return length > 1 ? note(`${text}: grove tokens --never-ends`) : fine(text);
+}
+
+const IRREVOCABLE = z.object({ lease_count: z.number() });
+
+async function leases(client: GroveClient): Promise<Finding> {
+  const counted = await client.get("sys/leases/count", IRREVOCABLE, { type: "irrevocable" });
+  if (!counted.ok) return unanswered(counted.error);
+  const { lease_count: count } = counted.value;
+  return count > 0
+    ? fault(`${count} can't be revoked: bao list sys/leases (docs/leases.md)`)
+    : fine("none is irrevocable");
+}
+
+const QUOTA_CONFIG = z.object({ rate_limit_exempt_paths: z.array(z.string()) });
+
+async function quotas(client: GroveClient): Promise<Finding> {
+  const config = await client.get("sys/quotas/config", QUOTA_CONFIG);
+  if (!config.ok) return unanswered(config.error);
+  const isExempt = config.value.rate_limit_exempt_paths.some((path) =>
+    "sys/health".startsWith(path.replace(/\*$/, "")),
+  );
+  return isExempt
+    ? fine("health checks are exempt")
+    : note("sys/health is counted: a load balancer may be refused (docs/operations.md)");
+}
+
+/** What the token may not ask, and what the server does not have, is no fault of the server. */
+function unanswered({ status, message }: CallFailure): Finding {
+  if (status === 403) return skipped("the token may not ask");
+  return status === 404 ? skipped("the server has no such endpoint") : fault(message);
+}
+
+function skipped(text: string): Finding {
+  return { state: "skipped", text };
+}

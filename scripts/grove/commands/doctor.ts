@@ -1,0 +1,34 @@
+import { ok, type Result } from "../../../src/base/result.ts";
+import type { CallFailure, GroveClient } from "../client.ts";
+import { renderTable } from "../table.ts";
+import { harmless, type Style, styled, type Terminal } from "../terminal.ts";
+import { CHECKS, type Finding } from "./doctor-checks.ts";
+
+const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", note: "yellow", fault: "red", skipped: "dim" };
+
+/** Asks a server about itself and shows what an operator should know. 1 when something is wrong. */
+export async function examine(
+  client: GroveClient,
+  terminal: Terminal,
+  json: boolean,
+): Promise<Result<number, CallFailure>> {
+  const findings: (Finding & { readonly about: string })[] = [];
+  for (const { about, check } of CHECKS) {
+    terminal.progress(about);
+    findings.push({ about, ...(await check(client)) });
+    terminal.progress(null);
+    // Without an answer to the first question there is none to the others.
+    if (findings.length === 1 && findings[0]?.state === "fault") break;
+  }
+  if (json) terminal.out(JSON.stringify(findings));
+  else {
+    const rows = findings.map(({ state, about, text }) => [state, about, harmless(text)]);
+    const [head = "", ...lines] = renderTable(terminal, ["", "ABOUT", ""], rows);
+    terminal.out(head);
+    lines.forEach((line, at) => {
+      const { state } = findings[at] ?? { state: "ok" };
+      terminal.out(styled(terminal, STYLES[state], line.slice(0, state.length)) + line.slice(state.length));
+    });
+  }
+  return ok(findings.some(({ state }) => state === "fault") ? 1 : 0);
+}

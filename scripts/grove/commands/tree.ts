@@ -1,0 +1,78 @@
+import { ok, type Result } from "../../../src/base/result.ts";
+import { type Branch, FOREST, type Forest, LINEAGE, type Lineage, SUBTREE, type Subtree } from "../answers.ts";
+import type { CallFailure, GroveClient } from "../client.ts";
+import { drawTree, type Node } from "../drawing.ts";
+import { harmless, styled, type Terminal } from "../terminal.ts";
+import { countText, number, tokenLabel } from "./token-lines.ts";
+
+/** Shows all trees by mount, the largest of each. */
+export async function showForest(
+  client: GroveClient,
+  terminal: Terminal,
+  json: boolean,
+): Promise<Result<number, CallFailure>> {
+  const forest = await client.get("sys/tokens/map", FOREST);
+  if (!forest.ok) return forest;
+  if (json) terminal.out(JSON.stringify(forest.value));
+  else for (const line of drawTree(forestNode(terminal, forest.value))) terminal.out(line);
+  return ok(0);
+}
+
+function forestNode(terminal: Terminal, { groups, total }: Forest): Node {
+  return {
+    label: styled(terminal, "bold", number(total, "token")),
+    children: groups.map(({ mount, count, trees, largest, rest }) => ({
+      label: `${styled(terminal, "bold", harmless(mount))} ${number(count, "token")} in ${number(trees, "tree")}`,
+      children: [
+        ...largest.map(({ tree, root, count: size }) =>
+          leaf(`${size} ${root ? tokenLabel(terminal, root) : styled(terminal, "dim", `tree ${harmless(tree)}`)}`),
+        ),
+        ...(rest.trees > 0
+          ? [leaf(styled(terminal, "dim", `${number(rest.trees, "more tree")} with ${number(rest.count, "token")}`))]
+          : []),
+      ],
+    })),
+  };
+}
+
+/** Shows a token, where it comes from, and what would end with it. */
+export async function showToken(
+  client: GroveClient,
+  terminal: Terminal,
+  accessor: string,
+  json: boolean,
+): Promise<Result<number, CallFailure>> {
+  const path = `sys/tokens/${encodeURIComponent(accessor)}`;
+  const lineage = await client.get(path, LINEAGE);
+  if (!lineage.ok) return lineage;
+  const subtree = await client.get(`${path}/tree`, SUBTREE);
+  if (!subtree.ok) return subtree;
+  if (json) terminal.out(JSON.stringify({ ...lineage.value, ...subtree.value }));
+  else for (const line of drawTree(lineageNode(terminal, lineage.value, subtree.value))) terminal.out(line);
+  return ok(0);
+}
+
+function lineageNode(terminal: Terminal, lineage: Lineage, subtree: Subtree): Node {
+  const { token, ancestors, ancestors_more, descendants, leases, cubbyhole } = lineage;
+  const below = `with it would end: ${countText(descendants)} tokens, ${countText(leases)} leases, ${cubbyhole.values} values in its cubbyhole`;
+  const more = subtree.more ? [leaf(styled(terminal, "dim", "more that is not shown"))] : [];
+  const own: Node = {
+    label: `${tokenLabel(terminal, token)}  <- ${styled(terminal, "yellow", below)}`,
+    children: [...subtree.children.map((child) => branchNode(terminal, child)), ...more],
+  };
+  const chain = ancestors.reduceRight<Node>(
+    (child, ancestor) => ({ label: tokenLabel(terminal, ancestor), children: [child] }),
+    own,
+  );
+  return ancestors_more ? { label: styled(terminal, "dim", "older ancestors"), children: [chain] } : chain;
+}
+
+function branchNode(terminal: Terminal, { token, descendants, children = [] }: Branch): Node {
+  const hidden = descendants && children.length === 0 && descendants.count > 0;
+  const label = tokenLabel(terminal, token) + (hidden ? ` (${countText(descendants)} below)` : "");
+  return { label, children: children.map((child) => branchNode(terminal, child)) };
+}
+
+function leaf(label: string): Node {
+  return { label, children: [] };
+}

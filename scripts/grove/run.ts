@@ -1,0 +1,71 @@
+import type { Result } from "../../src/base/result.ts";
+import { type GroveCommand, HELP, parseGroveArguments } from "./arguments.ts";
+import { type CallFailure, GroveClient } from "./client.ts";
+import { examine } from "./commands/doctor.ts";
+import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
+import { countTokens, showTokens } from "./commands/tokens.ts";
+import { showForest, showToken } from "./commands/tree.ts";
+import { harmless, styled, type Terminal } from "./terminal.ts";
+
+const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
+
+/** Carries out a command line. Returns the exit code. */
+export async function runGrove(
+  words: readonly string[],
+  environment: NodeJS.ProcessEnv,
+  terminal: Terminal,
+): Promise<number> {
+  const command = parseGroveArguments(words);
+  if (!command.ok) {
+    terminal.say(`grove: ${command.error}`);
+    terminal.say("grove: --help lists commands and options");
+    return 2;
+  }
+  if (command.value.kind === "help") {
+    terminal.out(HELP.trimEnd());
+    return 0;
+  }
+  const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
+  if (!/^https?:\/\/\S+$/.test(address)) {
+    terminal.say("grove: VAULT_ADDR is no address such as https://grove.example");
+    return 2;
+  }
+  const client = new GroveClient(address, environment.VAULT_TOKEN ?? "");
+  const done = await carryOut(command.value, client, terminal);
+  terminal.progress(null);
+  if (done.ok) return done.value;
+  terminal.say(styled(terminal, "red", `grove: ${harmless(done.error.message)}${adviceOn(done.error)}`));
+  return 1;
+}
+
+async function carryOut(
+  command: Exclude<GroveCommand, { kind: "help" }>,
+  client: GroveClient,
+  terminal: Terminal,
+): Promise<Result<number, CallFailure>> {
+  const { json } = command;
+  switch (command.kind) {
+    case "tokens":
+      return showTokens(client, terminal, command);
+    case "count":
+      return countTokens(client, terminal, command);
+    case "tree":
+      return command.accessor === null
+        ? showForest(client, terminal, json)
+        : showToken(client, terminal, command.accessor, json);
+    case "revoke":
+      return revokeTokens(client, terminal, command);
+    case "job":
+      return followJob(client, terminal, command.id, json);
+    case "stop":
+      return stopJob(client, terminal, command.id, json);
+    case "doctor":
+      return examine(client, terminal, json);
+  }
+}
+
+function adviceOn({ status, message }: CallFailure): string {
+  if (status === null) return message.startsWith("no answer") ? " (is VAULT_ADDR right?)" : "";
+  if (status === 404) return " (nothing is there, or the server is of an older release)";
+  return status === 403 ? " (VAULT_TOKEN needs the capabilities read, update and sudo on sys/tokens*)" : "";
+}

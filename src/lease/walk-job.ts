@@ -1,0 +1,47 @@
+import type { WalkMode } from "../tree/leases/actions.ts";
+
+/** A mount that leaves its place. */
+export interface LeavingMount {
+  /** With a slash at the end. */
+  readonly path: string;
+  readonly uuid: string;
+  /** Its auth method. Absent in what was stored before this was noted. */
+  readonly type?: string;
+  /** Where it goes, under an id of that move's own; absent for one that is being disabled. */
+  readonly move?: { readonly id: string; readonly to: string };
+}
+
+/** What to do with all leases below a path prefix. */
+export interface WalkJob {
+  readonly mode: WalkMode;
+  /** Ends with a slash and means whole segments; "" means all. */
+  readonly prefix: string;
+}
+
+/** Tokens that end at once, in constant time. */
+export interface EndJob extends WalkJob {
+  /** ms: those that were created before; null: all that were made before now. */
+  readonly createdBefore: number | null;
+  /** A mount that goes with what it issued. */
+  readonly mount: LeavingMount | null;
+}
+
+/** How far the clean-up after tokens were ended is. */
+export interface EndProgress {
+  /** Entries of the index that it has met, in all passes. */
+  readonly seen: number;
+}
+
+/** A lease whose revocation failed, met as the `number`th. */
+export interface WalkFailure {
+  readonly leaseId: string;
+  readonly number: number;
+  readonly error: string;
+}
+
+/** How far a walk came while somebody waited. */
+export interface WalkProgress {
+  readonly finished: boolean;
+  /** The first failure, of as many leases as were met; null when there was none. */
+  readonly failure: (WalkFailure & { readonly of: number }) | null;
+}

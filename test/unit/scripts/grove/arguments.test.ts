@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { parseGroveArguments } from "../../../../scripts/grove/arguments.ts";
+
+describe("the command line of grove", () => {
+  it.each([
+    ["tokens", { kind: "tokens", filter: {}, sort: "created", limit: 100, json: false }],
+    [
+      "tokens --mount auth/aws --display-name ci* --never-ends --sort -end --limit 0 --json".replace("-end ", "=-end "),
+      {
+        kind: "tokens",
+        filter: { mount: "auth/aws", display_name: "ci*", never_ends: "true" },
+        sort: "-end",
+        limit: 0,
+        json: true,
+      },
+    ],
+    ["tokens --count-by policy", { kind: "count", by: "policy", filter: {}, json: false }],
+    ["tree", { kind: "tree", accessor: null, json: false }],
+    ["tree abc --json", { kind: "tree", accessor: "abc", json: true }],
+    ["revoke --job 7", { kind: "job", id: "7", json: false }],
+    ["revoke --stop 7", { kind: "stop", id: "7", json: false }],
+    ["doctor", { kind: "doctor", json: false }],
+    ["--help", { kind: "help", json: false }],
+  ])("%s", (words, command) => {
+    const read = parseGroveArguments(words.replace("--sort =", "--sort=").split(" "));
+    expect(read).toEqual({ ok: true, value: command });
+  });
+
+  it("takes accessors more than once", () => {
+    expect(parseGroveArguments(["revoke", "--accessor", "a", "--accessor", "b", "--dry-run"])).toMatchObject({
+      ok: true,
+      value: { kind: "revoke", accessors: ["a", "b"], filter: {}, dryRun: true, yes: false },
+    });
+  });
+
+  it.each([
+    [[], "which command?"],
+    [["forest"], 'there is no command "forest"'],
+    [["constructor"], 'there is no command "constructor"'],
+    [["tokens", "x"], 'tokens does not take "x"'],
+    [["tokens", "--yes"], "tokens takes no --yes"],
+    [["tokens", "--limit", "many"], '--limit takes a number, not "many"'],
+    [["tokens", "--count-by", "role", "--limit", "3"], "--count-by takes no --sort and no --limit"],
+    [["tree", "a", "b"], 'tree does not take "b"'],
+    [["revoke"], "revoke needs a filter or --accessor: without one it would end everything"],
+    [["revoke", "--dry-run"], "revoke needs a filter or --accessor: without one it would end everything"],
+    [["revoke", "--role", "a", "--accessor", "b"], "revoke takes a filter or --accessor, not both"],
+    [["revoke", "--job", "a", "--role", "b"], "--job and --stop stand alone"],
+    [["doctor", "--wrong"], "Unknown option '--wrong'"],
+  ])("%j is refused", (words, error) => expect(parseGroveArguments(words)).toEqual({ ok: false, error }));
+});
