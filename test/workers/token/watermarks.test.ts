@@ -365,8 +365,9 @@ describe("the system object", { timeout: 30_000 }, () => {
     // The walk alone is left then: the tokens that are stored end all the same.
     await role("crowded");
     const token = await create("create/crowded");
-    expect((await revoke("auth/token/create/crowded")).status).toBe(204);
-    expect(await isAlive(token)).toBe(false);
+    // 202 where the walk takes longer than an answer may wait.
+    expect([202, 204]).toContain((await revoke("auth/token/create/crowded")).status);
+    await expect.poll(() => isAlive(token), { timeout: 20_000 }).toBe(false);
     expect((await post("sys/auth/token/tune", { not_before: "now" })).status).toBe(400);
   });
 });
