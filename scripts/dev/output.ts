@@ -21,6 +21,7 @@ const CHATTER = [
   /^\s*$/,
   /^\[wrangler:info\] /,
   /^\[custom build\] Running: /,
+  /^The file \S+ changed, restarting build\.\.\.$/,
   /^Using secrets defined in /,
   /^Your Worker has access to the following bindings:/,
   /^Binding +Resource/,

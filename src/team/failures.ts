@@ -10,7 +10,7 @@ export const NAME_TAKEN: Failure = {
 /** The team of the owners stays, under its name. */
 export const OWNERS_STAY: Failure = { code: "forbidden", message: "the owners team can't be deleted or renamed" };
 
-/** Another token of the team has the description. Clients compare title and message with those of HCP Terraform. */
+/** Another token of the team has the description. Clients recognise the refusal by this title and message. */
 export const DESCRIPTION_TAKEN: Failure = {
   code: "invalid_document",
   title: "invalid attributes",

@@ -22,6 +22,7 @@ describe("sortLine", () => {
     ['    curl "http://127.0.0.1:38043/cdn-cgi/local/scheduled"', "chatter"],
     ['{"type":"exception","request_id":"x"}', "message"],
     ["    src/index.ts:9:10:", "message"],
+    ["The file src/base/clock.ts changed, restarting build...", "chatter"],
   ])("%s", (line, kind) => expect(sortLine(line).kind).toBe(kind));
 });
 
