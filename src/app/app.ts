@@ -8,7 +8,7 @@ import { sealKeyProblem } from "../system/open-ring.ts";
 import { unservedPath } from "../wire/audit.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import { failureOfException } from "../wire/exception.ts";
-import { readClientAddress, readOperation, readPath } from "../wire/request.ts";
+import { type RequestPlace, readClientAddress, readOperation, readPlace } from "../wire/request.ts";
 import { consoleAnswer } from "./console.ts";
 import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
@@ -29,11 +29,11 @@ app.all("*", (context) => {
 /** Answers a request, with its lines in the audit log. Never throws. */
 async function answer(raw: Request, env: Env): Promise<Response> {
   const id = crypto.randomUUID();
-  const url = new URL(raw.url);
-  const head = headOf(raw, url, env);
+  const place = readPlace(raw);
+  const head = headOf(raw, place, env);
   const record = recordOf(id, head);
-  const dialect = dialectOf(url);
-  let handled = await handleSafely(raw, env, { id, head, dialect, record });
+  const dialect = dialectOf(place);
+  let handled = await handleSafely(raw, env, { id, place, head, dialect, record });
   let response: Response;
   try {
     response = render(dialect, id, handled);
@@ -63,6 +63,7 @@ function render(dialect: Dialect, id: string, { result, warnings, headers = {} }
 
 interface Arrived {
   readonly id: string;
+  readonly place: RequestPlace;
   readonly head: Head;
   readonly dialect: Dialect;
   readonly record: AuditRecord;
@@ -76,12 +77,12 @@ async function handleSafely(raw: Request, env: Env, arrived: Arrived): Promise<H
   }
 }
 
-async function readAndHandle(raw: Request, env: Env, { id, head, dialect, record }: Arrived): Promise<Handled> {
+async function readAndHandle(raw: Request, env: Env, { id, place, head, dialect, record }: Arrived): Promise<Handled> {
   const problem = sealKeyProblem(env);
   if (problem) return unhandled({ code: "sealed", message: problem });
   const onArrival = head.path.ok ? await admit(env, { ...head, path: head.path.value }) : ADMITTED;
   if (onArrival.refusal) return { ...unhandled(onArrival.refusal), headers: onArrival.headers };
-  const read = await dialect.readRequest(raw, env, id);
+  const read = await dialect.readRequest(raw, place, env, id);
   if (!read.ok) return unhandled(read.error);
   const { operation, path, clientAddress, token, data, notes } = read.value;
   record.learn({ operation, path: unservedPath(path), clientAddress, token, data, notes });
@@ -99,11 +100,11 @@ interface Head extends Omit<RequestHead, "path"> {
   readonly path: Result<string, Failure>;
 }
 
-function headOf(raw: Request, url: URL, env: Env): Head {
+function headOf(raw: Request, { url, path }: RequestPlace, env: Env): Head {
   const operation = readOperation(raw.method, url.searchParams);
   return {
     operation: operation.ok ? operation.value : "unknown",
-    path: readPath(url),
+    path,
     clientAddress: readClientAddress(raw.headers, env),
   };
 }

@@ -114,7 +114,7 @@ export class AuditRecord {
     const installation = this.#installation;
     if (!installation || Object.keys(data).length === 0) return {};
     const plain = methodAt(installation, path)?.config.auditNonHmacRequestKeys ?? [];
-    return { data: await auditData(installation.keys, data, plain) };
+    return { data: await auditData(installation, data, plain) };
   }
 
   async #issued(reply: Reply | null, target: string | undefined): Promise<Partial<AuditLine>> {

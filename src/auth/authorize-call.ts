@@ -55,11 +55,11 @@ export async function authorizeCall(
   const { treeId, row, verifier } = presented.credential;
   const watermark = installation.watermarks.newest;
   for (let draw = 1; ; draw++) {
-    const tree = treeOf(env, treeId);
-    if (!tree) return err(UNAUTHENTICATED);
     const action = await nextAction();
     const known = await runKnown(env, installation, presented.credential, access, action);
-    const answer = known ?? (await tree.run({ row, verifier, access, clientAddress, watermark, action }));
+    const answer =
+      known ?? (await treeOf(env, treeId)?.run({ row, verifier, access, clientAddress, watermark, action }));
+    if (!answer) return err(UNAUTHENTICATED);
     if (!answer.ok) return answer;
     const { caller, verdict, outcome } = answer.value;
     if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;

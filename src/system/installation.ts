@@ -25,6 +25,8 @@ import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 const MAX_COMPILED_RULES = 2 ** 16;
 /** Characters of tokens in one cache of an isolate: those of some ten thousand service tokens, a few MB with the values. */
 export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
+/** Characters of the repeated texts of fields and of their hashes in one generation. */
+const MAX_CACHED_FIELD_CHARACTERS = 2 ** 16;
 /** How long a request waits for the system object when it has a copy that it can go on with, in ms. */
 const PATIENCE_MS = 1_000;
 /** From one line about a system object that does not answer to the next. */
@@ -55,6 +57,8 @@ export class Installation {
   readonly watermarks: Watermarks;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
   readonly tokenHashes = new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS);
+  /** Hashes of texts that fields repeat, for the same log. */
+  readonly fieldHashes = new GenerationalCache<string, string>(MAX_CACHED_FIELD_CHARACTERS);
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #tamperedPolicies: ReadonlySet<string>;

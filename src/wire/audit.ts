@@ -96,6 +96,30 @@ export async function auditTokenHash(
   return hash;
 }
 
+/** What hashes of fields are made with, and those of texts that come again and again. */
+export interface FieldHashes {
+  readonly keys: Keys;
+  readonly fieldHashes: GenerationalCache<string, string>;
+}
+
+type HashOf = (text: string) => Promise<string>;
+
+/** Fields that hold no secret and have the same few values in most requests. */
+const REPEATED_FIELDS: ReadonlySet<string> = new Set([
+  ...["type", "ttl", "period", "explicit_max_ttl", "increment", "policies", "display_name", "role"],
+]);
+
+/** Longest text of such a field whose hash is kept. */
+const MAX_REPEATED_TEXT = 64;
+
+async function knownAuditHash({ keys, fieldHashes }: FieldHashes, text: string): Promise<string> {
+  const known = fieldHashes.get(text);
+  if (known !== undefined) return known;
+  const hash = await auditHash(keys, text);
+  if (text.length <= MAX_REPEATED_TEXT) fieldHashes.set(text, hash, text.length + hash.length);
+  return hash;
+}
+
 /**
  * A path that no endpoint serves, or that was not checked. Older clients put tokens into paths of the token method that do
  * not exist here, and a token that root chose has no shape to know it by: of those paths only the mount is logged.
@@ -115,28 +139,36 @@ export function auditPath(path: string): string {
  * @param plain names of fields that an operator wants to see as they are.
  */
 export async function auditData(
-  keys: Keys,
+  hashes: FieldHashes,
   data: Readonly<Record<string, unknown>>,
   plain: readonly string[],
 ): Promise<HashedData> {
-  const hidden = Object.entries(data).filter(([name]) => !plain.includes(name));
+  const { keys } = hashes;
+  const hidden = Object.entries(data).filter(([name]) => !plain.includes(name) && !REPEATED_FIELDS.has(name));
+  const repeated = Object.entries(data).filter(([name]) => !plain.includes(name) && REPEATED_FIELDS.has(name));
   const shown = plain.filter((name) => Object.hasOwn(data, name)).map((name) => [name, data[name]]);
-  return { ...Object.fromEntries(shown), ...(await auditObject(keys, Object.fromEntries(hidden), MAX_JSON_DEPTH)) };
+  const hashOf = (text: string) => auditHash(keys, text);
+  const repeatedHashOf = (text: string) => knownAuditHash(hashes, text);
+  return {
+    ...Object.fromEntries(shown),
+    ...(await auditObject(hashOf, Object.fromEntries(hidden), MAX_JSON_DEPTH)),
+    ...(await auditObject(repeatedHashOf, Object.fromEntries(repeated), MAX_JSON_DEPTH)),
+  };
 }
 
-async function auditObject(keys: Keys, data: object, depth: number): Promise<HashedData> {
-  const entries = Object.entries(data).map(async ([name, value]) => [name, await auditValue(keys, value, depth - 1)]);
+async function auditObject(hashOf: HashOf, data: object, depth: number): Promise<HashedData> {
+  const entries = Object.entries(data).map(async ([name, value]) => [name, await auditValue(hashOf, value, depth - 1)]);
   return Object.fromEntries(await Promise.all(entries));
 }
 
 /** @param depth levels that may follow: what another Worker sends can go round in a circle. */
-async function auditValue(keys: Keys, value: unknown, depth: number): Promise<unknown> {
-  if (typeof value === "string") return auditHash(keys, value);
+async function auditValue(hashOf: HashOf, value: unknown, depth: number): Promise<unknown> {
+  if (typeof value === "string") return hashOf(value);
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
   if (depth === 0) return "<too deep>";
-  if (Array.isArray(value)) return Promise.all(value.map((item) => auditValue(keys, item, depth - 1)));
-  return auditObject(keys, value, depth);
+  if (Array.isArray(value)) return Promise.all(value.map((item) => auditValue(hashOf, item, depth - 1)));
+  return auditObject(hashOf, value, depth);
 }
 
 /** Writes one line of JSON to the log: the only place that does. */

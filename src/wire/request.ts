@@ -31,8 +31,22 @@ export interface GroveRequest {
   readonly notes: AuditNotes;
 }
 
+/** Where a request is sent, read once for everybody who looks at it. */
+export interface RequestPlace {
+  readonly url: URL;
+  /** As `readPath` gives it. */
+  readonly path: Result<string, Failure>;
+}
+
+/** Reads where a request is sent. */
+export function readPlace(request: Request): RequestPlace {
+  const url = new URL(request.url);
+  return { url, path: readPath(url) };
+}
+
 /** The base paths that all serve the same. */
 const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
+const UNREADABLE_BODY = invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8");
 const MERGE_PATCH = "application/merge-patch+json";
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
@@ -100,9 +114,12 @@ export function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRE
 }
 
 /** The whole request, parsed and bounded. Only its form is validated here. */
-export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
-  const url = new URL(request.url);
-  const path = readPath(url);
+export async function readRequest(
+  request: Request,
+  { url, path }: RequestPlace,
+  env: Env,
+  id: string,
+): Promise<Result<GroveRequest, Failure>> {
   if (!path.ok) return path;
   const operation = readOperation(request.method, url.searchParams);
   if (!operation.ok) return operation;
@@ -173,9 +190,12 @@ async function readBody(request: Request, env: Env): Promise<Result<Record<strin
 /** The body as text, "" without one. Not read further than the limit, whatever length it announced. */
 export async function readBodyText(request: Request, env: Env): Promise<Result<string, Failure>> {
   const limit = maxBodyBytes(env.MAX_BODY_BYTES);
-  if (Number(request.headers.get("Content-Length") ?? 0) > limit) return err({ code: "body_too_large" });
+  const announced = request.headers.get("Content-Length");
+  if (Number(announced ?? 0) > limit) return err({ code: "body_too_large" });
   if (!request.body) return ok("");
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
+  // A body of a known length comes in one piece, which costs a third of reading its stream.
+  if (announced !== null) return readWhole(request, decoder, limit);
   const reader = (request.body as ReadableStream<Uint8Array>).getReader();
   let text = "";
   let size = 0;
@@ -188,7 +208,16 @@ export async function readBodyText(request: Request, env: Env): Promise<Result<s
     }
     return ok(text + decoder.decode());
   } catch {
-    return err(invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8"));
+    return err(UNREADABLE_BODY);
+  }
+}
+
+async function readWhole(request: Request, decoder: TextDecoder, limit: number): Promise<Result<string, Failure>> {
+  try {
+    const bytes = await request.arrayBuffer();
+    return bytes.byteLength > limit ? err({ code: "body_too_large" }) : ok(decoder.decode(bytes));
+  } catch {
+    return err(UNREADABLE_BODY);
   }
 }
 

@@ -5,12 +5,12 @@ import type { Operation } from "../../policy/acl.ts";
 import { parseJsonObject } from "../../wire/json.ts";
 import {
   type GroveRequest,
+  type RequestPlace,
   readBaseUrl,
   readBodyText,
   readClientAddress,
   readNamespace,
   readParameters,
-  readPath,
   readToken,
 } from "../../wire/request.ts";
 import { type Resource, readDocument } from "./document.ts";
@@ -30,9 +30,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
  * Reads a request of the interface of teams. Its fields, which policies can limit as elsewhere, are the attributes of the
  * resource in a write, and the query of a read.
  */
-export async function readRequest(request: Request, env: Env, id: string): Promise<Result<GroveRequest, Failure>> {
-  const url = new URL(request.url);
-  const path = readPath(url);
+export async function readRequest(
+  request: Request,
+  { url, path }: RequestPlace,
+  env: Env,
+  id: string,
+): Promise<Result<GroveRequest, Failure>> {
   if (!path.ok) return path;
   const operation = OPERATIONS[request.method];
   if (!operation) return err({ code: "unknown_method" });

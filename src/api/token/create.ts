@@ -89,8 +89,12 @@ function createRoute(
       const role = name === undefined ? null : await tokenRoles(env).read(name);
       // Without its role the creation must not be tried at all: it would be one without the role's limits.
       if (name !== undefined && !role) return null;
-      const startsTree = orphanEndpoint || role?.orphan === true;
-      const ids = startsTree ? null : await newTokenIds(installation.keys, presented.credential.treeId, currentTime());
+      // Ids are drawn for what the tree can write in this step; what the rules make of the request otherwise gets its own.
+      const { noParent, type } = prepared;
+      const isChild = role
+        ? !role.orphan && role.tokenType !== "batch"
+        : !orphanEndpoint && !noParent && type !== "batch";
+      const ids = !isChild ? null : await newTokenIds(installation.keys, presented.credential.treeId, currentTime());
       const mount = mountTtl(installation.mountAt("token/"));
       return { kind: "create", request: prepared, role, mount, ids };
     },
