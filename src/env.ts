@@ -12,6 +12,7 @@ import type { Tidy } from "./tidy/tidy.ts";
 import type { TokenRoles } from "./token/roles/token-roles.ts";
 import type { CustomIds } from "./tree/custom-ids.ts";
 import type { AccessorShard } from "./tree/index/accessor-shard.ts";
+import type { TokenRevocations } from "./tree/inventory/revocations.ts";
 import type { TokenTree } from "./tree/token-tree.ts";
 
 /** What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). */
@@ -20,6 +21,7 @@ export interface Env {
   readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;
   readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
   readonly TIDY: DurableObjectNamespace<Tidy>;
+  readonly TOKEN_REVOCATIONS: DurableObjectNamespace<TokenRevocations>;
   readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
   readonly SYSTEM: DurableObjectNamespace<System>;

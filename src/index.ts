@@ -20,6 +20,7 @@ export { Tidy } from "./tidy/tidy.ts";
 export { TokenRoles } from "./token/roles/token-roles.ts";
 export { CustomIds } from "./tree/custom-ids.ts";
 export { AccessorShard } from "./tree/index/accessor-shard.ts";
+export { TokenRevocations } from "./tree/inventory/revocations.ts";
 export { TokenTree } from "./tree/token-tree.ts";
 
 export default {

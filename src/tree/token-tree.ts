@@ -21,6 +21,8 @@ import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
 import type { InventoryEntry } from "./inventory/entry.ts";
+import { type Lineage, TreeLineage, type TreePicture } from "./inventory/lineage.ts";
+import { type RevokedInTree, type RevokeInTree, revokeFiltered } from "./inventory/revoke-in-tree.ts";
 import { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
@@ -58,6 +60,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #targets: TreeTargets;
   readonly #leases: TreeLeases;
   readonly #inventory: TreeInventory;
+  readonly #lineage: TreeLineage;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
   readonly #live: LiveTokens;
@@ -91,6 +94,9 @@ export class TokenTree extends DurableObject<Env> {
     this.#cubbyhole = cubbyhole;
     this.#leases = leases;
     this.#inventory = inventory;
+    const describe = (rows: readonly number[]) => inventory.describe(rows);
+    const countLeases = (rows: readonly number[], limit: number) => leases.countOfTokens(rows, limit);
+    this.#lineage = new TreeLineage({ sql, tokens, cubbyhole, describe, countLeases });
     this.#births = new TokenWriter({ env, treeId, tokens, cubbyhole, inventory, arm });
     this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
     this.#sweep = new TreeSweep({
@@ -217,6 +223,32 @@ export class TokenTree extends DurableObject<Env> {
     await this.#open();
     if (this.#store.isCreated && this.#store.countBelow() > 0) this.#inventory.tellSize();
     return this.#inventory.describe(rows);
+  }
+
+  /** Who made a token of this tree and what hangs below it; null when it is not alive. See `TreeLineage.of`. */
+  async lineage(row: number, tail: Uint8Array, limit: number, after: number): Promise<Lineage | null> {
+    await this.#open();
+    return this.#lineage.of(row, tail, limit, after);
+  }
+
+  /** A token with two levels below it; null when it is not alive. */
+  async picture(row: number, tail: Uint8Array): Promise<TreePicture | null> {
+    await this.#open();
+    return this.#lineage.picture(row, tail);
+  }
+
+  /** Accessors of a token of this tree and of those above it, the nearest. */
+  async accessorsFrom(row: number): Promise<string[]> {
+    await this.#open();
+    return this.#store.isCreated ? this.#lineage.accessorsFrom(row) : [];
+  }
+
+  /** Revokes tokens of this tree that a filter meant, with everything below them. Safe to repeat. */
+  async revokeFiltered(request: RevokeInTree): Promise<RevokedInTree> {
+    await this.#open();
+    const revoked = revokeFiltered(this.#store, this.#lineage, request, currentTime());
+    if (revoked.revoked > 0) this.#arm();
+    return revoked;
   }
 
   /** Tells the inventory now what it would hear a moment later. */

@@ -64,6 +64,22 @@ export class CubbyholeStore {
       .one();
   }
 
+  /** How much these tokens keep together, by at most `limit` values. */
+  sizeOf(rows: readonly number[], limit: number): { values: number; bytes: number; more: boolean } {
+    if (!this.#schema.exists) return { values: 0, bytes: 0, more: false };
+    const { n, bytes } = this.#sql
+      .exec<{ n: number; bytes: number }>(
+        `SELECT COUNT(*) AS n, COALESCE(SUM(size), 0) AS bytes FROM (
+           SELECT LENGTH(c.path) + LENGTH(c.value) AS size
+           FROM json_each(?) r JOIN cubbyhole c ON c.row = r.value LIMIT ?
+         )`,
+        JSON.stringify(rows),
+        limit + 1,
+      )
+      .one();
+    return { values: Math.min(n, limit), bytes, more: n > limit };
+  }
+
   /** Replaces the value at `path`. */
   write(row: number, path: string, sealed: Uint8Array): void {
     this.#schema.create();

@@ -5,6 +5,7 @@ import { type Migration, Schema } from "../../storage/schema.ts";
 import { type GroupCount, InventoryCounts, type TreeSize } from "../inventory/counts.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { describeListed } from "../inventory/fill.ts";
+import type { TokenFilter } from "../inventory/filter.ts";
 import { INVENTORY_SQL, InventoryStore, type PageQuery, type ShardPage } from "../inventory/inventory-store.ts";
 import type { CountKind } from "../inventory/terms.ts";
 import { accessorShardName } from "./accessor-shard-number.ts";
@@ -133,6 +134,11 @@ export class AccessorShard extends DurableObject<Env> {
   /** A page of the inventory of this shard. */
   inventoryPage(query: PageQuery): ShardPage {
     return this.#schema.exists ? this.#inventory.page(query) : { tokens: [], upTo: null, scanned: 0 };
+  }
+
+  /** How many tokens a filter means here, of the first `limit` that can be meant, and how many of them are root tokens. */
+  countInventory(filter: TokenFilter, now: number, limit: number): { count: number; roots: number; more: boolean } {
+    return this.#schema.exists ? this.#inventory.count(filter, now, limit) : { count: 0, roots: 0, more: false };
   }
 
   /** What the inventory has of these accessors. */

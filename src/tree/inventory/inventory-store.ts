@@ -1,3 +1,4 @@
+import { ROOT_POLICY } from "../../policy/name.ts";
 import { decodeStoredId, firstRowAt } from "../../token/ids.ts";
 import { InventoryCounts } from "./counts.ts";
 import { createdAtOf, type InventoryEntry, type ListedToken } from "./entry.ts";
@@ -126,6 +127,28 @@ export class InventoryStore {
     if (small) return this.#sorted(query, small);
     const [first] = ranges;
     return this.#walk(query, first && first.end === undefined ? first.term : null);
+  }
+
+  /**
+   * Counts the tokens that the filter means, of the first `limit` that an index has.
+   *
+   * @returns `more` when the index has more than these.
+   */
+  count(filter: TokenFilter, now: number, limit: number): { count: number; roots: number; more: boolean } {
+    const order: Order = { by: "created", descending: false };
+    const query: PageQuery = { filter, order, after: null, shard: 0, limit, now };
+    const range = rangesOf(filter).find(({ end }) => end === undefined);
+    let scanned = 0;
+    let count = 0;
+    let roots = 0;
+    for (const row of this.#byCreation(query, range?.term ?? null)) {
+      if (scanned === limit) return { count, roots, more: true };
+      scanned++;
+      if (!isMeant(query, row)) continue;
+      count++;
+      if (tokenOf(row).policies.includes(ROOT_POLICY)) roots++;
+    }
+    return { count, roots, more: false };
   }
 
   /** All tokens of a range of terms, sorted here. */

@@ -66,6 +66,23 @@ export function mergePages(pages: readonly ShardPage[], order: Order, limit: num
   };
 }
 
+/** Tokens of one shard that a count looks at. */
+const MAX_COUNTED = 20_000;
+
+/** How many tokens a filter means; `more` when there are too many to count, and how many are root tokens. */
+export async function countMeant(
+  env: Env,
+  filter: TokenFilter,
+  now: number,
+): Promise<{ count: number; roots: number; more: boolean }> {
+  const counts = await askShards(env, (shard) => shard.countInventory(filter, now, MAX_COUNTED));
+  return {
+    count: counts.reduce((sum, { count }) => sum + count, 0),
+    roots: counts.reduce((sum, { roots }) => sum + roots, 0),
+    more: counts.some(({ more }) => more),
+  };
+}
+
 /** What the inventory has of these accessors, by accessor. */
 export async function findInInventory(env: Env, accessors: readonly string[]): Promise<Map<string, ListedToken>> {
   const byShard = Map.groupBy(accessors, accessorShardNumber);

@@ -107,6 +107,20 @@ export class LeaseStore {
     return this.#sql.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
 
+  /** How many leases these tokens hold, at most `limit`. */
+  countOfTokens(tokens: readonly number[], limit: number): number {
+    if (!this.#schema.exists) return 0;
+    return this.#sql
+      .exec<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM (
+           SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
+         )`,
+        JSON.stringify(tokens),
+        limit,
+      )
+      .one().n;
+  }
+
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
   insert(ids: NewLeaseIds, token: number, path: string, { record, grant }: LeasePlan, data: Uint8Array | null): void {
     this.#schema.create();

@@ -116,6 +116,11 @@ export class TreeLeases {
     return this.#store.endSomeOfTokens(rows, currentTime(), limit);
   }
 
+  /** How many leases these tokens hold, at most `limit`. */
+  countOfTokens(rows: readonly number[], limit: number): number {
+    return this.#store.countOfTokens(rows, limit);
+  }
+
   /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
   async work(): Promise<void> {
     this.#store.endExpired(currentTime(), STEP);

@@ -1,0 +1,102 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { readAccessor } from "../../../token/ids.ts";
+import { treeOf } from "../../../tree/find-tree.ts";
+import { PAGE } from "../../../wire/page.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
+
+const DEFAULT_CHILDREN = 100;
+const MAX_CHILDREN = 1000;
+const ROW = /^\d{1,16}$/;
+
+const PARAMETERS = { accessor: "Accessor of the token." };
+const COUNT_SHAPE = { count: "integer", more: "boolean" } as const;
+const NODE_SHAPE = { token: TOKEN_SHAPE, descendants: COUNT_SHAPE } as const;
+
+/** `sys/tokens/:accessor`: where a token comes from, and what a revocation would take along. */
+export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "read",
+    "sys/tokens/:accessor",
+    {
+      summary: "A token with its ancestors, its children by page, and what a revocation would take along.",
+      operationId: "inventory-read-lineage",
+      parameters: PARAMETERS,
+      answers: dataAnswer({
+        token: TOKEN_SHAPE,
+        ancestors: [TOKEN_SHAPE],
+        ancestors_more: "boolean",
+        children: [TOKEN_SHAPE],
+        children_next: "string",
+        descendants: COUNT_SHAPE,
+        leases: COUNT_SHAPE,
+        cubbyhole: { values: "integer", bytes: "integer", more: "boolean" },
+      }),
+    },
+    z.object({
+      after: PAGE.after.describe("The cursor in children_next of the page before."),
+      limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 when absent."),
+    }),
+    readLineage,
+  ),
+
+  simpleRoute(
+    "read",
+    "sys/tokens/:accessor/tree",
+    {
+      summary: "A token with two levels below it, and how many tokens hang below each.",
+      operationId: "inventory-read-tree",
+      parameters: PARAMETERS,
+      answers: dataAnswer({
+        token: TOKEN_SHAPE,
+        children: [{ ...NODE_SHAPE, children: [NODE_SHAPE] }],
+        more: "boolean",
+      }),
+    },
+    z.object({}),
+    async ({ env, installation, params }) => {
+      const address = await readAccessor(installation.keys, params.accessor ?? "");
+      const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));
+      if (!found) return err({ code: "not_found" });
+      const mounts = mountNames(installation);
+      const children = found.children.map(({ token, descendants, children }) => ({
+        token: tokenObject(token, mounts),
+        descendants,
+        children: children.map((below) => ({ ...below, token: tokenObject(below.token, mounts) })),
+      }));
+      return ok(dataReply({ token: tokenObject(found.token, mounts), children, more: found.more }));
+    },
+  ),
+];
+
+async function readLineage({
+  env,
+  installation,
+  params,
+  fields,
+}: CallContext<{ readonly after: string; readonly limit: number }, null>): Promise<Result<Reply, Failure>> {
+  if (fields.limit < 0 || fields.limit > MAX_CHILDREN) return err(invalid(`limit is at most ${MAX_CHILDREN}`));
+  if (fields.after !== "" && !ROW.test(fields.after)) return err(invalid("after is not the cursor of a page"));
+  const address = await readAccessor(installation.keys, params.accessor ?? "");
+  const limit = fields.limit || DEFAULT_CHILDREN;
+  const tree = address && treeOf(env, address.treeId);
+  const found = await tree?.lineage(address?.row ?? 0, address?.tail ?? new Uint8Array(), limit, Number(fields.after));
+  if (!found) return err({ code: "not_found" });
+  const mounts = mountNames(installation);
+  return ok(
+    dataReply({
+      token: tokenObject(found.token, mounts),
+      ancestors: found.ancestors.map((token) => tokenObject(token, mounts)),
+      ancestors_more: found.ancestorsMore,
+      children: found.children.map((token) => tokenObject(token, mounts)),
+      children_next: found.next === null ? "" : String(found.next),
+      descendants: found.descendants,
+      leases: found.leases,
+      cubbyhole: found.cubbyhole,
+    }),
+  );
+}
