@@ -1,3 +1,4 @@
+import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowDrawnAt } from "../../token/ids.ts";
 import type { TokenRecord } from "../../token/record.ts";
 
@@ -29,6 +30,10 @@ export interface InventoryEntry {
   readonly explicitMaxTtl: number;
   /** Direct children. */
   readonly children: number;
+  /** False only for the first root token. Absent in entries of before watermarks. */
+  readonly leased?: boolean;
+  /** The newest watermark that its maker knew; absent when there was none. */
+  readonly watermark?: number;
   /** To the hour; null: not known to have been used. */
   readonly lastUsed: number | null;
 }
@@ -55,6 +60,12 @@ export function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "lo
 /** When a listed token was made (ms). */
 export function createdAtOf({ id }: Pick<ListedToken, "id">): number {
   return rowDrawnAt(id);
+}
+
+/** What watermarks judge a listed token by. */
+export function judged(token: ListedToken): JudgedToken {
+  const { path, leased = true, entityId, watermark } = token;
+  return { path, leased, entityId, createdAt: createdAtOf(token), ...(watermark !== undefined && { watermark }) };
 }
 
 /** The key of the hour that a time (ms) is in, as counters have it. */

@@ -178,6 +178,8 @@ export class TreeInventory implements TokenObserver, SweepObserver {
       period: record.period,
       explicitMaxTtl: record.explicitMaxTtl,
       children: this.#countChildren(token.row),
+      leased: record.leased,
+      ...(record.watermark !== undefined && { watermark: record.watermark }),
       lastUsed: null,
     };
   }

@@ -7,8 +7,9 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
+import { isEnded } from "../../../system/watermarks.ts";
 import { cursorText, readCursor } from "../../../tree/inventory/cursor.ts";
-import type { ListedToken } from "../../../tree/inventory/entry.ts";
+import { judged, type ListedToken } from "../../../tree/inventory/entry.ts";
 import type { TokenFilter } from "../../../tree/inventory/filter.ts";
 import type { Order, Position } from "../../../tree/inventory/order.ts";
 import { type InventoryPage, isFilling, pageOfInventory } from "../../../tree/inventory/queries.ts";
@@ -86,7 +87,12 @@ async function listed(
   if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
   const now = currentTime();
   await tellRecent(env, now);
-  const page = await firstPage(env, filter.value, order, after, fields.limit || DEFAULT_LIMIT, now);
+  const read = await firstPage(env, filter.value, order, after, fields.limit || DEFAULT_LIMIT, now);
+  // What a watermark ended stays in the inventory until it is cleaned up.
+  const page = {
+    ...read,
+    tokens: read.tokens.filter((token) => !isEnded(installation.watermarks.open, judged(token))),
+  };
   const mounts = mountNames(installation);
   const tokens = page.tokens.map((token) => tokenObject(token, mounts));
   const data = {
