@@ -110,7 +110,7 @@ async function handleUnwrapped(env: Env, request: GroveRequest, record: AuditRec
   const call = { presented, access, clientAddress: request.clientAddress };
   const nextAction = async () => (opened.ok ? opened.value.action() : null);
   const authorized = await authorizeCall(env, installation, call, nextAction);
-  if (!authorized.ok) return refuse(authorized.error);
+  if (!authorized.ok) return { ...refuse(authorized.error.failure), caller: authorized.error.caller };
   const done = { ...unanswered, caller: authorized.value.caller };
   if (request.operation === "help") return { ...done, result: help(env, installation, request) };
   if (!opened.ok) return { ...done, result: opened };

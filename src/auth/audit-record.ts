@@ -76,7 +76,7 @@ export class AuditRecord {
   async end({ status, result, caller, reply }: AuditEnd): Promise<void> {
     const now = currentTime();
     const error = firstError(result);
-    const { targetAccessor: target, role, principal } = this.#subject.notes;
+    const { targetAccessor: target, issuedTeamToken, role, principal } = this.#subject.notes;
     writeAuditLine({
       type: "response",
       time: formatRfc3339(now),
@@ -89,6 +89,7 @@ export class AuditRecord {
       ...(caller && auditCaller(caller)),
       ...(target !== undefined && (!caller || callerAccessor(caller) !== target) && { target_accessor: target }),
       ...(await this.#issued(reply, target)),
+      ...(issuedTeamToken !== undefined && { issued_accessor: issuedTeamToken, issued_type: "team" as const }),
       ...(role !== undefined && { role }),
       ...(principal !== undefined && { principal }),
     });

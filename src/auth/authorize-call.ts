@@ -1,5 +1,5 @@
 import { currentTime } from "../base/clock.ts";
-import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
@@ -22,6 +22,12 @@ export interface AuthorizedCall {
   readonly outcome: Result<Outcome, Failure> | null;
 }
 
+/** A call that is refused, with the caller when its token was good: for the audit log, which says who was refused. */
+export interface RefusedCall {
+  readonly failure: Failure;
+  readonly caller: Caller | null;
+}
+
 /** A token and what is asked for with it. */
 export interface CallRequest {
   readonly presented: ParsedToken;
@@ -41,16 +47,18 @@ export async function authorizeCall(
   installation: Installation,
   { presented, access, clientAddress }: CallRequest,
   nextAction: () => Promise<CallerAction | null>,
-): Promise<Result<AuthorizedCall, Failure>> {
+): Promise<Result<AuthorizedCall, RefusedCall>> {
   if (presented.kind === "batch") {
     const verdict = await authorizeBatch(env, installation, presented.token, access, clientAddress);
-    if (!verdict.ok) return verdict;
     const caller: Caller = { kind: "batch", token: presented.token };
-    return ok({ caller, verdict: verdict.value, action: null, outcome: null });
+    if (verdict.ok) return ok({ caller, verdict: verdict.value, action: null, outcome: null });
+    return refused(verdict.error, verdict.error.code === DENIED.code ? caller : null);
   }
   if (presented.kind === "team") {
     const authorized = await authorizeTeam(env, installation, presented.credential, access);
-    return authorized.ok ? ok({ ...authorized.value, action: null, outcome: null }) : authorized;
+    if (!authorized.ok) return refused(authorized.error, null);
+    const { caller, verdict } = authorized.value;
+    return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
   }
   const { treeId, row, verifier } = presented.credential;
   const watermark = installation.watermarks.newest;
@@ -59,13 +67,19 @@ export async function authorizeCall(
     const known = await runKnown(env, installation, presented.credential, access, action);
     const answer =
       known ?? (await treeOf(env, treeId)?.run({ row, verifier, access, clientAddress, watermark, action }));
-    if (!answer) return err(UNAUTHENTICATED);
-    if (!answer.ok) return answer;
-    const { caller, verdict, outcome } = answer.value;
+    if (!answer) return refused(UNAUTHENTICATED, null);
+    if (!answer.ok) return refused(answer.error, null);
+    const { verdict, outcome } = answer.value;
+    const caller: Caller = { kind: "service", token: answer.value.caller };
+    if (!verdict) return refused(DENIED, caller);
     if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;
     if (outcome?.ok && (outcome.value.kind === "created" || outcome.value.kind === "renewed")) {
       noteChange(treeId, currentTime());
     }
-    return ok({ caller: { kind: "service", token: caller }, verdict, action, outcome });
+    return ok({ caller, verdict, action, outcome });
   }
+}
+
+function refused(failure: Failure, caller: Caller | null): Result<never, RefusedCall> {
+  return err({ failure, caller });
 }

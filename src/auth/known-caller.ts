@@ -8,18 +8,11 @@ import { loadActiveEntity } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
-import type { CallerAction, Outcome } from "../token/actions.ts";
+import type { CallerAction, Outcome, TreeAnswer } from "../token/actions.ts";
 import type { TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { knownToken } from "../tree/live-tokens.ts";
-
-/** What a tree answers to a request by one of its tokens. */
-interface KnownAnswer {
-  readonly caller: TokenView;
-  readonly verdict: Verdict;
-  readonly outcome: Result<Outcome, Failure> | null;
-}
 
 /**
  * Answers in place of the caller's tree, for a token that it has made known to this isolate and an action that changes
@@ -33,7 +26,7 @@ export async function runKnown(
   credential: TokenCredential,
   access: AccessRequest,
   action: CallerAction | null,
-): Promise<Result<KnownAnswer, Failure> | null> {
+): Promise<Result<TreeAnswer, Failure> | null> {
   if (action && !isReadOnly(action)) return null;
   const { watermarks } = installation;
   let caller = knownToken(env, credential, watermarks, currentTime());
@@ -49,7 +42,7 @@ export async function runKnown(
   }
   const now = currentTime();
   const verdict = authorize(installation, caller, entity, access, now);
-  if (!verdict.ok) return verdict;
+  if (!verdict.ok) return ok({ caller, verdict: null, outcome: null });
   if (!action) return ok({ caller, verdict: verdict.value, outcome: null });
   const outcome = outcomeOf(env, watermarks, action, caller, verdict.value, now);
   return outcome && ok({ caller, verdict: verdict.value, outcome });

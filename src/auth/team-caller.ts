@@ -57,13 +57,13 @@ export async function authorizeTeam(
   installation: Installation,
   credential: TeamCredential,
   access: AccessRequest,
-): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict }, Failure>> {
+): Promise<Result<{ readonly caller: TeamCaller; readonly verdict: Verdict | null }, Failure>> {
   const caller = await authenticateTeam(env, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
   if (looksAtItself(caller, access)) return ok({ caller, verdict: OWN_READ });
   if (manages(caller.team, access) && !isDenied(installation, caller, access)) return ok({ caller, verdict: MANAGE });
   const allowed = authorize(installation, caller.record, null, access, currentTime());
-  return allowed.ok ? ok({ caller, verdict: allowed.value }) : allowed;
+  return ok({ caller, verdict: allowed.ok ? allowed.value : null });
 }
 
 /** True when a policy of the team denies it in so many words. */

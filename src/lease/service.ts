@@ -14,6 +14,7 @@ import { type NamedLease, newLeaseIds, readLeaseId } from "../tree/leases/ids.ts
 import type { LeaseView } from "../tree/leases/record.ts";
 import { endpointSettings, readRevocationEndpoint } from "../tree/leases/revocation-endpoint.ts";
 import { type LeaseRequest, leasePathProblem } from "../tree/leases/rules.ts";
+import type { AuditNotes } from "../wire/audit.ts";
 
 /** Characters of the JSON that an engine keeps in a lease. */
 const MAX_DATA_LENGTH = 8192;
@@ -57,6 +58,7 @@ export async function registerLease(
   env: Env,
   installation: Installation,
   registration: LeaseRegistration,
+  notes: AuditNotes,
 ): Promise<Result<GrantedLease, Failure>> {
   const { path, ttl, maxTtl, renewable } = registration;
   const problem = leasePathProblem(path);
@@ -68,6 +70,8 @@ export async function registerLease(
   const found = await findHolder(env, installation, registration);
   if (!found.ok) return found;
   const { treeId, holder } = found.value;
+  // Its tag was checked: it is an accessor of this installation and no text of the client's.
+  if (registration.accessor !== "") notes.targetAccessor = registration.accessor;
   const tree = treeOf(env, treeId);
   if (!tree) return err(NO_HOLDER);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target: target.value };
@@ -89,11 +93,13 @@ export async function lookupLease(
   env: Env,
   installation: Installation,
   leaseId: string,
+  notes: AuditNotes,
 ): Promise<Result<ShownLease, Failure>> {
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return err({ code: "not_found" });
   if (named.kind === "token") {
     const token = await leasedToken(env, named);
+    if (token) notes.targetAccessor = token.accessor;
     return token ? ok({ kind: "token", leaseId, token }) : err({ code: "not_found" });
   }
   const outcome = await treeOf(env, named.credential.treeId)?.lease({ kind: "lookup", lease: targetOf(named) });
@@ -128,6 +134,7 @@ export async function renewLease(
  * `wait` sends the revocation of a secret before the answer, else the tree does it after; `force` sends it once and forgets
  * the lease whatever the target says.
  *
+ * @param notes get the accessor of the token that goes.
  * @returns whether there was such a lease; a failure with the target's refusal, after which the tree goes on trying.
  */
 export async function revokeLease(
@@ -135,13 +142,16 @@ export async function revokeLease(
   installation: Installation,
   leaseId: string,
   { wait, force }: { readonly wait: boolean; readonly force: boolean },
+  notes: AuditNotes,
 ): Promise<Result<boolean, Failure>> {
   const named = await readLeaseId(installation.keys, leaseId);
   if (!named) return ok(false);
   if (named.kind === "token") {
     const { treeId, row } = named.address;
     const tree = treeOf(env, treeId);
-    if (!tree || !(await leasedToken(env, named))) return ok(false);
+    const token = tree && (await leasedToken(env, named));
+    if (!token) return ok(false);
+    notes.targetAccessor = token.accessor;
     const revoked = await tree.act({ kind: "revoke", target: { by: "lease", row } });
     return revoked.ok || revoked.error.code === "not_found" ? ok(revoked.ok) : revoked;
   }

@@ -6,6 +6,7 @@ import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
+import type { AuditNotes } from "../wire/audit.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { toWire } from "../wire/failure.ts";
 
@@ -36,7 +37,7 @@ export function audited<T>(
   env: Env,
   ctx: Pick<ExecutionContext, "waitUntil">,
   asked: Asked,
-  answer: (installation: Installation) => Promise<Answered<T>>,
+  answer: (installation: Installation, notes: AuditNotes) => Promise<Answered<T>>,
 ): Promise<Result<T, Failure>> {
   const work = answerOnRecord(env, asked, answer);
   ctx.waitUntil(work);
@@ -46,16 +47,17 @@ export function audited<T>(
 async function answerOnRecord<T>(
   env: Env,
   { operation, path, clientAddress, token, data, acts }: Asked,
-  answer: (installation: Installation) => Promise<Answered<T>>,
+  answer: (installation: Installation, notes: AuditNotes) => Promise<Answered<T>>,
 ): Promise<Result<T, Failure>> {
   const id = crypto.randomUUID();
-  const record = new AuditRecord("rpc", id, { operation, path, clientAddress, token, data, notes: {} });
+  const notes: AuditNotes = {};
+  const record = new AuditRecord("rpc", id, { operation, path, clientAddress, token, data, notes });
   let answered: Answered<T>;
   try {
     const loaded = await load(env);
     if (loaded.ok) record.learn({}, loaded.value);
     if (loaded.ok && acts) await record.begin();
-    answered = loaded.ok ? await answer(loaded.value) : { result: loaded, caller: null };
+    answered = loaded.ok ? await answer(loaded.value, notes) : { result: loaded, caller: null };
   } catch (error) {
     answered = { result: err(failureOfException(error, id)), caller: null };
   }

@@ -14,6 +14,7 @@ import {
 } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
 import { type LeaseView, leaseIdOf } from "../tree/leases/record.ts";
+import type { AuditNotes } from "../wire/audit.ts";
 import { type Asked, audited } from "./audited.ts";
 import { refusalOf } from "./refusal.ts";
 
@@ -33,16 +34,18 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     const registration = readRegistration(lease);
     const { path, accessor, token, target, ttl, maxTtl } = lease;
     const asked = { operation: "create", path: "sys/leases/register", acts: true } as const;
-    return this.#answer({ ...asked, data: { path, accessor, token, target, ttl, maxTtl } }, async (installation) =>
-      registration.ok ? registerLease(this.env, installation, registration.value) : registration,
+    return this.#answer(
+      { ...asked, data: { path, accessor, token, target, ttl, maxTtl } },
+      async (installation, notes) =>
+        registration.ok ? registerLease(this.env, installation, registration.value, notes) : registration,
     );
   }
 
   /** The lease with this id, of a secret or of a token. */
   async lookup(leaseId: string): Promise<LeaseAnswer> {
     const asked = { operation: "read", path: "sys/leases/lookup", acts: false } as const;
-    return this.#answer({ ...asked, data: { lease_id: leaseId } }, (installation) =>
-      onId(leaseId, (id) => lookupLease(this.env, installation, id)),
+    return this.#answer({ ...asked, data: { lease_id: leaseId } }, (installation, notes) =>
+      onId(leaseId, (id) => lookupLease(this.env, installation, id, notes)),
     );
   }
 
@@ -62,8 +65,10 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
       this.env,
       this.ctx,
       { ...asked, data: { lease_id: leaseId } },
-      async (installation) => ({
-        result: await onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false })),
+      async (installation, notes) => ({
+        result: await onId(leaseId, (id) =>
+          revokeLease(this.env, installation, id, { wait: true, force: false }, notes),
+        ),
         caller: null,
       }),
     );
@@ -72,10 +77,10 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
 
   async #answer(
     asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
-    work: (installation: Installation) => Promise<Result<GrantedLease | ShownLease, Failure>>,
+    work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease, Failure>>,
   ): Promise<LeaseAnswer> {
-    const result = await audited(this.env, this.ctx, { ...NOBODY, ...asked }, async (installation) => ({
-      result: await work(installation),
+    const result = await audited(this.env, this.ctx, { ...NOBODY, ...asked }, async (installation, notes) => ({
+      result: await work(installation, notes),
       caller: null,
     }));
     if (!result.ok) return { done: false, ...refusalOf(result.error) };

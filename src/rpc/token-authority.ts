@@ -84,7 +84,7 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     if (!presented) return { result: err(UNAUTHENTICATED), caller: null };
     const authorized = await authorizeCall(this.env, installation, { presented, ...request }, async () => null);
-    if (!authorized.ok) return { result: authorized, caller: null };
+    if (!authorized.ok) return { result: err(authorized.error.failure), caller: authorized.error.caller };
     const { caller, verdict } = authorized.value;
     const { sudo, create, update, limit } = verdict;
     const identityPolicies = await policiesOfEntity(this.env, callerRecord(caller).entityId);

@@ -228,14 +228,14 @@ export class Team extends DurableObject<Env> {
     return this.#token(tokenId);
   }
 
-  /** Deletes the token with this id, or with "" the one without a description. False when there is none. */
-  async removeToken(tokenId: string): Promise<boolean> {
+  /** Deletes the token with this id, or with "" the one without a description. Returns its id; null when there is none. */
+  async removeToken(tokenId: string): Promise<string | null> {
     await this.#keys.open();
     const found = this.#token(tokenId);
-    if (!found) return false;
+    if (!found) return null;
     this.#removeTokens([found.token.tokenId]);
     await this.#syncToOrganization();
-    return true;
+    return found.token.tokenId;
   }
 
   /** Which of these ids are not of tokens of this team, or all of them when it is not one of the organization. */

@@ -85,7 +85,8 @@ export interface TreeCall {
 /** The caller as it was before the request's own action, what its policies grant on the path, and what came of the action. */
 export interface TreeAnswer {
   readonly caller: TokenView;
-  readonly verdict: Verdict;
+  /** null: the policies refuse the request. */
+  readonly verdict: Verdict | null;
   /** null without an action. A failure here is the action's own: the caller was good and allowed. */
   readonly outcome: Result<Outcome, Failure> | null;
 }

@@ -144,9 +144,8 @@ export class TokenTree extends DurableObject<Env> {
    * Checks the caller's token, counts the use, lets the policies decide and then performs `call.action`: everything that a
    * request does in its own tree in one call.
    *
-   * @returns the caller with the outcome; "unauthenticated" for every token that can't be used, "permission_denied" for
-   *   every refusal.
-   *   A failure of the action itself is the inner error: by then the caller is known.
+   * @returns the caller with the outcome, also when the policies refuse: then without a verdict. "unauthenticated" for every
+   *   token that can't be used. A failure of the action itself is the inner error: by then the caller is known.
    */
   async run(call: TreeCall): Promise<Result<TreeAnswer, Failure>> {
     const loaded = await loadInstallationSince(this.env, call.watermark);
@@ -173,7 +172,7 @@ export class TokenTree extends DurableObject<Env> {
     if (usesLeft < 0) this.#arm();
     const used = { ...caller, usesLeft };
     const allowed = authorize(installation, caller, entity, call.access, now);
-    if (!allowed.ok) return allowed;
+    if (!allowed.ok) return ok({ caller: used, verdict: null, outcome: null });
     const verdict = allowed.value;
     const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, installation, now));
     return ok({ caller: used, verdict, outcome });

@@ -38,7 +38,7 @@ export interface AuditLine {
   readonly policies?: readonly string[];
   /** Accessor of the token that the answer hands out, "" for a batch token. */
   readonly issued_accessor?: string;
-  readonly issued_type?: "service" | "batch" | "wrapping";
+  readonly issued_type?: "service" | "batch" | "team" | "wrapping";
   readonly issued_policies?: readonly string[];
   readonly issued_entity_id?: string;
   /** Keyed hash of an issued batch token, which has no accessor. */
@@ -62,6 +62,8 @@ export type HashedData = { readonly [name: string]: unknown };
  */
 export interface AuditNotes {
   targetAccessor?: string;
+  /** Id of the team's token that is handed out. */
+  issuedTeamToken?: string;
   role?: string;
   principal?: string;
 }

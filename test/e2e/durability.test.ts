@@ -1,10 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { call, type RunningServer, runScript, startServe } from "./support/server.ts";
+import { call, descendants, type RunningServer, runScript, startServe } from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -24,6 +27,49 @@ async function newToken(server: RunningServer, endpoint = "create-orphan"): Prom
 async function statusOf(server: RunningServer, token: string): Promise<number> {
   return (await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status;
 }
+
+describe("a server that is killed while a request acts", () => {
+  it("has said in its log that it would act, and nothing of an answer", async () => {
+    const data = mkdtempSync(join(tmpdir(), "grove-killed-"));
+    let reached = () => {};
+    const asked = new Promise<void>((resolve) => {
+      reached = resolve;
+    });
+    // A target of revocations that never answers.
+    const engine = createServer(() => reached()).listen(0, "127.0.0.1");
+    await once(engine, "listening");
+    const { port } = engine.address() as AddressInfo;
+    const env = { ...SECRETS, ALLOW_PRIVATE_ENDPOINTS: "true" };
+    const server = await startServe({ data, env, flags: ["--allow-private-host=127.0.0.1"] });
+    onTestFinished(async () => {
+      engine.closeAllConnections();
+      engine.close();
+      await server.stop();
+      rmSync(data, { recursive: true, force: true });
+    });
+    const registered = await asRoot(server, "POST", "sys/leases/register", {
+      token: server.rootToken,
+      path: "db/creds/x",
+      ttl: "10m",
+      target: `http://127.0.0.1:${port}/`,
+    });
+    expect(registered.status).toBe(200);
+    asRoot(server, "PUT", "sys/leases/revoke", { lease_id: registered.body.lease_id }).catch(() => {});
+    await asked;
+    for (const pid of await descendants(server.child.pid ?? 0)) process.kill(pid, "SIGKILL");
+    await server.exited;
+
+    const lines = server
+      .output()
+      .split("\n")
+      .filter((line) => line.includes('"path":"sys/leases/revoke"'))
+      .map((line) => JSON.parse(line.slice(line.indexOf("{"))) as { type: string; token_hash: string })
+      // The gateway may have outlived the Worker for a moment and answered that it is gone.
+      .filter(({ type }) => type !== "gateway");
+    expect(lines).toEqual([expect.objectContaining({ type: "request", operation: "update" })]);
+    expect(lines[0]?.token_hash).toMatch(/^hmac-sha256:/);
+  });
+});
 
 describe("a copy of the data directory", () => {
   let above: string;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type ReadyContext, type Route, simpleRoute } from "../../auth/route.ts";
 import {
   ACCEPTED,
   BEGUN,
@@ -62,10 +62,10 @@ export const LEASE_ROUTES: readonly Route[] = [
     "sys/leases/lookup",
     { summary: "Shows a lease.", operationId: "leases-read-lease", answers: dataAnswer(LEASE_SHAPE) },
     z.object(LEASE_ID),
-    async ({ env, installation, fields }) => {
+    async ({ env, installation, request, fields }) => {
       const id = readLeaseIdField(fields.lease_id, "");
       if (!id.ok) return id;
-      const found = await lookupLease(env, installation, id.value);
+      const found = await lookupLease(env, installation, id.value, request.notes);
       return found.ok ? ok(dataReply(lookupObject(found.value, currentTime()))) : err(INVALID_LEASE);
     },
   ),
@@ -180,10 +180,10 @@ function registrationRoutes(): Route[] {
         answers: ENVELOPE,
       },
       register,
-      async ({ env, installation, fields }) => {
+      async ({ env, installation, request, fields }) => {
         const { token, accessor, path, ttl, max_ttl: maxTtl, renewable, target, data } = fields;
         const registration = { token, accessor, path, ttl, maxTtl, renewable, target, data: data ?? null };
-        return grantedReply(await registerLease(env, installation, registration));
+        return grantedReply(await registerLease(env, installation, registration, request.notes));
       },
     ),
     simpleRoute(
@@ -227,10 +227,10 @@ function revokeRoute(path: string, operationId: string): Route {
     { summary: "Revokes a lease.", operationId, parameters: LEASE_PARAMETER, answers: [NO_CONTENT, ACCEPTED] },
     z.object({ ...LEASE_ID, sync: flag(true).describe("False: the answer does not wait for the end") }),
     async (context) => {
-      const { env, installation, fields, params } = context;
+      const { fields, params } = context;
       const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
       if (!id.ok) return id;
-      return revokeOne(env, installation, id.value, { wait: fields.sync, force: false });
+      return revokeOne(context, id.value, { wait: fields.sync, force: false });
     },
   );
 }
@@ -254,7 +254,7 @@ function revokeBelowRoute(
       const { env, installation, fields, params } = context;
       const prefix = params.prefix ?? "";
       if (await readLeaseId(installation.keys, prefix)) {
-        return revokeOne(env, installation, prefix, { wait: fields.sync, force: mode === "force" });
+        return revokeOne(context, prefix, { wait: fields.sync, force: mode === "force" });
       }
       if (prefix.length > MAX_PREFIX) return err(invalid("the prefix is too long"));
       const job: WalkJob = { mode, prefix: `${prefix}/` };
@@ -278,12 +278,11 @@ async function endTokens(env: Env, job: WalkJob): Promise<Result<Reply, Failure>
 }
 
 async function revokeOne(
-  env: Env,
-  installation: Installation,
+  { env, installation, request }: Pick<ReadyContext, "env" | "installation" | "request">,
   leaseId: string,
   how: { readonly wait: boolean; readonly force: boolean },
 ): Promise<Result<Reply, Failure>> {
-  const revoked = await revokeLease(env, installation, leaseId, how);
+  const revoked = await revokeLease(env, installation, leaseId, how, request.notes);
   if (!revoked.ok) return revoked;
   return ok(how.wait ? EMPTY : GOES_ON);
 }

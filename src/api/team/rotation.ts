@@ -68,7 +68,7 @@ export const ROTATION_ROUTES: readonly Route[] = [
  * key and attributes only, and is kept for a day.
  */
 async function rotate(context: CallContext<Record<string, unknown>, Attributes>): Promise<Result<Reply, Failure>> {
-  const { env, installation, params, caller, prepared: attributes } = context;
+  const { env, installation, request, params, caller, prepared: attributes } = context;
   const { keys } = installation;
   const { route, tokenId } = await readEitherId(context);
   // With the id of the team a repeat would rotate the token that took over.
@@ -90,6 +90,8 @@ async function rotate(context: CallContext<Record<string, unknown>, Attributes>)
     replay: sealedFor === null ? null : await sealData(keys, sealedFor, new TextEncoder().encode(text)),
   });
   if (!rotated.ok) return rotated;
+  request.notes.targetAccessor = tokenId;
+  request.notes.issuedTeamToken = rotated.value.token.tokenId;
   const { replay } = rotated.value;
   if (replay === null) return document(tokenResource(rotated.value, text));
   const replayed = sealedFor === null ? null : await openData(keys, sealedFor, replay);

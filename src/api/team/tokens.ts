@@ -168,7 +168,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
   ),
 ];
 
-type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "params">;
+type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "request" | "params">;
 
 function readOptions(
   type: string,
@@ -188,7 +188,7 @@ function readOptions(
 }
 
 async function create(context: CallContext<Record<string, unknown>, TokenOptions>): Promise<Result<Reply, Failure>> {
-  const { env, installation, params, caller, prepared: options } = context;
+  const { env, installation, request, params, caller, prepared: options } = context;
   const { keys } = installation;
   const route = await readTeamId(keys, params.team ?? "");
   if (route === null) return NOT_FOUND;
@@ -201,16 +201,23 @@ async function create(context: CallContext<Record<string, unknown>, TokenOptions
     lastUsedAt: null,
     verifier,
   });
-  return added.ok ? document(201, tokenResource(added.value, text)) : added;
+  if (!added.ok) return added;
+  request.notes.issuedTeamToken = added.value.token.tokenId;
+  return document(201, tokenResource(added.value, text));
 }
 
-async function show({ env }: AnyCall, route: string | null, tokenId: string): Promise<Result<Reply, Failure>> {
-  const found = route === null ? null : await teamAt(env, route).token(tokenId);
-  return found ? document(200, tokenResource(found, null)) : NOT_FOUND;
+async function show({ env, request }: AnyCall, route: string | null, id: string): Promise<Result<Reply, Failure>> {
+  const found = route === null ? null : await teamAt(env, route).token(id);
+  if (!found) return NOT_FOUND;
+  request.notes.targetAccessor = found.token.tokenId;
+  return document(200, tokenResource(found, null));
 }
 
-async function remove({ env }: AnyCall, route: string | null, tokenId: string): Promise<Result<Reply, Failure>> {
-  return route !== null && (await teamAt(env, route).removeToken(tokenId)) ? ok(EMPTY) : NOT_FOUND;
+async function remove({ env, request }: AnyCall, route: string | null, id: string): Promise<Result<Reply, Failure>> {
+  const removed = route === null ? null : await teamAt(env, route).removeToken(id);
+  if (removed === null) return NOT_FOUND;
+  request.notes.targetAccessor = removed;
+  return ok(EMPTY);
 }
 
 function document(status: number, data: Record<string, unknown>): Result<Reply, never> {

@@ -51,12 +51,13 @@ describe("the audit log", () => {
         entity_id: "",
         policies: ["default"],
       },
-      { operation: "read", path: "sys/policy/x", mount: "sys/", status: 403, error: "permission denied" },
+      { operation: "read", path: "sys/policy/x", mount: "sys/", status: 403, error: "permission denied", accessor },
       { status: 403 },
       { path: "sys/health", status: 200 },
     ]);
     const ids = parsed().map((line) => line.request_id);
     expect(new Set(ids).size).toBe(4);
+    expect(parsed()[2]).not.toHaveProperty("accessor");
     expect(parsed()[0]?.token_hash).toEqual(HASH);
   });
 
@@ -127,6 +128,30 @@ describe("the audit log", () => {
       ["auth/token/revoke-accessor", accessor],
     ]);
     for (const line of answers) expect(line).not.toHaveProperty("issued_accessor");
+  });
+
+  it("names the token that a lease was of, or was given to", async () => {
+    vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response(null, { status: 204 }));
+    const { client_token, accessor } = await createToken(root, { ttl: "1h", policies: ["default"] });
+    const list = await call("GET", "sys/leases/lookup/auth/token/create?list=true", { token: root });
+    const ids = list.body.data.keys as unknown as string[];
+    const leases = await Promise.all(
+      ids.map((id) => call("PUT", "sys/leases/lookup", { token: root, body: { lease_id: `auth/token/create/${id}` } })),
+    );
+    expect(leases.map(({ status }) => status)).not.toContain(400);
+    expect(parsed().map((line) => line.target_accessor)).toContain(accessor);
+
+    lines = [];
+    const registration = { accessor, path: "db/creds/x", ttl: "1m", target: "https://engine.example.com/revoke" };
+    const registered = await call("POST", "sys/leases/register", { token: root, body: registration });
+    expect(registered.status).toBe(200);
+    expect(parsed().at(-1)).toMatchObject({ path: "sys/leases/register", target_accessor: accessor });
+    lines = [];
+    for (const id of ids) {
+      await call("PUT", "sys/leases/revoke", { token: root, body: { lease_id: `auth/token/create/${id}` } });
+    }
+    expect(parsed().map((line) => line.target_accessor)).toContain(accessor);
+    expect((await call("GET", "auth/token/lookup-self", { token: client_token })).status).toBe(403);
   });
 
   it("names what is handed out without an accessor by its hash, and what is wrapped by both accessors", async () => {
