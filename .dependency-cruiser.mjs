@@ -4,6 +4,7 @@
  */
 const ROOMS = [
   "base",
+  "metrics",
   "crypto",
   "storage",
   "policy",

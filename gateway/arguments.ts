@@ -67,11 +67,11 @@ export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCo
 }
 
 /** Reads `HOST:PORT`, with an IPv6 address in brackets. */
-export function parseListen(text: string): Result<ListenAddress, string> {
+export function parseListen(text: string, flag = "--listen"): Result<ListenAddress, string> {
   const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined || Number(port) > 65_535) {
-    return err(`--listen takes HOST:PORT, for example 127.0.0.1:8200 or [::1]:8200, not "${text}"`);
+    return err(`${flag} takes HOST:PORT, for example 127.0.0.1:8200 or [::1]:8200, not "${text}"`);
   }
   return ok({ host, port: Number(port) });
 }

@@ -50,10 +50,22 @@ export interface GatewayOptions {
   readonly audit: (line: string) => void;
 }
 
+/** What a gateway does at the moment, and what it refused since it began. */
+export interface GatewayFigures {
+  readonly connections: number;
+  /** With the service and waiting for it. */
+  readonly requests: number;
+  /** Room for bodies in use. */
+  readonly bodyBytes: number;
+  /** Requests that it answered itself, by status. */
+  readonly refusals: ReadonlyMap<number, number>;
+}
+
 /** A gateway that listens. */
 export interface Gateway {
   /** The port in use. */
   readonly port: number;
+  figures(): GatewayFigures;
   /** Answers the requests that the service has not answered yet, as it can't any more: with the reason of `unavailable`. */
   dropRequests(): void;
   /** Takes no more requests, lets those under way finish for a while, and ends. */
@@ -66,6 +78,8 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const shares = (total: number, least = 1): Shares => new Shares(total, Math.max((total * percent) / 100, least));
   const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES;
   const timeouts = options.timeouts ?? TIMEOUTS;
+  const refusals = new Map<number, number>();
+  const places = shares(options.maxConnections ?? MAX_CONNECTIONS);
   const settings: ConnectionSettings = {
     upstream: new Upstream(options.upstream, options.log),
     trustedProxies: options.trustedProxies,
@@ -75,10 +89,11 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     timeouts,
     unavailable: options.unavailable ?? (() => undefined),
     onRefusal: (refusal, head, address) => {
+      refusals.set(refusal.status, (refusals.get(refusal.status) ?? 0) + 1);
       options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
     },
   };
-  const connections = new ConnectionSet(shares(options.maxConnections ?? MAX_CONNECTIONS), settings, options.log);
+  const connections = new ConnectionSet(places, settings, options.log);
   // Half-open, so that a client that ends its side after the request still gets the answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => connections.accept(socket));
 
@@ -92,6 +107,12 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const bound = server.address();
   return ok({
     port: typeof bound === "object" && bound !== null ? bound.port : options.listen.port,
+    figures: () => ({
+      connections: places.used,
+      requests: settings.requests.used,
+      bodyBytes: settings.bodyRoom.used,
+      refusals,
+    }),
     dropRequests: () => settings.upstream.drop(),
     async stop() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));

@@ -17,6 +17,11 @@ export class Shares {
     this.#each = each;
   }
 
+  /** What all have taken. */
+  get used(): number {
+    return this.#sum;
+  }
+
   /** Takes an amount, or nothing and returns false when there is not so much left. */
   take(key: ShareKey, amount: number): boolean {
     if (amount > this.#total - this.#sum || !this.hasShareLeft(key, amount)) return false;

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { listenFailure } from "../gateway/arguments.ts";
+import { serveMetrics } from "../gateway/metrics.ts";
 import { startGateway } from "../gateway/server.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
@@ -109,6 +110,17 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
     audit: console.log,
   });
   if (!gateway.ok) return fail(listenFailure(command.listen, gateway.error, PORT_ADVICE));
+  const metrics =
+    command.metrics &&
+    (await serveMetrics(command.metrics, {
+      figures: gateway.value.figures,
+      processes: { gateway: "self", worker: worker.value.pid },
+    }));
+  if (metrics?.ok === false) {
+    await gateway.value.stop();
+    return fail(`the address of --metrics can't be used: ${metrics.error}`);
+  }
+  if (metrics) say(`metrics of the gateway on port ${metrics.value.port}`);
   // Without a seal key it was said before the slow part of the start.
   const refusal = process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll(socket);
   for (const warning of [refusal, restoreWarning(data.value, Date.now())]) {
@@ -121,6 +133,7 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
     child: worker.value,
     stopping: () => pauses.close(),
     close: () => {
+      if (metrics?.ok) void metrics.value.stop();
       stopNoting();
       data.value.remove(["worker.sock"]);
       data.value.close();

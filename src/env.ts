@@ -69,6 +69,13 @@ export interface Env {
   /** "true" brings back signatures with SHA-1 and DSA, and certificates signed with SHA-1, for instances' documents. */
   readonly ALLOW_SHA1_SIGNATURES?: string;
 
+  /** "error" leaves out lines about ordinary work, such as reports of tidy; "info" unless set. */
+  readonly LOG_LEVEL?: string;
+  /** "true" answers `sys/metrics` without a token. */
+  readonly METRICS_UNAUTHENTICATED?: string;
+  /** Where Analytics Engine takes a point for each request, when wrangler.toml binds a dataset. */
+  readonly METRICS?: AnalyticsEngineDataset;
+
   /** Keys for the cloud's APIs, for mounts that configure none; the AWS_* names are read when these are not there. */
   readonly CLOUD_ACCESS_KEY?: string;
   /** A secret. */

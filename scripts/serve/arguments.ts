@@ -19,6 +19,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             LIST, and closed to tokens that are bound to addresses (default none)
   --allow-private-host LIST private addresses or CIDR blocks, separated by commas, that the Worker may call
                             beside public ones, whatever name leads to them (default none)
+  --metrics HOST:PORT       answers GET /metrics about the gateway and the processes, without a token, at an address for
+                            Prometheus alone (default none; the service's own are at /v1/sys/metrics)
   --help                    this text
 
 Secrets and settings come from the environment: GROVE_SEAL_KEY is needed, every variable in wrangler.toml's [vars]
@@ -37,6 +39,8 @@ export type ServeCommand =
       readonly clientSharePercent: number;
       /** Where the Worker can be reached past the gateway. */
       readonly direct: ListenAddress | undefined;
+      /** Where metrics of the gateway and the processes are answered. */
+      readonly metrics: ListenAddress | undefined;
       /** CIDR blocks. */
       readonly privateHosts: readonly string[];
     };
@@ -49,6 +53,7 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     "trust-proxy": { type: "string" },
     "client-share": { type: "string" },
     direct: { type: "string" },
+    metrics: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
     help: { type: "boolean", short: "h" },
   });
@@ -64,6 +69,8 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
   if (!clientSharePercent.ok) return clientSharePercent;
   const direct = parseDirect(flags.value.direct, address.value);
   if (!direct.ok) return direct;
+  const metrics = flags.value.metrics === undefined ? ok(undefined) : parseListen(flags.value.metrics, "--metrics");
+  if (!metrics.ok) return metrics;
   const privateHosts = parsePrivateHosts(flags.value["allow-private-host"]);
   if (!privateHosts.ok) return privateHosts;
   return ok({
@@ -73,6 +80,7 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     trustedProxies: trustedProxies.value,
     clientSharePercent: clientSharePercent.value,
     direct: direct.value,
+    metrics: metrics.value,
     privateHosts: privateHosts.value,
   });
 }

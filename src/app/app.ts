@@ -1,9 +1,12 @@
 import { Hono } from "hono";
 import { AuditRecord } from "../auth/audit-record.ts";
 import { initializeForDevelopment } from "../auth/initialize.ts";
+import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { countEvent } from "../metrics/events.ts";
+import { dataPoint, noteAnswer, noteArrival } from "../metrics/request-figures.ts";
 import { sealKeyProblem } from "../system/open-ring.ts";
 import { unservedPath } from "../wire/audit.ts";
 import type { Dialect } from "../wire/dialect.ts";
@@ -28,6 +31,8 @@ app.all("*", (context) => {
 
 /** Answers a request, with its lines in the audit log. Never throws. */
 async function answer(raw: Request, env: Env): Promise<Response> {
+  const arrivedAt = currentTime();
+  noteArrival();
   const id = crypto.randomUUID();
   const place = readPlace(raw);
   const head = headOf(raw, place, env);
@@ -41,11 +46,23 @@ async function answer(raw: Request, env: Env): Promise<Response> {
     handled = { ...handled, result: err(failureOfException(error, id)) };
     response = render(dialect, id, handled);
   }
-  const { result, caller } = handled;
+  const { result, caller, endpoint } = handled;
+  const { mount = "", route = "", isLogin = false } = endpoint ?? {};
+  const kind = { route, mount, operation: head.operation, status: response.status };
+  const took = currentTime() - arrivedAt;
+  noteAnswer(kind, took);
+  if (isLogin) countEvent("login", [mount, record.role, loginResult(response.status)]);
+  env.METRICS?.writeDataPoint(dataPoint(kind, took));
   if (isOnRecord(result)) {
     await record.end({ status: response.status, result, caller, reply: result.ok ? result.value : null });
   }
   return response;
+}
+
+/** Whether a login gave a token, was refused, or could not be decided. */
+function loginResult(status: number): string {
+  if (status < 300) return "success";
+  return status < 500 ? "refused" : "failed";
 }
 
 /** A client that sends too much is on record once for each time that it is shut out, unless the quotas say otherwise. */

@@ -25,8 +25,25 @@ export interface Handled {
   readonly caller: Caller | null;
   /** The path without a token in it. */
   readonly loggedPath: string;
+  /** The endpoint, where one serves the request. */
+  readonly endpoint?: Endpoint;
   /** Headers that the answer has besides. */
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** An endpoint as metrics name it: nothing in it comes from the client. */
+export interface Endpoint {
+  /** Full path with the names of its parameters. */
+  readonly route: string;
+  /** Path of its mount, with a slash at the end. */
+  readonly mount: string;
+  readonly isLogin: boolean;
+}
+
+function endpointOf({ route, pattern }: ResolvedRoute<Route>): Endpoint {
+  const full = pattern.replace(/\{[^/]*\}/g, "");
+  const mount = pattern.slice(0, pattern.length - route.path.length) || `${full.split("/", 1)[0]}/`;
+  return { route: full, mount, isLogin: route.access === "login" };
 }
 
 const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);
@@ -73,12 +90,12 @@ async function wrap(env: Env, request: GroveRequest, handled: Handled): Promise<
  * then let the handler answer. An unknown path or a malformed field is only told to callers whose policies reach it.
  */
 async function handleUnwrapped(env: Env, request: GroveRequest, record: AuditRecord): Promise<Handled> {
-  const open = resolveOpenRoute(request);
+  const open = resolveOpenRoute(env, request);
   if (open) {
     const context = { env, request, params: open.params, mountPath: request.path };
     record.learn({ path: request.path });
     if (mayAct(request)) await record.begin();
-    return { ...unauthenticated(request.path), result: await open.route.handle(context) };
+    return { ...unauthenticated(request.path), endpoint: endpointOf(open), result: await open.route.handle(context) };
   }
   const loaded = await loadInstallation(env);
   if (!loaded.ok) return { ...unauthenticated(request.path), result: loaded };
@@ -88,12 +105,15 @@ async function handleUnwrapped(env: Env, request: GroveRequest, record: AuditRec
   if (found.ok && found.value.route.access === "login") {
     record.learn({ path: request.path }, installation);
     await record.begin();
-    return logIn(context, found.value, found.value.route);
+    return { ...(await logIn(context, found.value, found.value.route)), endpoint: endpointOf(found.value) };
   }
   const resolved = tokenRouteOf(found);
   const loggedPath = pathForLog(request, resolved);
   const route = resolved.ok ? resolved.value.route : null;
-  const unanswered = unauthenticated(loggedPath);
+  const unanswered = {
+    ...unauthenticated(loggedPath),
+    ...(resolved.ok && { endpoint: endpointOf(resolved.value) }),
+  };
   record.learn({ path: loggedPath }, installation);
   const refuse = (failure: Failure): Handled => ({ ...unanswered, result: err(refusalOf(failure, request, route)) });
   const presented = request.token === "" ? null : await readToken(env, installation, request.token);

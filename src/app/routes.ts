@@ -5,6 +5,7 @@ import { CAPABILITY_ROUTES } from "../api/sys/capabilities.ts";
 import { GENERATE_ROOT_ROUTES } from "../api/sys/generate-root.ts";
 import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases.ts";
+import { METRICS_ROUTES } from "../api/sys/metrics/routes.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
 import { POLICY_ROUTES } from "../api/sys/policies.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
@@ -19,6 +20,7 @@ import { TOKEN_ROUTES } from "../api/token/routes.ts";
 import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../auth/route.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
 import { AUTH_METHODS } from "../methods/registry.ts";
 import type { Installation } from "../system/installation.ts";
 import type { GroveRequest } from "../wire/request.ts";
@@ -53,6 +55,7 @@ export const FIXED_ROUTES: readonly Route[] = [
   ...UI_ROUTES,
   ...WRAPPING_ROUTES,
   ...IDENTITY_ROUTES,
+  ...METRICS_ROUTES,
   ...CUBBYHOLE_ROUTES,
   ...openApiRoutes(() => ROUTES_BY_PLACE),
 ];
@@ -86,10 +89,20 @@ const LOGIN_PATHS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 );
 
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
-export function resolveOpenRoute(request: GroveRequest): ResolvedRoute<OpenRoute> | null {
+export function resolveOpenRoute(env: Env, request: GroveRequest): ResolvedRoute<OpenRoute> | null {
   const match = tableOf(request)?.match(request.operation, request.path);
-  if (match?.found !== "route" || match.route.access !== "open") return null;
-  return { route: match.route, params: match.params, mountPath: request.path, pattern: match.route.path };
+  const route = match?.found === "route" ? openForm(env, match.route) : null;
+  if (match?.found !== "route" || !route) return null;
+  return { route, params: match.params, mountPath: request.path, pattern: match.route.path };
+}
+
+/** A route as one that needs no token, where it or the deployment says so. */
+function openForm(env: Env, route: Route): OpenRoute | null {
+  if (route.access === "open") return route;
+  const handle = route.access === "token" ? route.openHandler?.(env) : null;
+  if (!handle) return null;
+  const { operations, path, description } = route;
+  return { access: "open", operations, path, description, handle };
 }
 
 /** The endpoint that serves the request, or the 404 or 405 that says why there is none. */

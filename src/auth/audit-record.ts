@@ -64,6 +64,11 @@ export class AuditRecord {
     this.#installation ??= installation;
   }
 
+  /** The role that a login asked for, as far as it is known; else "". */
+  get role(): string {
+    return this.#subject.notes.role ?? "";
+  }
+
   /** Writes the line before the request acts. Call it where nothing but the act itself can fail any more. */
   async begin(): Promise<void> {
     const known = await this.#known(false);

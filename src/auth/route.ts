@@ -92,6 +92,8 @@ export interface TokenRoute extends RouteBase {
   ) => Promise<string | null>;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
+  /** Answers without a token, where the deployment allows that; null where it does not. */
+  readonly openHandler?: (env: Env) => OpenRoute["handle"] | null;
   /** What a caller without a good token or without the right is told in place of "permission denied", if anything else. */
   refusal?(request: GroveRequest): Failure | null;
   /** Reads the input. Runs before the caller is authorised, so it neither writes nor wakes an object. */
@@ -125,7 +127,8 @@ export interface OpenedLogin {
 export type Route = OpenRoute | LoginRoute | TokenRoute;
 
 /** How an endpoint for callers with a token behaves. `F` are its fields, `P` what it makes of them. */
-export interface TokenBehaviour<F, P> extends Pick<TokenRoute, "createsOrUpdates" | "refusal" | "secretPath"> {
+export interface TokenBehaviour<F, P>
+  extends Pick<TokenRoute, "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
   /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /**

@@ -75,6 +75,11 @@ export class Identity extends DurableObject<Env> {
     this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
   }
 
+  /** How many entities there are, counted up to `most`. */
+  countEntities(most: number): number {
+    return this.#schema.exists ? this.#entities.count(most) : 0;
+  }
+
   /**
    * What the entity adds to its tokens; null when there is none (any more), or when something of it was tampered with: without
    * the group or the alias in question, what its policies deny would be granted by others.

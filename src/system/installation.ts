@@ -261,6 +261,11 @@ export async function loadInstallationSince(env: Env, watermark: number): Promis
   return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
 }
 
+/** How old what this isolate works with is, in ms; 0 before anything was read. `now` in ms. */
+export function installationAgeMs(now: number): number {
+  return cached ? Math.max(0, now - cached.checkedAt) : 0;
+}
+
 /** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: Env): Promise<Result<Installation, Failure>> {
   const checkedAt = currentTime();

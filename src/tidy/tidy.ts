@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
+import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
 import { requireSeals } from "../system/key-rotation.ts";
 import { longestIgnoranceMs } from "../system/snapshot-age.ts";
@@ -116,7 +117,7 @@ export class Tidy extends DurableObject<Env> {
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
     }
     this.#store.finish(run, report, currentTime());
-    console.log(JSON.stringify({ type: "tidy", run: run.number, ...report }));
+    logInfo(this.env, { type: "tidy", run: run.number, ...report });
   }
 
   /** Lets the trees of a page say which of its entries have no token, and begin with their own rows. */

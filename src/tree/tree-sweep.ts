@@ -1,5 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
+import { countEvent } from "../metrics/events.ts";
 import { routedIdText } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
@@ -52,9 +53,16 @@ export class TreeSweep {
 
   /** As many steps as one alarm takes, with requests served in between. */
   async run(): Promise<void> {
-    for (let step = 0; step < SWEEP_STEPS; step++) {
-      if ((await this.step()).done) return;
-      await new Promise((resolve) => setTimeout(resolve, SWEEP_PAUSE_MS));
+    countEvent("sweep", [], 1);
+    try {
+      for (let step = 0; step < SWEEP_STEPS; step++) {
+        const { swept, done } = await this.step();
+        countEvent("tokens_swept", [], swept);
+        if (done) return;
+        await new Promise((resolve) => setTimeout(resolve, SWEEP_PAUSE_MS));
+      }
+    } finally {
+      countEvent("sweep", [], -1);
     }
   }
 

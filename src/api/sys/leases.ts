@@ -11,6 +11,7 @@ import {
 } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
+import { logInfo } from "../../base/log.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { toBase64 } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
@@ -115,7 +116,7 @@ export const LEASE_ROUTES: readonly Route[] = [
     async ({ env }) => {
       const job: WalkJob = { mode: "tidy", prefix: "" };
       const started = await walkOf(env, job).startUnlessRunning(job);
-      if (!started) console.log(JSON.stringify({ type: "lease tidy", skipped: "one is under way" }));
+      if (!started) logInfo(env, { type: "lease tidy", skipped: "one is under way" });
       return ok(tidyReply(true));
     },
   ),

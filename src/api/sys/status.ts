@@ -5,12 +5,14 @@ import { injectedAnswer, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { formatRfc3339 } from "../../base/rfc3339.ts";
 import { groveVersion } from "../../base/version.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
-import { loadInstallation, staleCopyAgeMs } from "../../system/installation.ts";
+import { installationAgeMs, loadInstallation, staleCopyAgeMs } from "../../system/installation.ts";
 import type { Reply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
+import { lastReadiness, readiness } from "./readiness.ts";
 
 /**
  * The version that clients see. They enable features by it and know only versions of the reference server, so it is the
@@ -38,8 +40,18 @@ const HEALTH_SHAPE: Shape = {
   version: "string",
   grove_version: "string",
   "grove_stale_seconds?": "integer",
+  "snapshot_age_seconds?": "number",
+  "failing_objects?": ["string"],
   "cluster_name?": "string",
   "cluster_id?": "string",
+};
+const READY_SHAPE: Shape = {
+  ready: "boolean",
+  initialized: "boolean",
+  sealed: "boolean",
+  failing_objects: ["string"],
+  checked_at: "string | null",
+  grove_version: "string",
 };
 /** The usual statuses: the service works, is not initialized, is sealed. */
 const HEALTH_ANSWERS = [200, 501, 503].map((status) => plainAnswer(HEALTH_SHAPE, status));
@@ -125,6 +137,18 @@ export const STATUS_ROUTES: readonly Route[] = [
       answers: HEALTH_ANSWERS,
     },
     health,
+  ),
+
+  openRoute(
+    "read",
+    "sys/ready",
+    {
+      summary: "Tells whether requests can be served now, by its status too: 503 while an object does not answer.",
+      operationId: "read-readiness",
+      fields: {},
+      answers: [plainAnswer(READY_SHAPE), plainAnswer(READY_SHAPE, 503)],
+    },
+    ready,
   ),
 
   openRoute(
@@ -232,6 +256,26 @@ async function readState(env: Env): Promise<State> {
   return { initialized: loaded.error.code !== "uninitialized", sealed: true, clusterId: "", sealKeyVersion: 0 };
 }
 
+/** Whether requests can be served now: the service works, and so do the objects behind it. */
+async function ready({ env }: RequestContext): Promise<Result<Reply, Failure>> {
+  const { initialized, sealed } = await readState(env);
+  const objects = sealed ? null : await readiness(env);
+  const failing = objects?.failing ?? [];
+  const isReady = !sealed && failing.length === 0;
+  return ok({
+    kind: "plain",
+    status: isReady ? 200 : 503,
+    body: {
+      ready: isReady,
+      initialized,
+      sealed,
+      failing_objects: failing,
+      checked_at: objects && formatRfc3339(objects.checkedAt),
+      grove_version: groveVersion(env),
+    },
+  });
+}
+
 async function health({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
   const { initialized, sealed, clusterId } = await readState(env);
   const { activecode, sealedcode, uninitcode } = request.data;
@@ -256,6 +300,8 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
       grove_version: groveVersion(env),
       // Only while policies, mounts and keys can't be read anew.
       ...(stale !== null && { grove_stale_seconds: Math.floor(stale / 1000) }),
+      ...(!sealed && { snapshot_age_seconds: installationAgeMs(currentTime()) / 1000 }),
+      ...(!sealed && { failing_objects: lastReadiness()?.failing ?? [] }),
       ...(!sealed && { cluster_name: CLUSTER_NAME, cluster_id: clusterId }),
     },
   });

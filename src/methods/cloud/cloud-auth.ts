@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
+import { logInfo } from "../../base/log.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import type { Verdict } from "../../policy/acl.ts";
@@ -392,7 +393,7 @@ export class CloudAuth extends DurableObject<Env> {
       await this.#keys.open();
       const now = currentTime();
       this.#jobs.startPeriodic(now);
-      for (const report of this.#jobs.run(now)) console.log(JSON.stringify({ type: "tidy", ...report }));
+      for (const report of this.#jobs.run(now)) logInfo(this.env, { type: "tidy", ...report });
     } catch (error) {
       // The platform gives up after a few retries of its own.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));

@@ -250,6 +250,11 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? this.#leases.irrevocable(limit) : [];
   }
 
+  /** How many leases of secrets it has, counted up to `most`. */
+  countLeases(most: number): number {
+    return this.#schema.exists ? this.#leases.count(most) : 0;
+  }
+
   /** How many leases were given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     return this.#schema.exists ? this.#leases.countIrrevocable() : {};

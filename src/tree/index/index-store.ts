@@ -136,6 +136,11 @@ export class LeaseIndex {
       .map(({ path, tail, expires_at, error }) => ({ path, tail, expiresAt: expires_at, error }));
   }
 
+  /** How many secrets' leases there are, counted up to `most`. */
+  count(most: number): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM leases LIMIT ?)", most).one().n;
+  }
+
   /** How many leases were given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     const counts = this.#sql

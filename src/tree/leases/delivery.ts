@@ -1,6 +1,7 @@
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData } from "../../crypto/sealed-data.ts";
 import type { Env } from "../../env.ts";
+import { countEvent } from "../../metrics/events.ts";
 import type { LeaseRecord } from "./record.ts";
 import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
@@ -62,7 +63,10 @@ export async function sendRevocation(env: Env, keys: Keys, revocation: Revocatio
   try {
     const response = await fetchTarget(env, target.value, init);
     await response.body?.cancel();
-    if (response.ok || response.status === 410) return { delivered: true };
+    if (response.ok || response.status === 410) {
+      countEvent("lease_revocation", ["success"]);
+      return { delivered: true };
+    }
     return failed(`the target answered ${response.status}`, HOPELESS.has(response.status));
   } catch {
     const late = timeout.signal.aborted;
@@ -92,5 +96,6 @@ async function openLeaseData(keys: Keys, { leaseId, data }: Revocation): Promise
 }
 
 function failed(error: string, hopeless: boolean): Delivery {
+  countEvent("lease_revocation", ["failed"]);
   return { delivered: false, error, hopeless };
 }

@@ -2,6 +2,7 @@ import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { countEvent } from "../../../metrics/events.ts";
 import {
   type CloudAnswer,
   errorCodeOf,
@@ -45,6 +46,7 @@ export async function callService(
   for (let attempt = 0; ; attempt++) {
     const timeoutMs = Math.min(TRY_MS, Math.max(1, deadline - currentTime()));
     const sent = await send(await request(), { timeoutMs, maxBytes: MAX_ANSWER_BYTES[service] });
+    countEvent("cloud_call", [service.toLowerCase(), resultOf(sent)]);
     const pause = pauseBeforeNext(sent, attempt, policy, Math.random());
     if (pause === null || attempt >= retries || currentTime() + pause >= deadline) return outcomeOf(service, sent);
     await new Promise((resolve) => setTimeout(resolve, pause));
@@ -68,6 +70,13 @@ export function pauseBeforeNext(
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
   const asked = (sent.ok ? sent.value.retryAfterSeconds : null) ?? 0;
   return Math.max(Math.ceil(longest * (0.5 + random / 2)), asked * 1000);
+}
+
+/** How metrics name what a try came to. */
+function resultOf(sent: Result<SentAnswer, NoAnswer>): string {
+  if (!sent.ok) return sent.error;
+  if (sent.value.status === 200) return "success";
+  return isTemporary(sent.value) ? "temporary" : "refused";
 }
 
 function mayChange(answer: SentAnswer, { alsoTemporary }: RetryPolicy): boolean {

@@ -1,0 +1,88 @@
+import { err, ok, type Result } from "../src/base/result.ts";
+import { type Family, prometheusText, type Sample } from "../src/metrics/family.ts";
+import { processFigures } from "./process-figures.ts";
+import type { GatewayFigures, ListenAddress } from "./server.ts";
+
+/** What the page of metrics tells about. */
+export interface MetricsSource {
+  figures(): GatewayFigures;
+  /** Processes by the name that they have here. */
+  readonly processes: Readonly<Record<string, number | "self" | undefined>>;
+}
+
+/** A page of metrics that listens. */
+export interface MetricsPage {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Answers `GET /metrics` about the gateway and the processes, without a token: it is for an address that only Prometheus
+ * reaches. The error is a system error code such as EADDRINUSE.
+ */
+export async function serveMetrics(listen: ListenAddress, source: MetricsSource): Promise<Result<MetricsPage, string>> {
+  // Here and not above: it costs 14 MiB of memory, which only those pay who want the page.
+  const { createServer } = await import("node:http");
+  const server = createServer((request, response) => {
+    const found = request.method === "GET" && request.url === "/metrics";
+    response.writeHead(found ? 200 : 404, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+    response.end(found ? metricsText(source) : "");
+  });
+  const failure = await new Promise<string | undefined>((resolve) => {
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(listen.port, listen.host, () => resolve(undefined));
+  });
+  if (failure !== undefined) return err(failure);
+  const bound = server.address();
+  return ok({
+    port: typeof bound === "object" && bound !== null ? bound.port : listen.port,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  });
+}
+
+/** The page. */
+export function metricsText({ figures, processes }: MetricsSource): string {
+  const { connections, requests, bodyBytes, refusals } = figures();
+  const known = Object.entries(processes).flatMap(([name, pid]) => {
+    const used = pid === undefined ? null : processFigures(pid);
+    return used ? [{ labels: { process: name }, used }] : [];
+  });
+  const refused = [...refusals].map(
+    ([status, count]): Sample => ({ labels: { status: String(status) }, value: count }),
+  );
+  return prometheusText([
+    gauge("grove_gateway_connections", "Connections of clients.", [{ value: connections }]),
+    gauge("grove_gateway_requests", "Requests with the service, and waiting for it.", [{ value: requests }]),
+    gauge("grove_gateway_body_bytes", "Room that bodies on their way take.", [{ value: bodyBytes }]),
+    {
+      ...gauge("grove_gateway_refusals_total", "Requests that the gateway answered itself.", refused),
+      type: "counter",
+    },
+    {
+      ...gauge(
+        "grove_process_cpu_seconds_total",
+        "CPU time of a process.",
+        known.map(({ labels, used }) => ({ labels, value: used.cpuSeconds })),
+      ),
+      type: "counter",
+    },
+    gauge(
+      "grove_process_resident_memory_bytes",
+      "Memory of a process.",
+      known.map(({ labels, used }) => ({ labels, value: used.residentBytes })),
+    ),
+    gauge(
+      "grove_process_open_fds",
+      "Open files and connections of a process.",
+      known.map(({ labels, used }) => ({ labels, value: used.openFiles })),
+    ),
+  ]);
+}
+
+function gauge(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: "gauge", samples };
+}

@@ -1,0 +1,182 @@
+import { currentTime } from "../../../base/clock.ts";
+import type { Env } from "../../../env.ts";
+import { identityOf } from "../../../identity/identity.ts";
+import { type Family, type Sample, single } from "../../../metrics/family.ts";
+import { type Installation, installationAgeMs } from "../../../system/installation.ts";
+import { tidyOf } from "../../../tidy/tidy.ts";
+import { countIrrevocable, countLeases } from "../../../tree/index/index-queries.ts";
+import type { GroupCount } from "../../../tree/inventory/counts.ts";
+import { countByGroup, countByMount, type GroupCounts } from "../../../tree/inventory/queries.ts";
+import { NEVER_KEY } from "../../../tree/inventory/terms.ts";
+import { mountNames } from "../tokens/token-view.ts";
+
+/** How long an isolate answers the same figures of the installation, in ms: asking anew takes some hundred calls to objects. */
+const MAX_AGE_MS = 30_000;
+/** A request can end with its client before it has read the figures; after so long (ms) another one tries. */
+const READING_MS = 10_000;
+/** Policies that have a sample of their own, those of most tokens first. */
+const MAX_POLICIES = 200;
+
+/** Entities that are counted. */
+const MAX_ENTITIES = 100_000;
+
+const HOUR_MS = 3_600_000;
+/** Spans that ends of tokens are told in, from now on. */
+const SPANS: readonly (readonly [name: string, hours: number])[] = [
+  ["1h", 1],
+  ["1d", 24],
+  ["7d", 168],
+  ["30d", 720],
+];
+
+/** What the objects of the installation count, all read at about one moment. */
+export interface InstallationFigures {
+  readonly tokensByMount: readonly GroupCount[];
+  readonly tokensByPolicy: readonly GroupCount[];
+  readonly tokensByEnd: GroupCounts;
+  readonly leases: number;
+  readonly irrevocableLeases: number;
+  readonly entities: number;
+  /** ms; null while no run has ended. */
+  readonly tidiedAt: number | null;
+  readonly tidyFailures: number;
+  /** Rows that the last run found tampered with. */
+  readonly tamperedRows: number;
+}
+
+let known: { readonly figures: InstallationFigures; readonly readAt: number } | null = null;
+let readingSince = Number.NEGATIVE_INFINITY;
+
+/**
+ * The figures of the installation, at most half a minute old. Of many requests at once one reads them anew; the others
+ * have those of before.
+ */
+export async function installationFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
+  const now = currentTime();
+  if (known && (isWithin(known.readAt, MAX_AGE_MS, now) || isWithin(readingSince, READING_MS, now)))
+    return known.figures;
+  readingSince = now;
+  try {
+    known = { figures: await readFigures(env, installation), readAt: now };
+    return known.figures;
+  } finally {
+    readingSince = Number.NEGATIVE_INFINITY;
+  }
+}
+
+function isWithin(since: number, ms: number, now: number): boolean {
+  return now >= since && now - since < ms;
+}
+
+async function readFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
+  const mounts = mountNames(installation);
+  // One after the other: each asks every shard, and nobody waits for a scrape.
+  const byMount = await countByMount(env, "tokens");
+  const byPolicy = await countByGroup(env, "policy", null);
+  const byEnd = await countByGroup(env, "end_hour", null);
+  const irrevocable = await countIrrevocable(env);
+  const { last } = await tidyOf(env).status();
+  return {
+    tokensByMount: byMount.map(({ key, count }) => ({ key: mounts.get(key)?.path ?? key, count })),
+    tokensByPolicy: byPolicy.groups.slice(0, MAX_POLICIES),
+    tokensByEnd: byEnd,
+    leases: await countLeases(env),
+    irrevocableLeases: Object.values(irrevocable).reduce((sum, count) => sum + count, 0),
+    entities: await identityOf(env).countEntities(MAX_ENTITIES),
+    tidiedAt: last?.finishedAt ?? null,
+    tidyFailures: last?.report.failures ?? 0,
+    tamperedRows: last?.report.tampered ?? 0,
+  };
+}
+
+/** The figures as metrics. `now` in ms. */
+export function installationFamilies(figures: InstallationFigures, now: number): Family[] {
+  const { tokensByMount, tokensByPolicy, tokensByEnd, leases, irrevocableLeases, entities, tidiedAt } = figures;
+  const tokens = tokensByMount.reduce((sum, { count }) => sum + count, 0);
+  const never = tokensByEnd.groups.find(({ key }) => key === NEVER_KEY)?.count ?? 0;
+  return [
+    single("gauge", "vault_token_count", "Service tokens.", tokens),
+    grouped("vault_token_count_by_auth", "Service tokens by mount.", "auth_method", tokensByMount),
+    grouped(
+      "vault_token_count_by_policy",
+      "Service tokens by policy, of those of most tokens.",
+      "policy",
+      tokensByPolicy,
+    ),
+    grouped(
+      "grove_token_count_by_end",
+      "Service tokens by the time that is left to their end.",
+      "within",
+      byEnd(tokensByEnd, now),
+    ),
+    single(
+      "gauge",
+      "vault_expire_num_leases",
+      "Leases of tokens that end, and of secrets (up to 10,000 in each shard).",
+      leases + tokens - never,
+    ),
+    single("gauge", "vault_expire_num_irrevocable_leases", "Leases that could not be revoked.", irrevocableLeases),
+    single("gauge", "vault_identity_num_entities", "Entities, counted up to 100,000.", entities),
+    single(
+      "gauge",
+      "grove_tidy_age_seconds",
+      "Time since the last tidy run ended.",
+      tidiedAt === null ? null : Math.max(0, now - tidiedAt) / 1000,
+    ),
+    single("gauge", "grove_tidy_failures", "Faults in the last tidy run.", figures.tidyFailures),
+    single("gauge", "grove_tampered_rows", "Rows that the last tidy run found tampered with.", figures.tamperedRows),
+  ];
+}
+
+/** What is known without asking an object. */
+export function stateFamilies(installation: Installation | null, version: string, now: number): Family[] {
+  return [
+    {
+      name: "grove_build_info",
+      help: "The version of Grove.",
+      type: "gauge",
+      samples: [{ labels: { version }, value: 1 }],
+    },
+    single(
+      "gauge",
+      "vault_core_unsealed",
+      "1 while the service works, 0 while it is sealed or not initialized.",
+      installation ? 1 : 0,
+    ),
+    single("gauge", "vault_core_active", "1 while the service works.", installation ? 1 : 0),
+    single(
+      "gauge",
+      "grove_snapshot_age_seconds",
+      "Age of the policies, mounts and keys that this isolate works with.",
+      installation && installationAgeMs(now) / 1000,
+    ),
+    single("gauge", "grove_key_term", "The term of the keys in use.", installation?.keys.terms[0].version ?? null),
+  ];
+}
+
+function grouped(name: string, help: string, label: string, groups: readonly GroupCount[]): Family {
+  return {
+    name,
+    help,
+    type: "gauge",
+    samples: groups.map(({ key, count }): Sample => ({ labels: { [label]: key }, value: count })),
+  };
+}
+
+/** Tokens that end within each span and not within the one before. Those that are in no group of their own end later. */
+function byEnd({ groups, total }: GroupCounts, now: number): GroupCount[] {
+  const counts = new Map(SPANS.map(([name]) => [name, 0]));
+  let never = 0;
+  let told = 0;
+  for (const { key, count } of groups) {
+    if (key === NEVER_KEY) never += count;
+    else {
+      const span = SPANS.find(([, hours]) => Date.parse(key) < now + hours * HOUR_MS);
+      if (!span) continue;
+      counts.set(span[0], (counts.get(span[0]) ?? 0) + count);
+      told += count;
+    }
+  }
+  const spans = [...counts].map(([key, count]) => ({ key, count }));
+  return [...spans, { key: "later", count: Math.max(0, total - told - never) }, { key: "never", count: never }];
+}

@@ -1,0 +1,95 @@
+import * as z from "zod";
+import { type RequestContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { groveVersion } from "../../../base/version.ts";
+import { identityOf } from "../../../identity/identity.ts";
+import { metricsObject, prometheusText } from "../../../metrics/family.ts";
+import { isolateFamilies } from "../../../metrics/isolate-families.ts";
+import { loadInstallation } from "../../../system/installation.ts";
+import { countByMount } from "../../../tree/inventory/queries.ts";
+import { text } from "../../../wire/fields.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { installationFamilies, installationFigures, stateFamilies } from "./installation-figures.ts";
+
+const PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
+
+/** Numbers for operators: of this isolate, which self-hosted is the whole server, and of the installation. */
+export const METRICS_ROUTES: readonly Route[] = [
+  tokenRoute(
+    "read",
+    "sys/metrics",
+    {
+      summary: "Answers metrics, for Prometheus or as JSON.",
+      operationId: "metrics",
+      answers: [
+        {
+          kind: "plain",
+          status: 200,
+          body: {
+            Timestamp: "string",
+            Gauges: ["object"],
+            Points: ["object"],
+            Counters: ["object"],
+            Samples: ["object"],
+          },
+        },
+      ],
+    },
+    z.object({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
+    {
+      openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? metrics : null),
+      prepare: async () => ok(null),
+      handle: metrics,
+    },
+  ),
+
+  simpleRoute(
+    "read",
+    "sys/internal/counters/tokens",
+    {
+      summary: "Counts the service tokens.",
+      operationId: "internal-count-tokens",
+      answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
+    },
+    z.object({}),
+    async ({ env }) => {
+      const total = (await countByMount(env, "tokens")).reduce((sum, { count }) => sum + count, 0);
+      return ok(dataReply({ counters: { service_tokens: { total } } }));
+    },
+  ),
+
+  simpleRoute(
+    "read",
+    "sys/internal/counters/entities",
+    {
+      summary: "Counts the entities.",
+      operationId: "internal-count-entities",
+      answers: dataAnswer({ counters: { entities: { total: "integer" } } }),
+    },
+    z.object({}),
+    async ({ env }) =>
+      ok(
+        dataReply({ counters: { entities: { total: await identityOf(env).countEntities(Number.MAX_SAFE_INTEGER) } } }),
+      ),
+  ),
+];
+
+async function metrics({ env, request }: Pick<RequestContext, "env" | "request">): Promise<Result<Reply, Failure>> {
+  const { format } = request.data;
+  if (format !== undefined && format !== "" && format !== "prometheus")
+    return err(invalid("format is prometheus or none"));
+  const now = currentTime();
+  const loaded = await loadInstallation(env);
+  const families = [
+    ...stateFamilies(loaded.ok ? loaded.value : null, groveVersion(env), now),
+    ...isolateFamilies(),
+    ...(loaded.ok ? installationFamilies(await installationFigures(env, loaded.value), now) : []),
+  ];
+  return format === "prometheus"
+    ? ok({ kind: "text", status: 200, mediaType: PROMETHEUS, text: prometheusText(families) })
+    : ok({ kind: "plain", status: 200, body: metricsObject(families, formatRfc3339(now)) });
+}

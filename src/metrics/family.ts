@@ -1,0 +1,86 @@
+/** One number of a family. */
+export interface Sample {
+  /** Of a histogram or a summary: what comes behind the name of the family. */
+  readonly suffix?: "_bucket" | "_sum" | "_count";
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** Numbers of one kind. */
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram" | "summary";
+  readonly samples: readonly Sample[];
+}
+
+/** A family with one number, or with none where it is not known. */
+export function single(type: Family["type"], name: string, help: string, value: number | null): Family {
+  return { name, help, type, samples: value === null ? [] : [{ value }] };
+}
+
+/** The exposition format of Prometheus, version 0.0.4. */
+export function prometheusText(families: readonly Family[]): string {
+  return families
+    .filter(({ samples }) => samples.length > 0)
+    .map(({ name, help, type, samples }) => {
+      const lines = samples.map(
+        ({ suffix = "", labels = {}, value }) => `${name}${suffix}${labelText(labels)} ${numberText(value)}`,
+      );
+      return `# HELP ${name} ${help.replace(/\\/g, "\\\\").replace(/\n/g, "\\n")}\n# TYPE ${name} ${type}\n${lines.join("\n")}\n`;
+    })
+    .join("");
+}
+
+/** The same for programs, in the shape that the reference answers without a format. */
+export function metricsObject(families: readonly Family[], timestamp: string): Record<string, unknown> {
+  const of = (type: Family["type"]) => families.filter((family) => family.type === type);
+  return {
+    Timestamp: timestamp,
+    Gauges: of("gauge").flatMap(plainSamples),
+    Points: [],
+    Counters: of("counter").flatMap(({ name, samples }) =>
+      samples.map(({ labels = {}, value }) => ({ Name: dotted(name), Count: value, Sum: value, Labels: labels })),
+    ),
+    Samples: [...of("summary"), ...of("histogram")].flatMap(summarized),
+  };
+}
+
+function plainSamples({ name, samples }: Family) {
+  return samples.map(({ labels = {}, value }) => ({ Name: dotted(name), Value: value, Labels: labels }));
+}
+
+function summarized({ name, samples }: Family) {
+  const sums = new Map(
+    samples.filter(({ suffix }) => suffix === "_sum").map((sample) => [keyOf(sample), sample.value]),
+  );
+  return samples
+    .filter(({ suffix }) => suffix === "_count")
+    .map((sample) => {
+      const sum = sums.get(keyOf(sample)) ?? 0;
+      const mean = sample.value === 0 ? 0 : sum / sample.value;
+      return { Name: dotted(name), Count: sample.value, Sum: sum, Mean: mean, Labels: sample.labels ?? {} };
+    });
+}
+
+function keyOf({ labels = {} }: Sample): string {
+  return JSON.stringify(labels);
+}
+
+/** The reference's names have dots between their first parts. */
+function dotted(name: string): string {
+  return name.replace(/^(vault|grove)_([a-z]+)_/, "$1.$2.");
+}
+
+function labelText(labels: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return "";
+  const texts = entries.map(
+    ([name, value]) => `${name}="${value.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n")}"`,
+  );
+  return `{${texts.join(",")}}`;
+}
+
+function numberText(value: number): string {
+  return value === Number.POSITIVE_INFINITY ? "+Inf" : String(value);
+}

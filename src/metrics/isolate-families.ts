@@ -1,0 +1,113 @@
+import { eventFigures } from "./events.ts";
+import { type Family, type Sample, single } from "./family.ts";
+import { BUCKETS, type RequestFigure, requestFigures, requestsInFlight } from "./request-figures.ts";
+
+const TOKEN = "auth/token/";
+
+/** Operations on tokens that dashboards of the reference know, by the beginnings of their endpoints. */
+const TOKEN_OPERATIONS: readonly (readonly [name: string, help: string, routes: RegExp])[] = [
+  ["vault_token_create", "Creations of tokens (ms).", /^create/],
+  ["vault_token_lookup", "Look-ups of tokens (ms).", /^lookup/],
+  ["vault_token_renew", "Renewals of tokens (ms).", /^renew/],
+  ["vault_token_revoke", "Revocations of a token alone (ms).", /^revoke-orphan/],
+  ["vault_token_revoke_tree", "Revocations of a token with all below it (ms).", /^revoke(?!-orphan)/],
+];
+
+/** What this isolate has counted since it began. */
+export function isolateFamilies(): Family[] {
+  const figures = requestFigures();
+  const logins = figures.filter(({ route, mount }) => mount.startsWith("auth/") && route === `${mount}login`);
+  return [
+    summary("vault_core_handle_request", "Requests that are not logins (ms).", without(figures, logins)),
+    summary("vault_core_handle_login_request", "Logins (ms).", logins),
+    ...TOKEN_OPERATIONS.map(([name, help, routes]) =>
+      summary(
+        name,
+        help,
+        figures.filter(({ route }) => route.startsWith(TOKEN) && routes.test(route.slice(TOKEN.length))),
+      ),
+    ),
+    ...routeSummaries(figures),
+    latencies(figures),
+    single("gauge", "grove_http_requests_in_flight", "Requests that are not answered yet.", requestsInFlight()),
+    single("counter", "grove_rate_limited_total", "Requests that a quota refused.", countOf(figures, 429)),
+    single("counter", "grove_http_failures_total", "Requests that ended in a fault (500).", countOf(figures, 500)),
+    // The log has one place, the console, which takes every line.
+    single("counter", "vault_audit_log_request_failure", "Lines of the audit log that could not be written.", 0),
+    counted("grove_logins_total", "Logins by mount, role and result.", "login"),
+    counted("grove_cloud_calls_total", "Calls to the cloud by service and result.", "cloud_call"),
+    counted("grove_lease_revocations_total", "Revocations sent for leases, by result.", "lease_revocation"),
+    counted("grove_tokens_swept_total", "Dead tokens that were removed.", "tokens_swept"),
+    single("gauge", "grove_sweeps_running", "Trees that remove dead tokens now.", sweepsRunning()),
+  ];
+}
+
+function summary(name: string, help: string, figures: readonly RequestFigure[]): Family {
+  return {
+    name,
+    help,
+    type: "summary",
+    samples: [
+      { suffix: "_sum", value: total(figures, "sum") },
+      { suffix: "_count", value: total(figures, "count") },
+    ],
+  };
+}
+
+/** `vault_route_<operation>_<mount>`, as the reference names them. */
+function routeSummaries(figures: readonly RequestFigure[]): Family[] {
+  const served = figures.filter(({ route }) => route !== "");
+  const groups = Map.groupBy(served, ({ operation, mount }) => `${operation}_${mount.replace(/\//g, "-")}`);
+  return [...groups].map(([name, of]) =>
+    summary(`vault_route_${name.replace(/\W+/g, "_")}`, "Requests by operation and mount (ms).", of),
+  );
+}
+
+function latencies(figures: readonly RequestFigure[]): Family {
+  const samples = figures.flatMap(({ route, operation, status, buckets, sum, count }): Sample[] => {
+    const labels = { route: route || "unknown", operation, status: String(status) };
+    let below = 0;
+    const bounded = BUCKETS.map((le, at): Sample => {
+      below += buckets[at] ?? 0;
+      return { suffix: "_bucket", labels: { ...labels, le: String(le) }, value: below };
+    });
+    return [
+      ...bounded,
+      { suffix: "_bucket", labels: { ...labels, le: "+Inf" }, value: count },
+      { suffix: "_sum", labels, value: sum / 1000 },
+      { suffix: "_count", labels, value: count },
+    ];
+  });
+  const help =
+    "Time from a request's arrival to its answer. The clock of the platform stands still while only code runs.";
+  return { name: "grove_http_request_duration_seconds", help, type: "histogram", samples };
+}
+
+function counted(name: string, help: string, event: Parameters<typeof eventFigures>[0]): Family {
+  return {
+    name,
+    help,
+    type: "counter",
+    samples: eventFigures(event).map(({ labels, count }) => ({ labels, value: count })),
+  };
+}
+
+/** A beginning counts one, an end takes it back. */
+function sweepsRunning(): number {
+  return eventFigures("sweep").reduce((sum, { count }) => sum + count, 0);
+}
+
+function countOf(figures: readonly RequestFigure[], status: number): number {
+  return total(
+    figures.filter((figure) => figure.status === status),
+    "count",
+  );
+}
+
+function total(figures: readonly RequestFigure[], what: "sum" | "count"): number {
+  return figures.reduce((sum, figure) => sum + figure[what], 0);
+}
+
+function without(all: readonly RequestFigure[], some: readonly RequestFigure[]): RequestFigure[] {
+  return all.filter((figure) => !some.includes(figure));
+}

@@ -1,0 +1,101 @@
+import { createExecutionContext } from "cloudflare:test";
+import { beforeAll, describe, expect, it } from "vitest";
+import worker from "../../../src/index.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+async function scrape(headers: Record<string, string>, env = bindings, query = "?format=prometheus") {
+  const request = new Request(`http://grove.test/v1/sys/metrics${query}`, { headers });
+  const response = await worker.fetch(request, env, createExecutionContext());
+  return { status: response.status, type: response.headers.get("Content-Type"), text: await response.text() };
+}
+
+/** The value of the sample that begins with `name`, with its labels. */
+function sample(text: string, name: string): number {
+  const line = text.split("\n").find((each) => each.startsWith(`${name} `));
+  return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
+}
+
+describe("sys/metrics", () => {
+  it("is for callers whose policies allow it", async () => {
+    expect((await scrape({})).status).toBe(403);
+    const { client_token } = await createToken(root, { policies: ["default"] });
+    expect((await scrape({ "X-Vault-Token": client_token })).status).toBe(403);
+    await call("POST", "sys/policies/acl/scraper", {
+      token: root,
+      body: { policy: 'path "sys/metrics" { capabilities = ["read"] }' },
+    });
+    const scraper = await createToken(root, { policies: ["scraper"] });
+    const { status, type } = await scrape({ "X-Vault-Token": scraper.client_token });
+    expect([status, type]).toEqual([200, "text/plain; version=0.0.4; charset=utf-8"]);
+  });
+
+  it("needs no token where the deployment says so", async () => {
+    const open = { ...bindings, METRICS_UNAUTHENTICATED: "true" };
+    expect((await scrape({}, open)).status).toBe(200);
+    expect((await scrape({}, { ...bindings, METRICS_UNAUTHENTICATED: "yes" })).status).toBe(403);
+  });
+
+  it("counts requests by endpoint and status, and creations under the names of the reference", async () => {
+    const before = (await scrape({ "X-Vault-Token": root })).text;
+    await createToken(root, { policies: ["default"], ttl: "1m" });
+    await call("GET", "sys/policies/acl/secret-name", { token: root });
+    await call("GET", "auth/token/lookup-self", { token: "s.unknown" });
+    const { text } = await scrape({ "X-Vault-Token": root });
+    const grown = (name: string) => sample(text, name) - (sample(before, name) || 0);
+    expect(grown("vault_token_create_count")).toBe(1);
+    expect(grown("vault_token_lookup_count")).toBe(1);
+    expect(
+      grown('grove_http_request_duration_seconds_count{route="sys/policies/acl/:name",operation="read",status="404"}'),
+    ).toBe(1);
+    expect(grown("vault_core_handle_request_count")).toBe(4);
+    expect(text).not.toContain("secret-name");
+    expect(sample(text, "grove_http_requests_in_flight")).toBe(1);
+  });
+
+  it("tells what the objects of the installation count", async () => {
+    const { text } = await scrape({ "X-Vault-Token": root });
+    expect(sample(text, "vault_core_unsealed")).toBe(1);
+    expect(sample(text, "vault_expire_num_irrevocable_leases")).toBe(0);
+    expect(sample(text, "vault_identity_num_entities")).toBe(0);
+    expect(sample(text, 'grove_token_count_by_end{within="never"}')).toBeGreaterThanOrEqual(0);
+    expect(sample(text, "grove_snapshot_age_seconds")).toBeLessThanOrEqual(5);
+  });
+
+  it("is JSON in the shape of the reference without a format, and refuses others", async () => {
+    const { body } = await call("GET", "sys/metrics", { token: root });
+    expect(Object.keys(body)).toEqual(["Timestamp", "Gauges", "Points", "Counters", "Samples"]);
+    expect(body.Samples).toContainEqual(expect.objectContaining({ Name: "vault.token.create", Labels: {} }));
+    expect((await call("GET", "sys/metrics?format=xml", { token: root })).status).toBe(400);
+  });
+});
+
+describe("sys/internal/counters", () => {
+  it("counts entities and service tokens", async () => {
+    await call("POST", "identity/entity", { token: root, body: { name: "somebody" } });
+    const entities = await call("GET", "sys/internal/counters/entities", { token: root });
+    expect(entities.body.data).toEqual({ counters: { entities: { total: 1 } } });
+    const tokens = await call("GET", "sys/internal/counters/tokens", { token: root });
+    expect(tokens.body.data).toEqual({ counters: { service_tokens: { total: expect.any(Number) as unknown } } });
+  });
+});
+
+describe("sys/ready", () => {
+  it("answers 200 while the objects behind the service answer, and names none that fails", async () => {
+    const { status, body } = await call("GET", "sys/ready");
+    expect([status, body]).toEqual([
+      200,
+      expect.objectContaining({ ready: true, initialized: true, sealed: false, failing_objects: [] }),
+    ]);
+  });
+
+  it("sys/health tells the age of what the isolate knows", async () => {
+    const { body } = await call("GET", "sys/health");
+    expect(body).toMatchObject({ snapshot_age_seconds: expect.any(Number) as unknown, failing_objects: [] });
+  });
+});
