@@ -5,7 +5,7 @@ import { call } from "../servers/call.ts";
 import type { GroveServer } from "../servers/grove.ts";
 import { median } from "../statistics.ts";
 import { assertAllGood, type Bench, CONNECTIONS, TOKEN_PATH } from "./bench.ts";
-import { type Planted, plant, statusOf } from "./planted.ts";
+import { type SeededServer, startSeeded, statusOf } from "./seeded-server.ts";
 
 /** What revoking a token with many descendants did. Times in ms. */
 export interface Cascade {
@@ -45,11 +45,11 @@ const PAGE = 500;
 /** Revokes a token with `count` descendants and watches for at most `watchSeconds` what that does to others. */
 export async function runCascade(bench: Bench, count: number, watchSeconds: number): Promise<Cascade> {
   bench.say(`cascade: ${count} descendants`);
-  const planted = await plant(bench.build, `${bench.directory}/cascade-${count}`, count);
-  const { server, siblings, branch, below } = planted;
+  const seeded = await startSeeded(bench.build, `${bench.directory}/cascade-${count}`, count);
+  const { server, siblings, branch, below } = seeded;
   try {
     const leaves = siblings.slice(0, LEAVES);
-    const before = await lookUps(bench, planted);
+    const before = await lookUps(bench, seeded);
     const leafTimes: number[] = [];
     for (const leaf of leaves) leafTimes.push(await timeToRevoke(server, leaf));
     const memoryBefore = server.usage().memoryMiB;
@@ -63,7 +63,7 @@ export async function runCascade(bench: Bench, count: number, watchSeconds: numb
     let memoryMost = server.usage().memoryMiB;
     let sweptAfterSeconds: number | null = null;
     while (sweptAfterSeconds === null && secondsSince(began) < watchSeconds) {
-      windows.push(await lookUps(bench, planted));
+      windows.push(await lookUps(bench, seeded));
       memoryMost = Math.max(memoryMost, server.usage().memoryMiB);
       if (await isSwept(server, branch.accessor)) sweptAfterSeconds = secondsSince(began);
     }
@@ -85,7 +85,7 @@ export async function runCascade(bench: Bench, count: number, watchSeconds: numb
       ),
       sweptAfterSeconds,
       watchedSeconds,
-      rowsLeft: rowsOf(bench, planted),
+      rowsLeft: rowsOf(bench, seeded),
       memoryBefore,
       memoryMost,
     };
@@ -104,7 +104,7 @@ async function timeToRevoke(server: GroveServer, token: string): Promise<number>
 /** p99 of look-ups of tokens that stay, in the big tree and in others, side by side. */
 async function lookUps(
   { load }: Bench,
-  { server, siblings, others }: Planted,
+  { server, siblings, others }: SeededServer,
 ): Promise<{ readonly same: number; readonly other: number }> {
   const request =
     (label: string) =>
@@ -133,7 +133,7 @@ async function isSwept(server: GroveServer, accessor: string): Promise<boolean> 
   return left.length < PAGE;
 }
 
-function rowsOf({ build }: Bench, { directory, branch }: Planted): number {
+function rowsOf({ build }: Bench, { directory, branch }: SeededServer): number {
   const database = new DatabaseSync(databasePath(build, directory, "TokenTree", treeIdOf(branch.accessor)));
   const count = database.prepare("SELECT count(*) AS count FROM tokens").get()?.count;
   database.close();

@@ -7,7 +7,7 @@ import { GroveServer } from "../servers/grove.ts";
 import { pairedRatio, type Spread, spread } from "../statistics.ts";
 import { type Bench, measure, TOKEN_PATH } from "./bench.ts";
 import { type Counts, countsOf } from "./counts.ts";
-import { plant } from "./planted.ts";
+import { startSeeded } from "./seeded-server.ts";
 
 /** One operation at several sizes of the same thing. */
 export interface Growth {
@@ -40,7 +40,7 @@ export async function growTree(bench: Bench, sizes: readonly number[]): Promise<
   for (const size of sizes) {
     bench.say(`growth: a tree of ${size} tokens`);
     const directory = `${bench.directory}/tree-${size}`;
-    const { server, below, top, branch } = await plant(bench.build, directory, size);
+    const { server, below, top, branch } = await startSeeded(bench.build, directory, size);
     const page = `${TOKEN_PATH}accessors?list=true&limit=100&after=${branch.accessor.slice(0, 44)}`;
     const list = { label: "list 100 accessors", method: "GET", path: page, token: server.token };
     grown.push({ size, directory, server, loads: [...operationsOn(below, top), [list]] });
@@ -54,7 +54,7 @@ export async function growForest(bench: Bench, sizes: readonly number[]): Promis
   for (const size of sizes) {
     bench.say(`growth: ${size} trees`);
     const directory = `${bench.directory}/trees-${size}`;
-    const { server: first, others, top } = await plant(bench.build, directory, 1);
+    const { server: first, others, top } = await startSeeded(bench.build, directory, 1);
     const like = await makeToken(first, "create-orphan", { ttl: "24h", policies: ["default"] });
     await first.stop();
     await seedTrees(bench.build, directory, like, size - 1);

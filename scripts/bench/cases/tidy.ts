@@ -10,7 +10,7 @@ import { call, makeToken } from "../servers/call.ts";
 import { GroveServer } from "../servers/grove.ts";
 import { median } from "../statistics.ts";
 import { assertAllGood, type Bench, CONNECTIONS, TOKEN_PATH } from "./bench.ts";
-import { type Planted, plant } from "./planted.ts";
+import { type SeededServer, startSeeded } from "./seeded-server.ts";
 
 /** What a run of tidy did, and what it did to others. Times in ms. */
 export interface TidyRun {
@@ -53,24 +53,24 @@ const LONGEST_SECONDS = 900;
 /** Tidies one tree of `count` tokens. */
 export async function tidyTree(bench: Bench, count: number): Promise<TidyRun> {
   const directory = `${bench.directory}/tidy-tree-${count}`;
-  const planted = await plant(bench.build, directory, count);
-  await planted.server.stop();
-  return tidy(bench, planted, `one tree of ${count}`, treeIdOf(planted.branch.accessor), count);
+  const seeded = await startSeeded(bench.build, directory, count);
+  await seeded.server.stop();
+  return tidy(bench, seeded, `one tree of ${count}`, treeIdOf(seeded.branch.accessor), count);
 }
 
 /** Tidies `count` trees of one token. */
 export async function tidyForest(bench: Bench, count: number): Promise<TidyRun> {
   const directory = `${bench.directory}/tidy-trees-${count}`;
-  const planted = await plant(bench.build, directory, 1);
-  const like = await makeToken(planted.server, "create-orphan", { ttl: "24h", policies: ["default"] });
-  await planted.server.stop();
+  const seeded = await startSeeded(bench.build, directory, 1);
+  const like = await makeToken(seeded.server, "create-orphan", { ttl: "24h", policies: ["default"] });
+  await seeded.server.stop();
   await seedTrees(bench.build, directory, like, count);
-  return tidy(bench, planted, `${count} trees of one`, treeIdOf(like.accessor), count);
+  return tidy(bench, seeded, `${count} trees of one`, treeIdOf(like.accessor), count);
 }
 
 async function tidy(
   bench: Bench,
-  { directory, branch, siblings, others }: Planted,
+  { directory, branch, siblings, others }: SeededServer,
   where: string,
   treeId: string,
   count: number,
@@ -148,7 +148,7 @@ const READINGS = 5;
 /** Pages through a list of `count` accessors several times. */
 export async function pageThrough(bench: Bench, count: number): Promise<Paging> {
   bench.say(`listing: ${count} accessors`);
-  const { server } = await plant(bench.build, `${bench.directory}/listing-${count}`, count);
+  const { server } = await startSeeded(bench.build, `${bench.directory}/listing-${count}`, count);
   try {
     const memoryBefore = server.usage().memoryMiB;
     const times: number[] = [];

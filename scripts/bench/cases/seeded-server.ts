@@ -2,11 +2,11 @@ import { seedTree } from "../seed/tree.ts";
 import { call, makeToken } from "../servers/call.ts";
 import { type GroveBuild, GroveServer } from "../servers/grove.ts";
 
-/** Small tokens of each kind that a planted tree has; enough that every shard of the accessors has one. */
+/** Small tokens of each kind that a seeded tree has; enough that every shard of the accessors has one. */
 const SIBLINGS = 120;
 
 /** A server with one big tree and a few small ones. */
-export interface Planted {
+export interface SeededServer {
   readonly server: GroveServer;
   readonly directory: string;
   /** The big tree's first token, with the root policy. */
@@ -22,7 +22,7 @@ export interface Planted {
 }
 
 /** Starts a server on `directory` that has a tree with `count` tokens below one. */
-export async function plant(build: GroveBuild, directory: string, count: number): Promise<Planted> {
+export async function startSeeded(build: GroveBuild, directory: string, count: number): Promise<SeededServer> {
   const first = await GroveServer.start(build, directory);
   const plain = { ttl: "24h", policies: ["default"] };
   const top = await makeToken(first, "create-orphan", { ttl: "24h", policies: ["root"] });
