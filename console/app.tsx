@@ -1,9 +1,17 @@
 import type { ComponentChildren } from "preact";
 import { duration } from "./format.ts";
+import { EndsPage } from "./pages/ends.tsx";
+import { ForestPage } from "./pages/forest.tsx";
+import { HealthPage } from "./pages/health.tsx";
+import { NewTokenPage } from "./pages/new-token.tsx";
+import { PoliciesPage } from "./pages/policies.tsx";
+import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
 import { SessionPage } from "./pages/session.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
-import { href, partsOf, usePlace } from "./router.ts";
-import { mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
+import { TokenPage } from "./pages/token.tsx";
+import { TokensPage } from "./pages/tokens.tsx";
+import { href, type Place, partsOf, usePlace } from "./router.ts";
+import { ASKED_PATHS, mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
 import { Empty } from "./ui/controls.tsx";
 import { Icon, type IconName } from "./ui/icons.tsx";
 import { PageHead } from "./ui/page-head.tsx";
@@ -21,7 +29,26 @@ interface NavItem {
 }
 
 const NAV: readonly { readonly title: string; readonly items: readonly NavItem[] }[] = [
-  { title: "Session", items: [{ name: "session", label: "Your session", icon: "user" }] },
+  {
+    title: "Tokens",
+    items: [
+      { name: "", label: "Forest", icon: "forest", needs: [ASKED_PATHS.map, "read", "sudo"] },
+      { name: "tokens", label: "Tokens", icon: "tokens", needs: [ASKED_PATHS.tokens, "read", "sudo"] },
+      { name: "ends", label: "What ends when", icon: "clock", needs: [ASKED_PATHS.summary, "read", "sudo"] },
+      { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },
+    ],
+  },
+  {
+    title: "Access",
+    items: [{ name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] }],
+  },
+  {
+    title: "Service",
+    items: [
+      { name: "health", label: "Health", icon: "health" },
+      { name: "session", label: "Your session", icon: "user" },
+    ],
+  },
 ];
 
 export function App() {
@@ -56,16 +83,28 @@ function Shell() {
         </nav>
         <Who session={session} />
       </div>
-      <main class="main" id="main" tabIndex={-1}>
-        {pageAt(parts)}
+      <main class="main" id="main" tabIndex={-1} key={place.visit}>
+        {pageAt(parts, place)}
       </main>
     </div>
   );
 }
 
-function pageAt([name = ""]: readonly string[]): ComponentChildren {
+function pageAt([name = "", item = ""]: readonly string[], { query }: Place): ComponentChildren {
   switch (name) {
     case "":
+      return <ForestPage key={query.toString()} query={query} />;
+    case "tokens":
+      return item === "" ? <TokensPage query={query} /> : <TokenPage key={item} accessor={item} />;
+    case "ends":
+      return <EndsPage />;
+    case "new-token":
+      return <NewTokenPage />;
+    case "policies":
+      if (query.has("new")) return <NewPolicyPage />;
+      return item === "" ? <PoliciesPage /> : <PolicyPage key={item} name={item} />;
+    case "health":
+      return <HealthPage />;
     case "session":
       return <SessionPage />;
     default:

@@ -6,13 +6,20 @@ const BASE = "/ui/";
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
+  /** Counts up when the user goes to where they are: the page is loaded anew. */
+  readonly visit: number;
 }
 
 const listeners = new Set<() => void>();
+let visits = 0;
 
 function currentPlace(): Place {
   const { pathname, search } = window.location;
-  return { path: pathname.startsWith(BASE) ? pathname.slice(BASE.length) : "", query: new URLSearchParams(search) };
+  return {
+    path: pathname.startsWith(BASE) ? pathname.slice(BASE.length) : "",
+    query: new URLSearchParams(search),
+    visit: visits,
+  };
 }
 
 /** The address of a page. Parts are encoded; parameters without a value are left out. */
@@ -24,7 +31,9 @@ export function href(parts: readonly string[], query: Readonly<Record<string, st
 
 /** Goes to a page of the console. */
 export function go(address: string, how: "push" | "replace" = "push"): void {
-  if (how === "push") window.history.pushState(null, "", address);
+  const here = window.location.pathname + window.location.search;
+  if (address === here) visits += 1;
+  else if (how === "push") window.history.pushState(null, "", address);
   else window.history.replaceState(null, "", address);
   for (const listener of listeners) listener();
 }

@@ -41,7 +41,7 @@ export const ASKED_PATHS = {
   revoke: "sys/tokens/revoke",
   create: "auth/token/create",
   roles: "auth/token/roles",
-  policies: "sys/policies/acl",
+  policies: "sys/policies/acl/",
   tidy: "auth/token/tidy",
   tidyStatus: "auth/token/tidy-status",
   keys: "sys/key-status",

@@ -30,12 +30,12 @@ export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T
     setState((before) => ({ ...before, busy: true }));
     question.current().then((answer) => {
       if (turn !== latest.current) return;
-      setState({
+      setState((before) => ({
         key: asked,
-        value: answer.ok ? answer.value : null,
+        value: answer.ok ? answer.value : before.key === asked ? before.value : null,
         problem: answer.ok ? null : answer.problem,
         busy: false,
-      });
+      }));
     });
   }, []);
   useEffect(() => load(key), [key, load]);
@@ -45,5 +45,6 @@ export function useLoad<T>(key: string, ask: () => Promise<Answer<T>>): Loaded<T
     },
     [],
   );
-  return { value: state.value, problem: state.problem, busy: state.busy, reload: () => load(key) };
+  const reload = useCallback(() => load(key), [key, load]);
+  return { value: state.value, problem: state.problem, busy: state.busy, reload };
 }

@@ -1,0 +1,44 @@
+import type { Item } from "./map.ts";
+
+export type ColourBy = "method" | "end" | "policy";
+
+/** Classes of the style sheet; colours of areas, each readable under the text on it. */
+const HUES = 8;
+
+const HOUR = 3_600_000;
+
+/** By when a token ends; the first that fits. */
+const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
+  ["within an hour", HOUR],
+  ["within a day", 24 * HOUR],
+  ["within a week", 7 * 24 * HOUR],
+  ["within 30 days", 30 * 24 * HOUR],
+  ["later", Number.POSITIVE_INFINITY],
+];
+
+/** What an item is coloured by. */
+export function categoryOf({ token, mount, rest }: Item, by: ColourBy, now: number): string {
+  if (by === "method") return mount;
+  if (rest || !token) return "many";
+  if (by === "policy") return token.policies.find((name) => name !== "default") ?? token.policies[0] ?? "none";
+  if (token.expires === null) return "never";
+  const left = Date.parse(token.expires) - now;
+  return ENDS.find(([, within]) => left <= within)?.[0] ?? "later";
+}
+
+/** The categories on a map, the most common first, each with its class. */
+export function paletteOf(items: readonly Item[], by: ColourBy, now: number): ReadonlyMap<string, string> {
+  if (by === "end") {
+    const labels = [...ENDS.map(([label]) => label), "never"];
+    return new Map([...labels.map((label, at) => [label, `end-${at}`] as const), ["many", "hue-rest"]]);
+  }
+  const counts = new Map<string, number>();
+  for (const item of items) {
+    const category = categoryOf(item, by, now);
+    counts.set(category, (counts.get(category) ?? 0) + item.count);
+  }
+  const ranked = [...counts].sort((a, b) => b[1] - a[1]).map(([category]) => category);
+  return new Map(
+    ranked.map((category, at) => [category, category === "many" || at >= HUES ? "hue-rest" : `hue-${at}`]),
+  );
+}

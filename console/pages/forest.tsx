@@ -1,0 +1,186 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { ColourBy } from "../forest/colour.ts";
+import {
+  type Branch,
+  type Item,
+  itemsOfBranch,
+  itemsOfMap,
+  type MountGroup,
+  readBranch,
+  readMap,
+} from "../forest/map.ts";
+import { Treemap } from "../forest/treemap.tsx";
+import { compact, count, counted } from "../format.ts";
+import { go, href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { nameOf } from "../tokens/token.ts";
+import { Empty, Segments } from "../ui/controls.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { End } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+const COLOURS: readonly (readonly [ColourBy, string])[] = [
+  ["method", "Method"],
+  ["end", "End"],
+  ["policy", "Policy"],
+];
+const LISTED = 12;
+const REFRESH_MS = 10_000;
+
+/** All trees as a map: the forest, one method, or one tree and what hangs below a token of it. */
+export function ForestPage({ query }: { readonly query: URLSearchParams }) {
+  const accessor = query.get("token") ?? "";
+  return accessor === "" ? <Forest mount={query.get("mount") ?? ""} /> : <Tree accessor={accessor} />;
+}
+
+function Forest({ mount }: { readonly mount: string }) {
+  const { api } = useSession();
+  const map = useLoad("map", () => readMap(api));
+  const { reload } = map;
+  useEffect(() => {
+    const timer = window.setInterval(() => {
+      if (!document.hidden) reload();
+    }, REFRESH_MS);
+    return () => window.clearInterval(timer);
+  }, [reload]);
+  const [chosen, setBy] = useState<ColourBy | null>(null);
+  const groups = map.value?.groups ?? [];
+  const items = useMemo(() => (map.value ? itemsOfMap(map.value, mount) : []), [map.value, mount]);
+  // Of one method alone its name says nothing.
+  const by = chosen ?? (mount === "" && groups.length > 1 ? "method" : "policy");
+  const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
+  const trees = shown.reduce((sum, group) => sum + group.trees, 0);
+  const total = shown.reduce((sum, group) => sum + group.count, 0);
+
+  return (
+    <>
+      <PageHead
+        title={mount === "" ? "Forest" : mount}
+        text={
+          map.value && (
+            <span class="number">
+              {mount !== "" && <a href={href([])}>Forest</a>}
+              {mount !== "" && " / "}
+              {counted(total, "token")} in {counted(trees, "tree")}
+            </span>
+          )
+        }
+      >
+        <Segments legend="Colour by" options={COLOURS} value={by} onChange={setBy} />
+      </PageHead>
+      {map.problem && <ProblemNotice problem={map.problem} onRetry={map.reload} />}
+      {!map.value && map.busy && <div class="treemap" aria-busy="true" />}
+      {map.value && total === 0 && (
+        <div class="card">
+          <Empty title="Nothing grows here yet">
+            <p>Each token without a parent begins a tree; the tokens that it makes hang below it.</p>
+            <a class="button primary" href={href(["new-token"])}>
+              New token
+            </a>
+          </Empty>
+        </div>
+      )}
+      {map.value && total > 0 && (
+        <div class="stack">
+          <Treemap items={items} by={by} label="Trees by their number of tokens" onOpen={openItem} />
+          <Largest groups={shown} />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Where an area of the map leads. */
+function openItem({ items, token, mount, rest }: Item): void {
+  if (rest) go(href(["tokens"], { mount, orphan: "true" }));
+  else if (!token) go(href([], { mount }));
+  else if ((items ?? []).length > 0 || token.children > 0) go(href([], { token: token.accessor }));
+  else go(href(["tokens", token.accessor]));
+}
+
+/** The same as the map, to be read. */
+function Largest({ groups }: { readonly groups: readonly MountGroup[] }) {
+  const trees = groups
+    .flatMap(({ largest }) => largest)
+    .sort((a, b) => b.count - a.count)
+    .slice(0, LISTED);
+  return (
+    <section class="card" aria-labelledby="largest">
+      <header>
+        <h2 id="largest">Largest trees</h2>
+        <a href={href(["tokens"], { orphan: "true" })}>All roots</a>
+      </header>
+      <div class="scroll">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Root</th>
+              <th scope="col">Method</th>
+              <th scope="col">Ends</th>
+              <th scope="col" class="right">
+                Tokens
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {trees.map(({ tree, root, count: tokens }) => (
+              <tr key={tree}>
+                <td class="wide">{root ? <a href={href(["tokens", root.accessor])}>{nameOf(root)}</a> : "a tree"}</td>
+                <td class="mono">{root?.mount ?? ""}</td>
+                <td>{root && <End at={root.expires} />}</td>
+                <td class="right">{count(tokens)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+function Tree({ accessor }: { readonly accessor: string }) {
+  const { api } = useSession();
+  const branch = useLoad(accessor, () => readBranch(api, accessor));
+  const [by, setBy] = useState<ColourBy>("policy");
+  const value = branch.value;
+  const items = useMemo(() => (value ? itemsOfBranch(value) : []), [value]);
+  return (
+    <>
+      <PageHead title={value ? nameOf(value.token) : "Tree"} text={value && <Way branch={value} />}>
+        <Segments legend="Colour by" options={COLOURS} value={by} onChange={setBy} />
+        <a class="button" href={href(["tokens", accessor])}>
+          Open the token
+        </a>
+      </PageHead>
+      {branch.problem && <ProblemNotice problem={branch.problem} onRetry={branch.reload} />}
+      {!value && branch.busy && <div class="treemap" aria-busy="true" />}
+      {value && items.length === 0 && (
+        <div class="card">
+          <Empty title="Nothing hangs below this token" />
+        </div>
+      )}
+      {items.length > 0 && (
+        <Treemap items={items} by={by} label="Tokens below, by the number below each" onOpen={openItem} />
+      )}
+      {value?.more && <p class="muted">The largest branches are shown.</p>}
+    </>
+  );
+}
+
+function Way({ branch: { token, descendants } }: { readonly branch: Branch }) {
+  return (
+    <span class="number">
+      <a href={href([])}>Forest</a>
+      {" / "}
+      <a href={href([], { mount: token.mount })}>{token.mount}</a>
+      {token.parent !== null && (
+        <>
+          {" / "}
+          <a href={href([], { token: token.parent })}>parent</a>
+        </>
+      )}
+      {descendants && ` / ${compact(descendants.count)}${descendants.more ? "+" : ""} below`}
+    </span>
+  );
+}

@@ -1,0 +1,257 @@
+import { useRef, useState } from "preact/hooks";
+import { counted } from "../format.ts";
+import { go, href } from "../router.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
+import { COLUMNS, type Column, shownColumns } from "../tokens/columns.tsx";
+import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
+import { FilterBar } from "../tokens/filter-bar.tsx";
+import { RevokeMany } from "../tokens/revoke-dialog.tsx";
+import { nameOf, type Selection, type Token } from "../tokens/token.ts";
+import { useTokenPages } from "../tokens/use-token-pages.ts";
+import { Empty } from "../ui/controls.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { useDrawnRows } from "../ui/use-drawn-rows.ts";
+
+/** As the style sheet has it. */
+const ROW_HEIGHT = 34;
+
+interface Chosen {
+  readonly selection: Selection;
+  readonly text: string;
+}
+
+/** All tokens by filters, which are in the address of the page. */
+export function TokensPage({ query }: { readonly query: URLSearchParams }) {
+  const session = useSession();
+  const filter = filterOf(query);
+  const sort = query.get("sort") ?? "-created";
+  const columns = shownColumns(query);
+  const pages = useTokenPages(session.api, { ...filter, sort });
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setChosen] = useState<Chosen | null>(null);
+  const [going, setGoing] = useState(false);
+  const body = useRef<HTMLTableSectionElement>(null);
+  const drawn = useDrawnRows(body, pages.tokens.length, ROW_HEIGHT);
+
+  const show = (change: Readonly<Record<string, string>>): void => {
+    const kept = { columns: query.get("columns") ?? "", sort: query.get("sort") ?? "", ...filter };
+    setSelected(new Set());
+    go(href(["tokens"], { ...kept, ...change }), "replace");
+  };
+  const isFiltered = Object.keys(filter).length > 0;
+  const mayRevoke = mayDo(session, ASKED_PATHS.revoke, "update", "sudo");
+  const toggle = (accessor: string): void => {
+    const next = new Set(selected);
+    if (!next.delete(accessor)) next.add(accessor);
+    setSelected(next);
+  };
+  const isGoing = ({ accessor }: Token): boolean =>
+    going && chosen !== null && (!("accessors" in chosen.selection) || selected.has(accessor));
+
+  return (
+    <>
+      <PageHead title="Tokens">
+        <ColumnChoice shown={columns} onChange={(names) => show({ columns: names.join(",") })} />
+        <a class="button primary" href={href(["new-token"])}>
+          <Icon name="plus" /> New token
+        </a>
+      </PageHead>
+      <div class="stack">
+        <FilterBar filter={filter} onChange={(next) => show({ ...cleared(), ...next })} />
+        {pages.problem && <ProblemNotice problem={pages.problem} onRetry={pages.reload} />}
+        {!pages.problem && (
+          <section class="card" aria-label="Tokens">
+            <header>
+              <span class="number" aria-live="polite">
+                {pages.busy && pages.tokens.length === 0
+                  ? "Loading…"
+                  : `${counted(pages.tokens.length, "token")}${pages.next === "" ? "" : " so far"}`}
+                {selected.size > 0 && `, ${selected.size} selected`}
+              </span>
+              <div class="row">
+                {selected.size > 0 && (
+                  <button
+                    type="button"
+                    class="button danger slim"
+                    disabled={!mayRevoke}
+                    onClick={() =>
+                      setChosen({
+                        selection: { accessors: [...selected] },
+                        text: counted(selected.size, "selected token"),
+                      })
+                    }
+                  >
+                    Revoke selected
+                  </button>
+                )}
+                {isFiltered && selected.size === 0 && pages.tokens.length > 0 && (
+                  <button
+                    type="button"
+                    class="button danger slim"
+                    disabled={!mayRevoke}
+                    title={mayRevoke ? undefined : "Your policies refuse this"}
+                    onClick={() =>
+                      setChosen({ selection: filterBody(filter), text: `All that match: ${filterText(filter)}` })
+                    }
+                  >
+                    Revoke all that match
+                  </button>
+                )}
+              </div>
+            </header>
+            {pages.tokens.length === 0 && !pages.busy ? (
+              <NoTokens isFiltered={isFiltered} onClear={() => show(cleared())} />
+            ) : (
+              <div class="scroll">
+                <table class="rows" aria-busy={pages.busy} aria-rowcount={pages.tokens.length + 1}>
+                  <thead>
+                    <tr>
+                      <th scope="col">
+                        <span class="visually-hidden">Selected</span>
+                      </th>
+                      {columns.map((column) => (
+                        <ColumnHead
+                          key={column.name}
+                          column={column}
+                          sort={sort}
+                          onSort={(next) => show({ sort: next })}
+                        />
+                      ))}
+                    </tr>
+                  </thead>
+                  <tbody ref={body}>
+                    <Space rows={drawn.first} columns={columns.length + 1} />
+                    {pages.tokens.slice(drawn.first, drawn.end).map((token, at) => (
+                      <tr
+                        key={token.accessor}
+                        aria-rowindex={drawn.first + at + 2}
+                        class={isGoing(token) ? "fading" : selected.has(token.accessor) ? "selected" : undefined}
+                      >
+                        <td>
+                          <input
+                            type="checkbox"
+                            aria-label={`Select ${nameOf(token)}`}
+                            checked={selected.has(token.accessor)}
+                            onChange={() => toggle(token.accessor)}
+                          />
+                        </td>
+                        {columns.map((column) => (
+                          <td key={column.name} class={column.right ? "right" : "wide"}>
+                            {column.cell(token)}
+                          </td>
+                        ))}
+                      </tr>
+                    ))}
+                    <Space rows={pages.tokens.length - drawn.end} columns={columns.length + 1} />
+                  </tbody>
+                </table>
+              </div>
+            )}
+            {pages.next !== "" && (
+              <div class="more">
+                <button type="button" class="button" onClick={pages.more} disabled={pages.busy}>
+                  {pages.busy ? "Loading…" : "Show more"}
+                </button>
+              </div>
+            )}
+          </section>
+        )}
+      </div>
+      {chosen && (
+        <RevokeMany
+          {...chosen}
+          onClose={() => {
+            setChosen(null);
+            setGoing(false);
+            setSelected(new Set());
+            if (going) pages.reload();
+          }}
+          onChange={() => setGoing(true)}
+        />
+      )}
+    </>
+  );
+}
+
+/** The room of rows that are not drawn. */
+function Space({ rows, columns }: { readonly rows: number; readonly columns: number }) {
+  if (rows <= 0) return null;
+  return (
+    <tr>
+      <td colSpan={columns} class="space" style={{ height: `${rows * ROW_HEIGHT}px` }} />
+    </tr>
+  );
+}
+
+const cleared = (): Filter => Object.fromEntries(FILTER_FIELDS.map(({ name }) => [name, ""]));
+
+interface ColumnHeadProps {
+  readonly column: Column;
+  readonly sort: string;
+  readonly onSort: (sort: string) => void;
+}
+
+function ColumnHead({ column, sort, onSort }: ColumnHeadProps) {
+  const { sort: by, label, right } = column;
+  const ascending = sort === by;
+  const descending = sort === `-${by}`;
+  const order = ascending ? "ascending" : descending ? "descending" : undefined;
+  return (
+    <th scope="col" class={right ? "right" : undefined} aria-sort={order}>
+      {by === undefined ? (
+        label
+      ) : (
+        <button type="button" onClick={() => onSort(descending ? by : `-${by}`)}>
+          {label}
+          {order && <Icon name={ascending ? "up" : "down"} size={12} />}
+        </button>
+      )}
+    </th>
+  );
+}
+
+function ColumnChoice(props: { readonly shown: readonly Column[]; readonly onChange: (names: string[]) => void }) {
+  const shown = props.shown.map(({ name }) => name);
+  return (
+    <details class="menu">
+      <summary class="button">Columns</summary>
+      <div class="card">
+        {COLUMNS.slice(1).map(({ name, label }) => (
+          <label key={name} class="check">
+            <input
+              type="checkbox"
+              checked={shown.includes(name)}
+              onChange={() =>
+                props.onChange(shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name])
+              }
+            />
+            {label}
+          </label>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+function NoTokens({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
+  if (isFiltered) {
+    return (
+      <Empty title="No token matches">
+        <p>Names are exact, unless they end with *. The page of the inventory is two seconds behind at most.</p>
+        <button type="button" class="button" onClick={onClear}>
+          Clear the filter
+        </button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No tokens yet">
+      <p>Make the first one here, or let a machine log in.</p>
+      <a class="button primary" href={href(["new-token"])}>
+        New token
+      </a>
+    </Empty>
+  );
+}

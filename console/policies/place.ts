@@ -1,0 +1,18 @@
+/** A place in a text: lines and columns begin with 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The place that a message of the policy parser names; null when it names none. */
+export function placeIn(message: string): Place | null {
+  const found = /line (\d+)(?:,? (?:column|col) (\d+))?/i.exec(message) ?? /\b(\d+):(\d+)\b/.exec(message);
+  return found ? { line: Number(found[1]), column: Number(found[2] ?? 1) } : null;
+}
+
+/** Where the place is in the text, in characters from its beginning. */
+export function offsetOf(text: string, { line, column }: Place): number {
+  const lines = text.split("\n");
+  const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
+  return Math.min(text.length, before + column - 1);
+}

@@ -1,0 +1,94 @@
+import { useEffect, useState } from "preact/hooks";
+import { Field } from "../ui/controls.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { FILTER_FIELDS, type Filter, type FilterField, localTime, MAIN_FIELDS, queryTime } from "./filter.ts";
+
+interface FilterBarProps {
+  readonly filter: Filter;
+  readonly onChange: (filter: Filter) => void;
+}
+
+/** The filters of the inventory; what is typed counts from Enter on, or when the field is left. */
+export function FilterBar({ filter, onChange }: FilterBarProps) {
+  const hidden = FILTER_FIELDS.filter(({ name }) => !MAIN_FIELDS.has(name));
+  const [open, setOpen] = useState(() => hidden.some(({ name }) => filter[name] !== undefined));
+  const set = (name: string, value: string): void => {
+    if ((filter[name] ?? "") !== value) onChange({ ...filter, [name]: value });
+  };
+  const fields = FILTER_FIELDS.filter(({ name }) => open || MAIN_FIELDS.has(name));
+  return (
+    <form
+      class="filters"
+      aria-label="Filter"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
+      }}
+    >
+      {fields.map((field) => (
+        <FilterInput
+          key={field.name}
+          field={field}
+          value={filter[field.name] ?? ""}
+          onChange={(value) => set(field.name, value)}
+        />
+      ))}
+      <div class="row filter-actions">
+        <button type="button" class="button plain" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? "Fewer filters" : "More filters"}
+        </button>
+        {Object.keys(filter).length > 0 && (
+          <button type="button" class="button plain" onClick={() => onChange({})}>
+            <Icon name="close" size={13} /> Clear
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+interface FilterInputProps {
+  readonly field: FilterField;
+  readonly value: string;
+  readonly onChange: (value: string) => void;
+}
+
+function FilterInput({ field, value, onChange }: FilterInputProps) {
+  const [typed, setTyped] = useState(value);
+  useEffect(() => setTyped(value), [value]);
+  if (field.kind === "flag") {
+    return (
+      <Field label={field.label}>
+        <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          <option value="">either</option>
+          <option value="true">yes</option>
+          <option value="false">no</option>
+        </select>
+      </Field>
+    );
+  }
+  if (field.kind === "time") {
+    return (
+      <Field label={field.label}>
+        <input
+          type="datetime-local"
+          value={localTime(value)}
+          onChange={(event) => onChange(queryTime(event.currentTarget.value))}
+        />
+      </Field>
+    );
+  }
+  return (
+    <Field label={field.label}>
+      <input
+        type="search"
+        value={typed}
+        placeholder={field.placeholder}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => setTyped(event.currentTarget.value)}
+        onChange={() => onChange(typed.trim())}
+      />
+    </Field>
+  );
+}

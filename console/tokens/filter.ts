@@ -1,0 +1,66 @@
+/** A filter as the query of the page has it: the names are those of the inventory. */
+export type Filter = Readonly<Record<string, string>>;
+
+export interface FilterField {
+  readonly name: string;
+  readonly label: string;
+  readonly kind: "text" | "time" | "flag";
+  readonly placeholder?: string;
+}
+
+export const FILTER_FIELDS: readonly FilterField[] = [
+  { name: "display_name", label: "Name", kind: "text", placeholder: "deploy*" },
+  { name: "policy", label: "Policy", kind: "text" },
+  { name: "mount", label: "Method", kind: "text", placeholder: "auth/token/" },
+  { name: "role", label: "Role", kind: "text" },
+  { name: "path_prefix", label: "Path begins with", kind: "text" },
+  { name: "entity_id", label: "Entity", kind: "text" },
+  { name: "created_after", label: "Created after", kind: "time" },
+  { name: "created_before", label: "Created before", kind: "time" },
+  { name: "ends_after", label: "Ends after", kind: "time" },
+  { name: "ends_before", label: "Ends before", kind: "time" },
+  { name: "unused_since", label: "Unused since", kind: "time" },
+  { name: "never_ends", label: "Never ends", kind: "flag" },
+  { name: "orphan", label: "Without a parent", kind: "flag" },
+  { name: "tree", label: "Tree", kind: "text" },
+];
+
+/** The fields that are always in view. */
+export const MAIN_FIELDS: ReadonlySet<string> = new Set(["display_name", "policy", "mount", "role"]);
+
+/** What of the query is a filter. */
+export function filterOf(query: URLSearchParams): Filter {
+  const given = FILTER_FIELDS.map(({ name }) => [name, query.get(name) ?? ""] as const);
+  return Object.fromEntries(given.filter(([, value]) => value !== ""));
+}
+
+/** A filter in words: `policy deploy, ends before 22 Nov 2026`. */
+export function filterText(filter: Filter): string {
+  const words = FILTER_FIELDS.flatMap(({ name, label }) =>
+    filter[name] === undefined ? [] : [`${label.toLowerCase()} ${filter[name]}`],
+  );
+  return words.length === 0 ? "all tokens" : words.join(", ");
+}
+
+/** The filter as a body of the API has it. */
+export function filterBody(filter: Filter): Readonly<Record<string, string | boolean>> {
+  const entries = Object.entries(filter).map(([name, value]) => {
+    const field = FILTER_FIELDS.find((one) => one.name === name);
+    return [name, field?.kind === "flag" ? value === "true" : value] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** What an input of the kind datetime-local shows for a time of the query. */
+export function localTime(value: string | undefined): string {
+  const ms = Date.parse(value ?? "");
+  if (Number.isNaN(ms)) return "";
+  const here = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
+  return here.toISOString().slice(0, 16);
+}
+
+/** The time that such an input has, for the query. */
+export function queryTime(local: string): string {
+  const ms = Date.parse(local);
+  return Number.isNaN(ms) ? "" : new Date(ms).toISOString();
+}

@@ -1,0 +1,271 @@
+import { useEffect, useState } from "preact/hooks";
+import { count, counted } from "../format.ts";
+import type { Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Dialog, Field } from "../ui/controls.tsx";
+import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import {
+  amountText,
+  beginRevocation,
+  type Job,
+  nameOf,
+  type Preview,
+  previewRevocation,
+  readJob,
+  revokeToken,
+  type Selection,
+  stopJob,
+  type TokenDetail,
+} from "./token.ts";
+
+const POLL_MS = 400;
+
+interface RevokeOneProps {
+  readonly detail: TokenDetail;
+  readonly onClose: () => void;
+  readonly onRevoked: () => void;
+}
+
+/** Asks before one token is revoked with all below it; its name has to be typed. */
+export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
+  const { api, self } = useSession();
+  const { token, descendants, leases, cubbyhole } = detail;
+  const [typed, setTyped] = useState("");
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [busy, setBusy] = useState(false);
+  const wanted = nameOf(token);
+
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (typed !== wanted) return;
+    setBusy(true);
+    const answer = await revokeToken(api, token.accessor);
+    setBusy(false);
+    if (answer.ok) onRevoked();
+    else setProblem(answer.problem);
+  };
+
+  return (
+    <Dialog title={`Revoke ${wanted}`} onClose={onClose}>
+      <form class="stack" onSubmit={submit}>
+        <dl class="figures">
+          <div>
+            <dt>Tokens</dt>
+            <dd>{amountText({ count: descendants.count + 1, more: descendants.more })}</dd>
+          </div>
+          <div>
+            <dt>Leases</dt>
+            <dd>{amountText(leases)}</dd>
+          </div>
+          <div>
+            <dt>Cubbyhole values</dt>
+            <dd>{count(cubbyhole.values)}</dd>
+          </div>
+        </dl>
+        <p>
+          This token{descendants.count > 0 && " and everything below it"} is refused from the answer on. There is no way
+          back.
+        </p>
+        {token.accessor === self.accessor && (
+          <Notice tone="warn" title="This is the token you are signed in with">
+            You will be signed out.
+          </Notice>
+        )}
+        <Field label={`Type ${wanted} to confirm`}>
+          <input
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+            autocomplete="off"
+            spellcheck={false}
+            autofocus
+          />
+        </Field>
+        {problem && <ProblemNotice problem={problem} />}
+        <div class="actions">
+          <button type="button" class="button" onClick={onClose}>
+            Keep it
+          </button>
+          <button type="submit" class="button danger solid" disabled={typed !== wanted || busy}>
+            {busy ? "Revoking…" : `Revoke ${counted(descendants.count + 1, "token")}`}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface RevokeManyProps {
+  readonly selection: Selection;
+  /** What is selected, in words. */
+  readonly text: string;
+  readonly onClose: () => void;
+  /** Called when a job has begun, and when it is over. */
+  readonly onChange: (state: "begun" | "over") => void;
+}
+
+/** Shows what a bulk revocation would take, asks for the number, and follows the job. */
+export function RevokeMany({ selection, text, onClose, onChange }: RevokeManyProps) {
+  const { api } = useSession();
+  const [preview, setPreview] = useState<Preview | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [typed, setTyped] = useState("");
+  const [job, setJob] = useState<string | null>(null);
+
+  const key = JSON.stringify(selection);
+  useEffect(() => {
+    previewRevocation(api, selection).then((answer) => {
+      if (answer.ok) setPreview(answer.value);
+      else setProblem(answer.problem);
+    });
+  }, [api, key]);
+
+  if (job !== null) {
+    return (
+      <Dialog title="Revoking" onClose={onClose}>
+        <JobProgress id={job} onClose={onClose} onOver={() => onChange("over")} />
+      </Dialog>
+    );
+  }
+  const wanted = String(preview?.count ?? "");
+  const begin = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (!preview || typed !== wanted) return;
+    const answer = await beginRevocation(api, selection, preview.count);
+    if (!answer.ok) return setProblem(answer.problem);
+    setJob(answer.value);
+    onChange("begun");
+  };
+
+  return (
+    <Dialog title="Revoke tokens" onClose={onClose}>
+      <form class="stack" onSubmit={begin}>
+        <p class="break">{text}, with everything below them.</p>
+        {!preview && !problem && <p class="muted">Counting what would go…</p>}
+        {preview && <PreviewFacts preview={preview} />}
+        {preview?.more && (
+          <Notice tone="warn" title="Too many to count">
+            Narrow the filter: a revocation needs the exact number.
+          </Notice>
+        )}
+        {preview && preview.count > 0 && !preview.more && (
+          <Field label={`Type ${wanted} to confirm`}>
+            <input
+              value={typed}
+              onInput={(event) => setTyped(event.currentTarget.value)}
+              inputMode="numeric"
+              autocomplete="off"
+              autofocus
+            />
+          </Field>
+        )}
+        {problem && <ProblemNotice problem={problem} />}
+        <div class="actions">
+          <button type="button" class="button" onClick={onClose}>
+            Keep them
+          </button>
+          <button
+            type="submit"
+            class="button danger solid"
+            disabled={!preview || preview.count === 0 || preview.more || typed !== wanted}
+          >
+            {preview ? `Revoke ${counted(preview.count, "token")}` : "Revoke"}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function PreviewFacts({ preview }: { readonly preview: Preview }) {
+  const { sample, skipped, leases } = preview;
+  const kept = [
+    ...(skipped.root > 0 ? [`${counted(skipped.root, "root token")} stay`] : []),
+    ...(skipped.self > 0 ? ["the token you are signed in with stays"] : []),
+  ];
+  return (
+    <>
+      <dl class="figures">
+        <div>
+          <dt>Tokens</dt>
+          <dd>{amountText(preview)}</dd>
+        </div>
+        <div>
+          <dt>Leases</dt>
+          <dd>{leases.more && leases.count === 0 ? <small>not counted</small> : amountText(leases)}</dd>
+        </div>
+      </dl>
+      {kept.length > 0 && <p class="muted">{kept.join("; ")}.</p>}
+      {sample.length > 0 && (
+        <p class="small muted break">
+          Among them: {sample.slice(0, 8).map(nameOf).join(", ")}
+          {preview.count > 8 && " …"}
+        </p>
+      )}
+    </>
+  );
+}
+
+interface JobProgressProps {
+  readonly id: string;
+  readonly onClose: () => void;
+  readonly onOver: () => void;
+}
+
+function JobProgress({ id, onClose, onOver }: JobProgressProps) {
+  const { api } = useSession();
+  const [job, setJob] = useState<Job | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  useEffect(() => {
+    let timer = 0;
+    let gone = false;
+    const ask = async (): Promise<void> => {
+      const answer = await readJob(api, id);
+      if (gone) return;
+      if (!answer.ok) return setProblem(answer.problem);
+      setJob(answer.value);
+      if (answer.value.state === "running") timer = window.setTimeout(ask, POLL_MS);
+      else onOver();
+    };
+    ask();
+    return () => {
+      gone = true;
+      window.clearTimeout(timer);
+    };
+  }, [api, id]);
+  const running = job === null || job.state === "running";
+  const percent = job && job.expected > 0 ? Math.min(100, (100 * job.revoked) / job.expected) : 0;
+  return (
+    <div class="stack" aria-live="polite">
+      <div
+        class="progress bad"
+        role="progressbar"
+        aria-label="Revoked"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={Math.round(percent)}
+      >
+        <div style={{ width: `${running ? percent : 100}%` }} />
+      </div>
+      {job && (
+        <p>
+          <strong class="number">{count(job.revoked)}</strong> of {count(job.expected)} revoked
+          {job.state === "done" && ". Done."}
+          {job.state === "stopped" && ". Stopped: what was revoked stays revoked."}
+        </p>
+      )}
+      {job?.state === "failed" && <Notice tone="bad" title="The revocation failed before its end" />}
+      {job && job.failures.length > 0 && <Notice tone="warn" title={counted(job.failures.length, "failure")} />}
+      {problem && <ProblemNotice problem={problem} />}
+      <div class="actions">
+        {running && (
+          <button type="button" class="button" onClick={() => stopJob(api, id)}>
+            Stop
+          </button>
+        )}
+        <button type="button" class="button primary" onClick={onClose}>
+          {running ? "Let it run" : "Close"}
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,110 @@
+import { type Api, pathOf, type Query } from "../api.ts";
+import { type Answer, done } from "../result.ts";
+
+/** A token as the inventory tells of it (docs/inventory.md). Times are RFC 3339. */
+export interface Token {
+  readonly accessor: string;
+  readonly display_name: string;
+  readonly path: string;
+  readonly role: string;
+  readonly mount: string;
+  readonly type: string;
+  readonly policies: readonly string[];
+  readonly entity_id: string;
+  readonly created: string;
+  readonly expires: string | null;
+  readonly renewed: string | null;
+  readonly num_uses: number;
+  /** 0 without a limit. */
+  readonly uses_left: number;
+  readonly period: number;
+  readonly explicit_max_ttl: number;
+  readonly orphan: boolean;
+  readonly parent: string | null;
+  readonly children: number;
+  readonly last_used: string | null;
+  readonly tree: string;
+}
+
+export interface TokenPage {
+  readonly tokens: readonly Token[];
+  /** "" on the last page. */
+  readonly next: string;
+  readonly fresh_as_of: string;
+}
+
+/** How many there are of something; `more` when counting stopped there. */
+export interface Amount {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+/** A token with its lineage, and what a revocation would take with it. */
+export interface TokenDetail {
+  readonly token: Token;
+  /** The root of the tree first. */
+  readonly ancestors: readonly Token[];
+  readonly ancestors_more: boolean;
+  readonly children: readonly Token[];
+  readonly children_next: string;
+  readonly descendants: Amount;
+  readonly leases: Amount;
+  readonly cubbyhole: { readonly values: number; readonly bytes: number };
+}
+
+/** What a bulk revocation would take. */
+export interface Preview {
+  readonly count: number;
+  readonly more: boolean;
+  readonly sample: readonly Token[];
+  readonly leases: Amount;
+  readonly skipped: { readonly root: number; readonly self: number };
+}
+
+export interface Job {
+  readonly id: string;
+  readonly state: "running" | "done" | "stopped" | "failed";
+  readonly expected: number;
+  readonly revoked: number;
+  readonly remaining: number | null;
+  readonly failures: readonly unknown[];
+}
+
+/** Which tokens are meant: the filter of the inventory, or accessors. */
+export type Selection = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+export const listTokens = (api: Api, query: Query): Promise<Answer<TokenPage>> =>
+  api.read<TokenPage>("sys/tokens", query);
+
+export const readToken = (api: Api, accessor: string, after = ""): Promise<Answer<TokenDetail>> =>
+  api.read<TokenDetail>(`sys/tokens/${pathOf(accessor)}`, { limit: 50, after });
+
+/** Revokes one token and all below it: from the answer on none of them is accepted. */
+export async function revokeToken(api: Api, accessor: string): Promise<Answer<void>> {
+  const answer = await api.call("auth/token/revoke-accessor", { body: { accessor } });
+  return answer.ok ? done(undefined) : answer;
+}
+
+export async function previewRevocation(api: Api, selection: Selection): Promise<Answer<Preview>> {
+  const answer = await api.call<Preview>("sys/tokens/revoke", { body: { ...selection, dry_run: true } });
+  return answer.ok ? done(answer.value.data) : answer;
+}
+
+/** Begins a revocation of at most `expected` tokens. Gives the id of the job. */
+export async function beginRevocation(api: Api, selection: Selection, expected: number): Promise<Answer<string>> {
+  const body = { ...selection, dry_run: false, expected_count: expected };
+  const answer = await api.call<{ readonly job: string }>("sys/tokens/revoke", { body });
+  return answer.ok ? done(answer.value.data.job) : answer;
+}
+
+export const readJob = (api: Api, id: string): Promise<Answer<Job>> => api.read<Job>(`sys/tokens/jobs/${pathOf(id)}`);
+
+export async function stopJob(api: Api, id: string): Promise<Answer<void>> {
+  const answer = await api.call(`sys/tokens/jobs/${pathOf(id)}/stop`, { body: {} });
+  return answer.ok ? done(undefined) : answer;
+}
+
+export const nameOf = (token: Token): string => token.display_name || "token";
+
+/** `1,204`, or `10,000+` when counting stopped there. */
+export const amountText = ({ count, more }: Amount): string => `${count.toLocaleString("en")}${more ? "+" : ""}`;

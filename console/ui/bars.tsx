@@ -1,0 +1,45 @@
+import { compact } from "../format.ts";
+
+export interface Bar {
+  readonly key: string;
+  readonly value: number;
+  /** Below the bar; "" for none. */
+  readonly label: string;
+  /** What the bar says, in a sentence. */
+  readonly text: string;
+  /** Where it leads. */
+  readonly href: string;
+}
+
+/** A bar of something is seen, however much another has. */
+const LEAST_PERCENT = 1.5;
+
+/** A histogram; each bar is a link, read as its sentence. */
+export function Bars({ bars }: { readonly bars: readonly Bar[] }) {
+  const most = Math.max(1, ...bars.map(({ value }) => value));
+  return (
+    <div class="bars">
+      <div class="bars-scale number" aria-hidden="true">
+        <span>{compact(most)}</span>
+        <span>{most > 1 ? compact(Math.round(most / 2)) : ""}</span>
+        <span>0</span>
+      </div>
+      <ul class="bars-plot">
+        {bars.map(({ key, value, label, text, href }) => (
+          <li key={key}>
+            {value === 0 ? (
+              <span class="bar none" title={text} />
+            ) : (
+              <a class="bar" href={href} title={text} aria-label={text}>
+                <span style={{ height: `${Math.max(LEAST_PERCENT, (100 * value) / most)}%` }} />
+              </a>
+            )}
+            <span class="bar-label" aria-hidden="true">
+              {label}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+import type { RefObject } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+/** Rows beyond the edges of the screen that are there all the same, so that scrolling shows no gap. */
+const SPARE = 30;
+/** Up to here all rows are simply there. */
+const ALL = 200;
+
+/** Which of many rows are drawn: from `first` up to and without `end`. */
+export interface DrawnRows {
+  readonly first: number;
+  readonly end: number;
+}
+
+/**
+ * Draws of a long list what is near the screen: the page stays quick with ten thousand rows.
+ *
+ * @param rowHeight in pixels; all rows are equally high
+ */
+export function useDrawnRows(body: RefObject<HTMLElement | null>, count: number, rowHeight: number): DrawnRows {
+  const [drawn, setDrawn] = useState<DrawnRows>({ first: 0, end: Math.min(count, ALL) });
+  useEffect(() => {
+    const update = (): void => {
+      const top = body.current?.getBoundingClientRect().top ?? 0;
+      const first = Math.max(0, Math.floor(-top / rowHeight) - SPARE);
+      const end = Math.min(count, Math.ceil((window.innerHeight - top) / rowHeight) + SPARE);
+      setDrawn((before) => (before.first === first && before.end === end ? before : { first, end }));
+    };
+    if (count <= ALL) return setDrawn({ first: 0, end: count });
+    update();
+    window.addEventListener("scroll", update, { passive: true });
+    window.addEventListener("resize", update);
+    return () => {
+      window.removeEventListener("scroll", update);
+      window.removeEventListener("resize", update);
+    };
+  }, [body, count, rowHeight]);
+  return { first: Math.min(drawn.first, count), end: Math.min(drawn.end, count) };
+}
