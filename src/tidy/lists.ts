@@ -47,6 +47,14 @@ export function readPage(env: Env, position: ListPosition, now: number): Promise
   return position.list === "accessors" ? accessorPage(env, position, now) : customIdPage(env, position, now);
 }
 
+/** Brings what the list at `position` has into the inventory, where that lacks it. Safe to repeat. */
+export async function fillInventory(env: Env, position: ListPosition, page: ListPage): Promise<void> {
+  const accessors = [...page.claims.values()].flatMap((claims) => claims.accessors);
+  if (position.list === "accessors" && accessors.length > 0) {
+    await accessorShard(env, position.shard).fillMissing(accessors);
+  }
+}
+
 /** Takes what is gone off the list at `position`. Safe to repeat. */
 export async function removeGone(
   env: Env,

@@ -10,7 +10,7 @@ import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts"
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
 import { checkObjects } from "./check-objects.ts";
-import { type ListPosition, readPage, removeGone } from "./lists.ts";
+import { fillInventory, type ListPosition, readPage, removeGone } from "./lists.ts";
 import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
 
 /**
@@ -126,6 +126,7 @@ export class Tidy extends DurableObject<Env> {
     const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
     const answers = await askTrees(this.env, run.number, questions);
     const removed = await removeGone(this.env, position, page, answers);
+    await fillInventory(this.env, position, page);
     const done = { ...totals(questions.length, answers), ...page.examined, ...removed };
     this.#store.pageDone(run, page.next, workLeft(answers), done);
   }

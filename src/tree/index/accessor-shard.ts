@@ -48,6 +48,8 @@ const FILL_STEP = 200;
 /** Pause between two such steps, and after one that failed (ms). */
 const FILL_PAUSE_MS = 50;
 const FILL_RETRY_MS = 15_000;
+/** A token that is still listed so long after its end (ms) was renewed, or its tree is at work on it. */
+const LATE_END_MS = 60_000;
 
 /**
  * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
@@ -188,13 +190,24 @@ export class AccessorShard extends DurableObject<Env> {
     if (this.#fillPosition() !== null) await this.ctx.storage.setAlarm(currentTime() + FILL_PAUSE_MS);
   }
 
+  /**
+   * Asks trees about those of `accessors` that the inventory does not have, or that should have ended by what it has: a tree that
+   * crashes right after an answer does not tell of it.
+   */
+  async fillMissing(accessors: readonly string[]): Promise<void> {
+    if (!this.#schema.exists) return;
+    const doubtful = currentTime() - LATE_END_MS;
+    const known = this.#inventory.find(accessors).filter(({ expiresAt }) => expiresAt === null || expiresAt > doubtful);
+    const sure = new Set(known.map(({ accessor }) => accessor));
+    const missing = accessors.filter((accessor) => !sure.has(accessor));
+    if (missing.length > 0) this.describe(await describeListed(this.env, missing));
+  }
+
   async #fill(): Promise<void> {
     const position = this.#fillPosition();
     if (position === null) return;
     const accessors = this.list(position, FILL_STEP);
-    const known = new Set(this.#inventory.find(accessors).map(({ accessor }) => accessor));
-    const missing = accessors.filter((accessor) => !known.has(accessor));
-    this.describe(await describeListed(this.env, missing));
+    await this.fillMissing(accessors);
     const last = accessors.at(-1);
     if (last === undefined || accessors.length < FILL_STEP) this.#sql.exec("DELETE FROM filling");
     else this.#sql.exec("UPDATE filling SET position = ?", last);

@@ -3,13 +3,21 @@ import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { InventoryEntry } from "./entry.ts";
 
-/** Asks the trees of these accessors what the inventory keeps of them. Of a token that is not alive nothing comes. */
+/**
+ * Asks the trees of these accessors what the inventory keeps of them. Of a token that is not alive nothing comes, and nothing
+ * from a tree that fails: the next tidy run asks it again.
+ */
 export async function describeListed(env: Env, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);
   const described = await inGroups([...byTree], async ([treeId, inTree]) => {
-    const tree = env.TOKEN_TREE.get(env.TOKEN_TREE.idFromString(treeId));
-    return tree.describe(inTree.map(({ row }) => row));
+    try {
+      const tree = env.TOKEN_TREE.get(env.TOKEN_TREE.idFromString(treeId));
+      return await tree.describe(inTree.map(({ row }) => row));
+    } catch (error) {
+      console.error(JSON.stringify({ type: "inventory", tree: treeId, error: String(error) }));
+      return [];
+    }
   });
   // A row is named by its whole accessor: another row of that number is another token.
   const wanted = new Set(accessors);

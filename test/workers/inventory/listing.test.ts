@@ -1,6 +1,12 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { decodeStoredId } from "../../../src/token/ids.ts";
+import {
+  ACCESSOR_SHARDS,
+  AccessorShard,
+  accessorShard,
+  accessorShardNumber,
+} from "../../../src/tree/index/accessor-shard.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -216,4 +222,22 @@ it("tokens that were listed before there was an inventory come into it by themse
   // The sizes of trees follow a moment later.
   await expect.poll(everything, { timeout: 20_000 }).toEqual(before);
   expect((await call("GET", "sys/tokens", { token: root })).body.warnings).toBeNull();
+});
+
+it("a token that its tree did not tell of, and a renewal, come into the inventory with the next tidy run", async () => {
+  const made = await createToken(root, { display_name: "lost", ttl: "2h", policies: ["default"] });
+  const place = decodeStoredId(made.accessor);
+  const before = await listed("display_name=token-lost");
+  expect(before.tokens).toHaveLength(1);
+  const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
+  for (const damage of [
+    "DELETE FROM inventory WHERE id = ?",
+    "UPDATE inventory SET ends = 1, entry = json_set(entry, '$.expiresAt', 1) WHERE id = ?",
+  ]) {
+    await runInDurableObject(shard, (_, { storage: { sql } }) => sql.exec(damage, place?.row).toArray());
+    expect((await listed("display_name=token-lost")).tokens).toEqual([]);
+    // What tidy does with each page of the list.
+    await shard.fillMissing([made.accessor]);
+    expect((await listed("display_name=token-lost")).tokens).toEqual(before.tokens);
+  }
 });
