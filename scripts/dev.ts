@@ -131,6 +131,7 @@ function banner(address: string, version: string, rootToken: string, auditLog: s
 Grove listens on ${address}
 
   Version      ${version}
+  Console      ${address}/ui/
   Root token   ${rootToken}
   Audit log    ${auditLog}
 

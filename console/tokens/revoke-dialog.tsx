@@ -63,8 +63,8 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
           </div>
         </dl>
         <p>
-          This token{descendants.count > 0 && " and everything below it"} is refused from the answer on. There is no way
-          back.
+          {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer
+          on. There is no way back.
         </p>
         {token.accessor === self.accessor && (
           <Notice tone="warn" title="This is the token you are signed in with">

@@ -1,0 +1,293 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
+
+const executable = browserPath();
+if (executable === undefined) {
+  process.stderr.write(
+    "console: no Chrome or Chromium on this machine, so its tests are left out (CHROME_PATH names one)\n",
+  );
+}
+
+/** `SCREENSHOTS=1` writes the pictures of the docs anew, from a larger forest. */
+const PICTURES = process.env.SCREENSHOTS === "1" ? join(PROJECT, "docs/images") : undefined;
+const BRANCHES = PICTURES === undefined ? 4 : 40;
+const WAIT_MS = 15_000;
+
+describe.skipIf(executable === undefined)("the console", () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    await plantForest(server);
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(WAIT_MS);
+    await signIn(page, server.rootToken);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  beforeEach(() => expect(watched.faults).toEqual([]));
+
+  async function signIn(where: Page, token: string): Promise<void> {
+    await where.goto(`${server.address}/`);
+    await where.getByLabel("Token", { exact: true }).last().fill(token);
+    await where.getByRole("button", { name: "Sign in" }).click();
+    await where.getByRole("navigation", { name: "Pages" }).waitFor();
+  }
+
+  /** Goes to a page by its link, as a reload would lose the token. */
+  async function visit(name: string): Promise<void> {
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
+    await page.getByRole("heading", { level: 1, name }).waitFor();
+  }
+
+  async function picture(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    mkdirSync(PICTURES, { recursive: true });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
+
+  it("tells who signs in with a token that is none, and signs nobody in", async () => {
+    const other = await openPage(browser, "dark");
+    await other.page.goto(`${server.address}/ui/`);
+    await other.page.getByLabel("Token", { exact: true }).last().fill("not-a-token");
+    await other.page.getByRole("button", { name: "Sign in" }).click();
+    await other.page.getByText("This token is not valid here.").waitFor();
+    await expectAccessible(other.page);
+    expect(other.faults).toEqual([]);
+    await other.page.close();
+  });
+
+  it("signs in with what a wrapping token holds, shows what the policies refuse, and says when the session has ended", async () => {
+    const created = await fetch(`${server.address}/v1/auth/token/create`, {
+      method: "POST",
+      headers: { "X-Vault-Token": server.rootToken, "X-Vault-Wrap-TTL": "60" },
+      body: JSON.stringify({ policies: ["default"], ttl: "1h", display_name: "guest" }),
+    });
+    const wrapping = ((await created.json()) as { wrap_info: { token: string; wrapped_accessor: string } }).wrap_info;
+    const { page: guest, faults } = await openPage(browser);
+    await guest.goto(`${server.address}/ui/session`);
+    await guest.getByText("Wrapping token").click();
+    await guest.getByLabel("Wrapping token").last().fill(wrapping.token);
+    await guest.getByRole("button", { name: "Sign in" }).click();
+    await guest.getByRole("heading", { name: "Your session" }).waitFor();
+    await expectAccessible(guest);
+    await guest.getByRole("link", { name: /^Tokens/ }).click();
+    await guest.getByText("Refused by the policies of your token").waitFor();
+    const body = { accessor: wrapping.wrapped_accessor };
+    await call(server, "POST", "/v1/auth/token/revoke-accessor", { token: server.rootToken, body });
+    await guest.getByRole("link", { name: /^Policies/ }).click();
+    await guest.getByText("Your session has ended: the token expired or was revoked.").waitFor();
+    expect(faults).toEqual([]);
+    await guest.close();
+  });
+
+  it("shows the forest as a map that is walked by keyboard, from the forest to a tree", async () => {
+    await visit("Forest");
+    await page.locator("[data-area]").nth(2).waitFor();
+    await expectAccessible(page);
+    await picture("console-forest");
+    await page.locator("[data-area][tabindex='0']").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowRight");
+    expect(await page.evaluate("document.activeElement.hasAttribute('data-area')")).toBe(true);
+    await page.getByRole("button", { name: /^token-fleet/ }).click();
+    await page.getByRole("heading", { level: 1, name: "token-fleet" }).waitFor();
+    await page.getByRole("button", { name: /^token-region-0/ }).waitFor();
+    await expectAccessible(page);
+    await picture("console-tree");
+  });
+
+  it("finds a token by a filter in the address, shows what would die with it, revokes it, and it is gone", async () => {
+    await visit("Tokens");
+    await page.getByLabel("Name", { exact: true }).fill("token-region-1");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/display_name=token-region-1/);
+    await shows(/^1 token$/);
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "token-region-1", exact: true }).click();
+    await shows(`tokens below`);
+    await expectAccessible(page);
+    await picture("console-token");
+    await page.getByRole("button", { name: "Revoke…" }).click();
+    const revoke = page.getByRole("button", { name: `Revoke ${BRANCHES + 1} tokens` });
+    expect(await revoke.isDisabled()).toBe(true);
+    await page.getByLabel("Type token-region-1 to confirm").fill("token-region-1");
+    await expectAccessible(page);
+    await picture("console-revoke");
+    await revoke.click();
+    await page.getByText("Revoked", { exact: true }).waitFor();
+    await visit("Tokens");
+    await page.getByLabel("Name", { exact: true }).fill("token-region-1");
+    await page.keyboard.press("Enter");
+    await page.getByText("No token matches").waitFor();
+    await page.getByRole("button", { name: "Clear the filter" }).click();
+    await page
+      .getByRole("link", { name: /^token-/ })
+      .first()
+      .waitFor();
+    await picture("console-tokens");
+  });
+
+  it("revokes all that a filter means after a dry run, and follows it to the end", async () => {
+    await visit("Tokens");
+    await page.getByLabel("Policy", { exact: true }).fill("old");
+    await page.keyboard.press("Enter");
+    await shows(/^3 tokens$/);
+    await page.getByRole("button", { name: "Revoke all that match" }).click();
+    await page.getByLabel("Type 3 to confirm").fill("3");
+    await page.getByRole("button", { name: "Revoke 3 tokens" }).click();
+    await page.getByText("Done.").waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
+    await page.getByText("No token matches").waitFor();
+  });
+
+  it("shows what ends when, and a bar leads to its tokens", async () => {
+    await visit("What ends when");
+    await page.locator("a.bar").first().waitFor();
+    await expectAccessible(page);
+    await picture("console-ends");
+    await page.locator("a.bar").first().click();
+    await page.waitForURL(/ends_after=.*ends_before=/);
+    await page
+      .getByRole("link", { name: /^token-/ })
+      .first()
+      .waitFor();
+  });
+
+  it("makes a token wrapped, shown once", async () => {
+    await visit("New token");
+    await expectAccessible(page);
+    await page.getByLabel("Time to live").fill("soon");
+    await page.getByText("A number with s, m, h or d, like 90m or 2d").waitFor();
+    await page.getByLabel("Time to live").fill("90m");
+    await page.getByLabel("Policies").fill("default");
+    await page.getByLabel("Hand over").selectOption("300");
+    await page.getByRole("button", { name: "Make the token" }).click();
+    const wrapping = await page.getByRole("status", { name: "Wrapping token" }).textContent();
+    await expectAccessible(page);
+    const unwrapped = await call(server, "POST", "/v1/sys/wrapping/unwrap", { token: wrapping ?? "" });
+    expect(unwrapped.body.auth).toMatchObject({ policies: ["default"], lease_duration: 5400 });
+  });
+
+  it("keeps a policy with a mistake out, at its line and column, saves one without, and says what a token may do", async () => {
+    await visit("Policies");
+    await page.getByRole("link", { name: "default", exact: true }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "New policy" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("notes");
+    const text = page.getByRole("textbox", { name: /^Text of the policy/ });
+    await text.fill('path "notes/*" {\n  capabilities = ["red"]\n}\n');
+    await page.getByRole("button", { name: "Save" }).click();
+    await shows("Line 2, column 19");
+    await expectAccessible(page);
+    await picture("console-policy");
+    await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("heading", { level: 1, name: "notes" }).waitFor();
+    await page.getByLabel("Path", { exact: true }).fill("notes/a");
+    await page.getByRole("button", { name: "Check" }).click();
+    await shows("Everything.");
+  });
+
+  it("shows how the service is", async () => {
+    await visit("Health");
+    await shows("Serving");
+    await page.getByRole("heading", { name: "Tidy" }).waitFor();
+    await shows("Next run");
+    await expectAccessible(page);
+    await picture("console-health");
+  });
+
+  it("shows ten thousand tokens, and says so when the server is gone", async () => {
+    await page.route("**/v1/sys/tokens?**", (route) => route.fulfill({ json: { data: manyTokens(10_000) } }));
+    await visit("Tokens");
+    await shows(/^10,000 tokens$/);
+    await page.unroute("**/v1/sys/tokens?**");
+    await page.route("**/v1/**", (route) => route.abort());
+    await visit("What ends when");
+    await page.getByText("The server can't be reached.").waitFor();
+    await expectAccessible(page);
+    await page.unroute("**/v1/**");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator("a.bar").first().waitFor();
+  });
+
+  it("signs out, and forgets the token", async () => {
+    await visit("Your session");
+    await page.getByRole("button", { name: "Sign out", exact: true }).click();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    expect(await page.evaluate("JSON.stringify([sessionStorage, localStorage])")).toBe("[{},{}]");
+  });
+});
+
+/** Trees of several shapes: a fleet of regions with jobs, and some tokens of an old policy. */
+async function plantForest(server: RunningServer): Promise<void> {
+  const make = async (name: string, token: string, policies: string[], orphan = false): Promise<string> => {
+    const body = { display_name: name, policies, ttl: `${1 + ((name.length * 7) % 20)}h` };
+    const path = `/v1/auth/token/${orphan ? "create-orphan" : "create"}`;
+    const { body: answer } = await call(server, "POST", path, { token, body });
+    return (answer.auth as { client_token: string }).client_token;
+  };
+  const root = server.rootToken;
+  const grants = 'path "auth/token/create" { capabilities = ["update"] }';
+  for (const name of ["fleet", "web", "deploy", "old"]) {
+    await call(server, "POST", `/v1/sys/policies/acl/${name}`, { token: root, body: { policy: grants } });
+  }
+  const fleet = await make("fleet", root, ["fleet", "web", "deploy"], true);
+  await Promise.all(
+    ["web", "deploy"].map(async (policy, region) => {
+      const parent = await make(`region-${region}`, fleet, [policy]);
+      await Promise.all(Array.from({ length: BRANCHES }, (_, at) => make(`job-${at}`, parent, [policy])));
+    }),
+  );
+  await Promise.all(Array.from({ length: 3 }, (_, at) => make(`left-${at}`, root, ["old"], true)));
+  const policies = ["web", "deploy", "fleet"];
+  for (let at = 0; at < BRANCHES; at++) {
+    const policy = policies[at % policies.length] ?? "web";
+    const service = await make(`service-${at}`, root, [policy], true);
+    await Promise.all(Array.from({ length: (at * at) % 23 }, (_, job) => make(`job-${job}`, service, [policy])));
+  }
+}
+
+function manyTokens(count: number): { tokens: unknown[]; next: string; fresh_as_of: string } {
+  const now = new Date().toISOString();
+  const tokens = Array.from({ length: count }, (_, at) => ({
+    accessor: `accessor-${at}`,
+    display_name: `token-${at}-with-a-name-that-is-much-longer-than-any-column-of-the-table-is-wide`,
+    path: "auth/token/create",
+    role: "",
+    mount: "auth/token/",
+    type: "service",
+    policies: ["default", "web"],
+    entity_id: "",
+    created: now,
+    expires: null,
+    renewed: null,
+    num_uses: 0,
+    uses_left: 0,
+    period: 0,
+    explicit_max_ttl: 0,
+    orphan: true,
+    parent: null,
+    children: 0,
+    last_used: null,
+    tree: "",
+  }));
+  return { tokens, next: "", fresh_as_of: now };
+}

@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
+
+/** Where Chrome and Chromium are on the systems that people develop on. */
+const PLACES = [
+  process.env.CHROME_PATH ?? "",
+  "/usr/bin/chromium",
+  "/usr/bin/chromium-browser",
+  "/usr/bin/google-chrome",
+  "/usr/bin/google-chrome-stable",
+  "/snap/bin/chromium",
+  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+  "/Applications/Chromium.app/Contents/MacOS/Chromium",
+];
+
+/** The browser of this machine; undefined where there is none, which CI does not accept. */
+export function browserPath(): string | undefined {
+  const found = PLACES.find((place) => place !== "" && existsSync(place));
+  if (found === undefined && process.env.CI === "true") throw new Error("CI needs Chromium: apt-get install chromium");
+  return found;
+}
+
+export function startBrowser(executablePath: string): Promise<Browser> {
+  // Chromium's own sandbox can't be set up by root, as CI is.
+  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  return chromium.launch({ executablePath, args });
+}
+
+/** A page whose faults are collected: exceptions, and what the content security policy refused. */
+export interface WatchedPage {
+  readonly page: Page;
+  readonly faults: readonly string[];
+}
+
+/** Opens a page in a profile of its own. */
+export async function openPage(browser: Browser, colorScheme: "light" | "dark" = "light"): Promise<WatchedPage> {
+  const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.on("console", (message) => {
+    if (/content security policy|trusted ?type|integrity/i.test(message.text())) faults.push(message.text());
+  });
+  return { page, faults };
+}
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const { source } = createRequire(import.meta.url)(AXE) as { readonly source: string };
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Fails when axe finds something on the page that is serious for who reads it another way. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.evaluate(source);
+  const violations: Violation[] = await page.evaluate("axe.run().then((result) => result.violations)");
+  const serious = violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .map(({ html }) => html)
+          .slice(0, 3)
+          .join(" | ")}`,
+    );
+  expect(serious, page.url()).toEqual([]);
+}
