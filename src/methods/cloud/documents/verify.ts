@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Certificate } from "../certificates/certificate.ts";
@@ -6,7 +7,7 @@ import { publishedCertificates } from "../certificates/published.ts";
 import { type RegisteredCertificate, registeredCertificates } from "../certificates/registered.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
 import { MAX_BER_BYTES } from "./ber.ts";
-import { readSignedMessage, type Signer } from "./cms.ts";
+import { readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "./identity-document.ts";
 import { sha1Refusal } from "./sha1-policy.ts";
 import { verifySignature } from "./verify-signature.ts";
@@ -22,6 +23,15 @@ const MAX_IDENTITY_LENGTH = base64Length(MAX_DOCUMENT_BYTES);
 /** Of an RSA key of 4096 bits, twice what the cloud's longest has. */
 const MAX_SIGNATURE_LENGTH = base64Length(512);
 
+/** Characters of the messages in one generation below: a few hundred of the cloud's. */
+const MAX_CACHED_CHARACTERS = 2 ** 20;
+
+/**
+ * Messages whose signers have verified once, read, by their base64. A machine logs in with the same document again and again.
+ * Reading it is most of a login; what it says depends on the text alone. Whether its signers verify is asked every time.
+ */
+const messages = new GenerationalCache<string, SignedMessage>(MAX_CACHED_CHARACTERS);
+
 /**
  * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
  * must verify with a certificate that was published for the document's region or registered; a certificate inside the
@@ -32,10 +42,9 @@ export async function verifyPkcs7(
   registered: readonly RegisteredCertificate[],
   options: VerifyOptions,
 ): Promise<Result<IdentityDocument, Failure>> {
-  const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
-  if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
-  const message = readSignedMessage(bytes);
-  if (!message.ok) return err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
+  const known = messages.get(pkcs7);
+  const message = known ? ok(known) : readMessage(pkcs7);
+  if (!message.ok) return message;
   const { content, signers } = message.value;
   const document = parseIdentityDocument(content);
   if (!document.ok) return document;
@@ -48,7 +57,16 @@ export async function verifyPkcs7(
     const problem = await verifySigner(signer, content, certificates, options);
     if (problem !== null) return err(invalid(`failed to verify the signature: ${problem}`));
   }
+  // What somebody made up must not push out the documents of machines.
+  if (!known) messages.set(pkcs7, message.value, pkcs7.length);
   return document;
+}
+
+function readMessage(pkcs7: string): Result<SignedMessage, Failure> {
+  const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
+  if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
+  const message = readSignedMessage(bytes);
+  return message.ok ? message : err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
 }
 
 /**

@@ -336,3 +336,30 @@ describe("a message in indefinite lengths", () => {
     expect(await verdict(indefinite(0x30, oid(OID.signedData), indefinite(0xa0, signedData)))).toBe("accepted");
   });
 });
+
+describe("a document that was accepted before", () => {
+  const verified = (text: string, certificates: readonly RegisteredCertificate[], allowSha1 = false) =>
+    verifyPkcs7(text, certificates, { allowSha1 });
+
+  it("is refused once its certificate is not registered any more, or another has its name", async () => {
+    const text = Buffer.from(signedBy({})).toString("base64");
+    expect((await verified(text, registered)).ok).toBe(true);
+    expect((await verified(text, [])).ok).toBe(false);
+    expect((await verified(text, [{ type: "pkcs7", pem: toPem(attackerCertificate.der) }])).ok).toBe(false);
+    expect((await verified(text, registered)).ok).toBe(true);
+  });
+
+  it("is refused once SHA-1 is not allowed any more", async () => {
+    const text = Buffer.from(signedBy({ key: second, certificate: sha1Certificate })).toString("base64");
+    expect((await verified(text, registered, true)).ok).toBe(true);
+    expect((await verified(text, registered)).ok).toBe(false);
+  });
+
+  it("vouches for no other text: one with a changed signature is refused", async () => {
+    const message = signedBy({});
+    expect(await verdict(message)).toBe("accepted");
+    const changed = Uint8Array.from(message);
+    changed[changed.length - 1] = (changed.at(-1) ?? 0) ^ 1;
+    expect(await verdict(changed)).not.toBe("accepted");
+  });
+});
