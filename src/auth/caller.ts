@@ -63,7 +63,7 @@ export function callerAccessor(caller: Caller): string {
  */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
   if (!isGenerated(text)) return readCustomId(env, installation, text);
-  const cache = tokensRead(installation);
+  const cache = tokensRead(installation.keys);
   const known = cache.get(text);
   if (known) return known;
   const read = await readGenerated(installation.keys, text);
@@ -73,13 +73,13 @@ export async function readToken(env: Env, installation: Installation, text: stri
 }
 
 /** Tokens that were read with the keys of an installation. What a token says never changes; whether it is alive is not here. */
-const TOKENS_READ = new WeakMap<Installation, GenerationalCache<string, ParsedToken>>();
+const TOKENS_READ = new WeakMap<Keys, GenerationalCache<string, ParsedToken>>();
 
-function tokensRead(installation: Installation): GenerationalCache<string, ParsedToken> {
-  const known = TOKENS_READ.get(installation);
+function tokensRead(keys: Keys): GenerationalCache<string, ParsedToken> {
+  const known = TOKENS_READ.get(keys);
   if (known) return known;
   const cache = new GenerationalCache<string, ParsedToken>(MAX_CACHED_TOKEN_CHARACTERS);
-  TOKENS_READ.set(installation, cache);
+  TOKENS_READ.set(keys, cache);
   return cache;
 }
 

@@ -5,24 +5,18 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, lacksSeals, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { type Acl, compileAcl } from "../policy/acl.ts";
-import { RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../policy/builtin.ts";
-import { ROOT_POLICY } from "../policy/name.ts";
-import { parsePolicy } from "../policy/parse.ts";
-import type { NamedPolicy, PathRule } from "../policy/rule.ts";
-import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
+import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import { isWithin, useOfCopy } from "./copy-age.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
-import type { PolicyRules } from "./policy-store.ts";
+import { type PolicyEntity, PolicySet } from "./policy-set.ts";
+import type { PartVersions, SystemSnapshot } from "./snapshot.ts";
 import { snapshotGraceMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
-import { type SystemSnapshot, systemOf } from "./system.ts";
+import { systemOf } from "./system.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 
-/** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
-const MAX_COMPILED_RULES = 2 ** 16;
 /** Characters of tokens in one cache of an isolate: those of some ten thousand service tokens, a few MB with the values. */
 export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
 /** Characters of the repeated texts of fields and of their hashes in one generation. */
@@ -34,15 +28,9 @@ const TROUBLE_LOG_MS = 5_000;
 /** From one report of encryptions to the next. */
 const USE_REPORT_MS = 60_000;
 
-/** The entity of a caller, as far as templates in policies read it. */
-interface PolicyEntity extends Required<Pick<TemplateContext, "entity" | "groups">> {
-  /** Another one after every change. */
-  readonly revision: string;
-}
-
-/** What an isolate knows of the installation: policies, mounts and opened keys, as of one version of the system object. */
+/** What an isolate knows of the installation: policies, mounts and opened keys, as of some version of each part. */
 export class Installation {
-  readonly version: number;
+  readonly versions: PartVersions;
   readonly clusterId: string;
   readonly keys: Keys;
   /** The version of the seal key that wraps the key ring. */
@@ -56,39 +44,39 @@ export class Installation {
   /** Which tokens were ended together. */
   readonly watermarks: Watermarks;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
-  readonly tokenHashes = new GenerationalCache<string, string>(MAX_CACHED_TOKEN_CHARACTERS);
+  readonly tokenHashes: GenerationalCache<string, string>;
   /** Hashes of texts that fields repeat, for the same log. */
-  readonly fieldHashes = new GenerationalCache<string, string>(MAX_CACHED_FIELD_CHARACTERS);
+  readonly fieldHashes: GenerationalCache<string, string>;
   readonly #mountsByPath: ReadonlyMap<string, Mount>;
-  readonly #policies: ReadonlyMap<string, KnownPolicy>;
-  readonly #tamperedPolicies: ReadonlySet<string>;
-  readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
+  readonly #policies: PolicySet;
 
-  /** @param before what this isolate knew before; what has not changed of it is kept. */
-  constructor(snapshot: SystemSnapshot, keys: Keys, before?: Installation) {
-    this.version = snapshot.version;
-    this.clusterId = snapshot.clusterId;
+  /**
+   * @param keys those of the snapshot, or of before when it has none.
+   * @param before what the snapshot was asked with; what has not changed since, and what follows from it, is kept.
+   */
+  constructor({ versions, parts }: SystemSnapshot, keys: Keys, before: Installation | null) {
+    this.versions = versions;
     this.keys = keys;
-    this.sealKeyVersion = sealedWithVersion(snapshot.sealedKeyRing ?? "") ?? 0;
-    this.allMounts = snapshot.mounts;
-    this.mounts = snapshot.mounts.filter((mount) => !mount.disabled);
+    this.clusterId = parts.keys?.clusterId ?? kept(before).clusterId;
+    this.sealKeyVersion = parts.keys
+      ? (sealedWithVersion(parts.keys.sealedKeyRing ?? "") ?? 0)
+      : kept(before).sealKeyVersion;
+    this.tokenHashes = parts.keys ? new GenerationalCache(MAX_CACHED_TOKEN_CHARACTERS) : kept(before).tokenHashes;
+    this.fieldHashes = parts.keys ? new GenerationalCache(MAX_CACHED_FIELD_CHARACTERS) : kept(before).fieldHashes;
+    this.allMounts = parts.mounts ?? kept(before).allMounts;
+    this.mounts = parts.mounts?.filter((mount) => !mount.disabled) ?? kept(before).mounts;
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
-    this.customIdFilter = snapshot.customIdFilter;
-    this.quotas = new QuotaTable(snapshot.quotas, snapshot.quotaConfig);
-    this.watermarks = indexWatermarks(snapshot.watermarks, snapshot.newestWatermark, before?.watermarks);
-    this.#tamperedPolicies = new Set(snapshot.tamperedPolicies);
-    const written = snapshot.policies.map(policyWithRules);
-    const builtIn = [
-      knownPolicy({ name: RESPONSE_WRAPPING_POLICY, rules: RESPONSE_WRAPPING_RULES }, null),
-      knownPolicy({ name: ROOT_POLICY, rules: [] }, null),
-    ];
-    this.#policies = new Map([...written, ...builtIn].map((policy) => [policy.name, policy]));
+    this.customIdFilter = parts.customIds ?? kept(before).customIdFilter;
+    this.quotas = parts.quotas ? new QuotaTable(parts.quotas.list, parts.quotas.config) : kept(before).quotas;
+    this.watermarks = parts.watermarks
+      ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
+      : kept(before).watermarks;
+    this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
   }
 
   /** True when a policy of this name exists at `now` (ms), built-in or written. */
   hasPolicy(name: string, now: number): boolean {
-    const policy = this.#policies.get(name);
-    return policy !== undefined && (policy.expiresAt === null || now <= policy.expiresAt);
+    return this.#policies.has(name, now);
   }
 
   /** The mount at `path` (with a slash at the end), if any. */
@@ -105,64 +93,15 @@ export class Installation {
     return found;
   }
 
-  /**
-   * The rules of a set of policies for one caller. Unknown names grant nothing. Compiled once for all callers, or where
-   * templates are used once for each state of an entity.
-   *
-   * @param entity null for a caller without one.
-   * @param now ms.
-   */
+  /** The rules of a set of policies for one caller, see `PolicySet.aclFor`. */
   aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
-    // Without the rules that were tampered with, what they denied would be granted by others.
-    if (names.some((name) => this.#tamperedPolicies.has(name))) return compileAcl([], { now });
-    const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
-    const personal = entity !== null && policies.some(({ templated }) => templated);
-    // As JSON: a name that holds a separator must not become two names.
-    const key = JSON.stringify(personal ? [names, entity.entity.id, entity.revision] : [names]);
-    const cached = this.#acls.get(key);
-    if (cached) return cached;
-    const context = personal ? { now, entity: entity.entity, groups: entity.groups } : { now };
-    const acl = compileAcl(policies, context);
-    if (!policies.some(({ timed }) => timed)) {
-      const size = policies.reduce((rules, policy) => rules + policy.rules.length, 1);
-      this.#acls.set(key, acl, size);
-    }
-    return acl;
+    return this.#policies.aclFor(names, entity, now);
   }
 }
 
-/** A policy with what decides how long and for whom its compiled rules are good. */
-interface KnownPolicy extends NamedPolicy {
-  /** Its rules differ by entity. */
-  readonly templated: boolean;
-  /** Its rules differ by the moment. */
-  readonly timed: boolean;
-  /** ms; null: never. */
-  readonly expiresAt: number | null;
-}
-
-/** A stored policy with its rules; one that expires has no rule that outlives it. */
-function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
-  const rules = JSON.parse(rulesJson) as PathRule[];
-  const alive = expiresAt === null ? rules : rules.map((rule) => endingBy(rule, expiresAt));
-  return knownPolicy({ name, rules: alive, allowSlashes, allowWildcards }, expiresAt);
-}
-
-function endingBy(rule: PathRule, expiresAt: number): PathRule {
-  return { ...rule, expiresAt: Math.min(rule.expiresAt ?? expiresAt, expiresAt) };
-}
-
-function knownPolicy(policy: NamedPolicy, expiresAt: number | null): KnownPolicy {
-  const templated = usesTemplates([policy]);
-  return { ...policy, templated, timed: templated && usesClock([policy]), expiresAt };
-}
-
-const RESPONSE_WRAPPING_RULES = builtinRules(RESPONSE_WRAPPING_POLICY_TEXT);
-
-function builtinRules(text: string): readonly PathRule[] {
-  const parsed = parsePolicy(text, 0);
-  if (!parsed.ok) throw new Error("a built-in policy does not parse");
-  return parsed.value;
+function kept(before: Installation | null): Installation {
+  if (!before) throw new Error("the system object left out a part that is not known");
+  return before;
 }
 
 /** The copy of this isolate, when it was last known to be true (ms), and the number of the reading that brought it. */
@@ -271,7 +210,7 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   const checkedAt = currentTime();
   const reading = ++readings;
   const known = cached;
-  const snapshot = await systemOf(env).snapshot(known?.installation.version ?? null);
+  const snapshot = await systemOf(env).snapshot(known?.installation.versions ?? null);
   noteAnswer(checkedAt);
   if (!snapshot && known) {
     remember({ installation: known.installation, checkedAt, reading });
@@ -279,11 +218,11 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
     return ok(known.installation);
   }
   if (!snapshot) throw new Error("the system object answered nothing to an isolate that knows nothing");
-  const keys = await openKeys(env, snapshot.sealedKeyRing);
+  const before = known?.installation ?? null;
+  const { keys: changedKeys } = snapshot.parts;
+  const keys = changedKeys ? await openKeys(env, changedKeys.sealedKeyRing) : ok(kept(before).keys);
   if (!keys.ok) return keys;
-  return ok(
-    remember({ installation: new Installation(snapshot, keys.value, known?.installation), checkedAt, reading }),
-  );
+  return ok(remember({ installation: new Installation(snapshot, keys.value, before), checkedAt, reading }));
 }
 
 /** Tells the system object now and then what was encrypted here. Nobody's request fails for it. */

@@ -10,7 +10,6 @@ import { parsePolicy } from "../policy/parse.ts";
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import { QUOTA_TABLES, QuotaStore } from "../quota/quota-store.ts";
 import type { QuotaPlace, QuotaWrite } from "../quota/rules.ts";
-import { RANDOM_REVISION } from "../storage/revision.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
@@ -20,39 +19,15 @@ import { beginMove, endMove } from "./mount-move.ts";
 import { type MountChange, newMountProblem, tuneMount } from "./mount-rules.ts";
 import { MountStore } from "./mount-store.ts";
 import { openKeyRing } from "./open-ring.ts";
-import {
-  POLICY_TABLES,
-  type PolicyPatch,
-  type PolicyRules,
-  PolicyStore,
-  type PolicyWrite,
-  type StoredPolicy,
-} from "./policy-store.ts";
+import { PART_VERSION_TABLE, PartVersionStore } from "./part-versions.ts";
+import { POLICY_TABLES, type PolicyPatch, PolicyStore, type PolicyWrite, type StoredPolicy } from "./policy-store.ts";
 import { ROOT_GENERATION_TABLE, type RootGeneration, RootGenerationStore } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
 import { ROTATION_TABLES, RotationStore } from "./rotation-store.ts";
+import { changedParts, type PartVersions, type SnapshotParts, type SystemSnapshot } from "./snapshot.ts";
 import { longestIgnoranceMs } from "./snapshot-age.ts";
 import { type StoredWatermark, WATERMARK_TABLES, type WatermarkRequest, WatermarkStore } from "./watermark-store.ts";
-import { pathScope, type Watermark, type WatermarkScope } from "./watermarks.ts";
-
-/** Everything that every request needs to know about the installation; isolates keep a copy. */
-export interface SystemSnapshot {
-  /** Another one after every change. Drawn, not counted: a restored object that changes again repeats none of before. */
-  readonly version: number;
-  readonly clusterId: string;
-  /** The wrapped key ring; null until the service is initialised. */
-  readonly sealedKeyRing: string | null;
-  readonly policies: readonly PolicyRules[];
-  /** Names of policies that were tampered with. */
-  readonly tamperedPolicies: readonly string[];
-  readonly mounts: readonly Mount[];
-  readonly customIdFilter: Uint8Array;
-  readonly quotas: readonly RateLimitQuota[];
-  readonly quotaConfig: QuotaConfig;
-  readonly watermarks: readonly Watermark[];
-  /** The number of the newest watermark that there ever was; 0 before the first. */
-  readonly newestWatermark: number;
-}
+import { pathScope, type WatermarkScope } from "./watermarks.ts";
 
 export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   {
@@ -79,6 +54,7 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   { version: 4, description: "the attempt to generate a root token", sql: ROOT_GENERATION_TABLE },
   { version: 5, description: "rate limit quotas", sql: QUOTA_TABLES },
   { version: 6, description: "watermarks, and the longest life that a mount ever gave", sql: WATERMARK_TABLES },
+  { version: 7, description: "a version for each part of the snapshot", sql: PART_VERSION_TABLE },
 ];
 
 /** What decides about the end of a term of keys. */
@@ -88,11 +64,7 @@ export interface KeyUse {
   readonly encryptions: number;
 }
 
-/** SQL: a new version of the installation. */
-const NEXT_VERSION = `version = ${RANDOM_REVISION}`;
-
 interface InstallationRow extends Record<string, SqlStorageValue> {
-  version: number;
   cluster_id: string;
   sealed_key_ring: string | null;
   custom_id_filter: ArrayBuffer;
@@ -110,6 +82,7 @@ export class System extends DurableObject<Env> {
   readonly #rootGeneration: RootGenerationStore;
   readonly #quotas: QuotaStore;
   readonly #watermarks: WatermarkStore;
+  readonly #versions: PartVersionStore;
 
   /** Checks and makes seals of rows; null until the key ring was opened. */
   #rowKeys: RowKeys | null = null;
@@ -126,34 +99,31 @@ export class System extends DurableObject<Env> {
     this.#rootGeneration = new RootGenerationStore(this.#sql);
     this.#quotas = new QuotaStore(this.#sql);
     this.#watermarks = new WatermarkStore(this.#sql);
+    this.#versions = new PartVersionStore(this.#sql);
     const schema = new Schema(this.#sql, SYSTEM_MIGRATIONS);
     if (!schema.exists) ctx.storage.transactionSync(() => this.#create(schema));
   }
 
-  /** The state of the installation, or null when the caller's copy of version `known` is still true. */
-  async snapshot(known: number | null): Promise<SystemSnapshot | null> {
-    if (this.#installation().version === known) return null;
+  /**
+   * What has changed of the installation for somebody who knows the versions `known`, or null when that is still true: then
+   * nothing is read.
+   */
+  async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
+    if (changedParts(known, this.#versions.now).size === 0) return null;
     const opened = await this.#open();
-    const row = this.#installation();
-    // Rows that nobody can check are not handed out. Isolates with the same settings can't open the ring either.
-    const { policies, tampered } = opened ? this.#policies.rules() : { policies: [], tampered: [] };
+    const versions = this.#versions.now;
+    const changed = changedParts(known, versions);
     return {
-      version: row.version,
-      clusterId: row.cluster_id,
-      sealedKeyRing: row.sealed_key_ring,
-      policies,
-      tamperedPolicies: tampered,
-      mounts: opened ? this.#mountStore.all() : [],
-      customIdFilter: new Uint8Array(row.custom_id_filter),
-      quotas: this.#quotas.all(),
-      quotaConfig: this.#quotas.config(),
-      watermarks: this.#watermarks.all().map(({ number, scope, createdBefore, cleaned }) => ({
-        number,
-        scope,
-        createdBefore,
-        cleaned,
-      })),
-      newestWatermark: row.newest_watermark,
+      versions,
+      parts: {
+        ...(changed.has("keys") && { keys: this.#keys() }),
+        // Rows that nobody can check are not handed out. Isolates with the same settings can't open the ring either.
+        ...(changed.has("policies") && { policies: opened ? this.#policies.rules() : { policies: [], tampered: [] } }),
+        ...(changed.has("mounts") && { mounts: opened ? this.#mountStore.all() : [] }),
+        ...(changed.has("customIds") && { customIds: new Uint8Array(this.#installation().custom_id_filter) }),
+        ...(changed.has("quotas") && { quotas: { list: this.#quotas.all(), config: this.#quotas.config() } }),
+        ...(changed.has("watermarks") && { watermarks: this.#watermarks.snapshot() }),
+      },
     };
   }
 
@@ -165,7 +135,8 @@ export class System extends DurableObject<Env> {
     this.#openedRing = sealedKeyRing;
     this.#policies.sealed.sealAll();
     this.#mountStore.sealed.sealAll();
-    this.#sql.exec(`UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION}`, sealedKeyRing);
+    this.#sql.exec("UPDATE installation SET sealed_key_ring = ?", sealedKeyRing);
+    this.#versions.change("keys");
     return true;
   }
 
@@ -176,12 +147,10 @@ export class System extends DurableObject<Env> {
 
   /** Replaces the wrapped key ring `from` by `to`. False, with nothing written, when the stored one is not `from`. */
   replaceKeyRing(from: string, to: string): boolean {
-    const written = this.#sql.exec(
-      `UPDATE installation SET sealed_key_ring = ?, ${NEXT_VERSION} WHERE sealed_key_ring = ?`,
-      to,
-      from,
-    );
-    return written.rowsWritten > 0;
+    const written = this.#sql.exec("UPDATE installation SET sealed_key_ring = ? WHERE sealed_key_ring = ?", to, from);
+    if (written.rowsWritten === 0) return false;
+    this.#versions.change("keys");
+    return true;
   }
 
   /** Counts encryptions of an isolate under the data keys of terms. Returns what decides about the end of `newest`. */
@@ -232,7 +201,8 @@ export class System extends DurableObject<Env> {
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
   admitCustomId(filterKey: Uint8Array): void {
     const filter = withCustomId(new Uint8Array(this.#installation().custom_id_filter), filterKey);
-    this.#sql.exec(`UPDATE installation SET custom_id_filter = ?, ${NEXT_VERSION}`, filter);
+    this.#sql.exec("UPDATE installation SET custom_id_filter = ?", filter);
+    this.#versions.change("customIds");
   }
 
   /** The policy `name` at `now` (ms), or null. */
@@ -256,7 +226,7 @@ export class System extends DurableObject<Env> {
   async writePolicy(name: string, write: PolicyWrite, now: number): Promise<Result<null, Failure>> {
     await this.#mustOpen();
     const written = this.#policies.write(name, write, now);
-    if (written.ok) this.#changed();
+    if (written.ok) this.#versions.change("policies");
     return written;
   }
 
@@ -264,14 +234,14 @@ export class System extends DurableObject<Env> {
   async patchPolicy(name: string, patch: PolicyPatch, now: number): Promise<Result<null, Failure>> {
     await this.#mustOpen();
     const patched = this.#policies.patch(name, patch, now);
-    if (patched.ok) this.#changed();
+    if (patched.ok) this.#versions.change("policies");
     return patched;
   }
 
   /** Deletes the policy `name`. Safe to repeat. */
   deletePolicy(name: string): void {
     this.#policies.delete(name);
-    this.#changed();
+    this.#versions.change("policies");
   }
 
   /** Adds a mount. Two that are enabled at once can't both get one place. */
@@ -315,6 +285,7 @@ export class System extends DurableObject<Env> {
     const added = this.#addWatermark({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null }, now);
     if (!added.ok) return added;
     this.#quotas.deleteOfMount(`auth/${path}`);
+    this.#versions.change("watermarks", "quotas");
     this.#dropMount(path);
     return added;
   }
@@ -327,7 +298,7 @@ export class System extends DurableObject<Env> {
    */
   addWatermark(request: WatermarkRequest, now: number): Result<number, Failure> {
     const added = this.#addWatermark(request, now);
-    if (added.ok) this.#changed();
+    if (added.ok) this.#versions.change("watermarks");
     return added;
   }
 
@@ -343,7 +314,7 @@ export class System extends DurableObject<Env> {
   watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): void {
     const cleaned = this.#watermarks.clean(scope, upTo, now);
     const dropped = this.#dropOldWatermarks(now);
-    if (cleaned || dropped) this.#changed();
+    if (cleaned || dropped) this.#versions.change("watermarks");
   }
 
   /**
@@ -368,6 +339,7 @@ export class System extends DurableObject<Env> {
     const mount = this.#mountOfMove(id);
     if (!mount?.move || mount.move.finished) return;
     this.#quotas.moveMount(`auth/${mount.path}`, `auth/${mount.move.to}`);
+    this.#versions.change("quotas");
     this.#dropMount(mount.path);
     this.#putMount(endMove(mount, mount.move));
   }
@@ -393,21 +365,21 @@ export class System extends DurableObject<Env> {
     await this.#mustOpen();
     const written = this.#quotas.write(write, placesOfQuotas(this.#mountStore.all()));
     if (!written.ok) return err(invalid(written.error));
-    this.#changed();
+    this.#versions.change("quotas");
     return ok(null);
   }
 
   /** Deletes the rate limit quota `name`. Safe to repeat. */
   deleteQuota(name: string): void {
     this.#quotas.delete(name);
-    this.#changed();
+    this.#versions.change("quotas");
   }
 
   /** Replaces what holds for all quotas; a 400 says why it can't be. */
   configureQuotas(config: QuotaConfig): Result<null, Failure> {
     const configured = this.#quotas.configure(config);
     if (!configured.ok) return err(invalid(configured.error));
-    this.#changed();
+    this.#versions.change("quotas");
     return ok(null);
   }
 
@@ -421,10 +393,8 @@ export class System extends DurableObject<Env> {
 
   #putMount(mount: Mount): void {
     this.#mountStore.put(mount);
-    this.#sql.exec(
-      `UPDATE installation SET ${NEXT_VERSION}, longest_ttl = MAX(longest_ttl, ?)`,
-      this.#longestTtlOfMounts(),
-    );
+    this.#sql.exec("UPDATE installation SET longest_ttl = MAX(longest_ttl, ?)", this.#longestTtlOfMounts());
+    this.#versions.change("mounts");
   }
 
   #addWatermark(request: WatermarkRequest, now: number): Result<number, Failure> {
@@ -445,7 +415,7 @@ export class System extends DurableObject<Env> {
 
   #dropMount(path: string): void {
     this.#mountStore.delete(path);
-    this.#changed();
+    this.#versions.change("mounts");
   }
 
   /**
@@ -470,7 +440,7 @@ export class System extends DurableObject<Env> {
   #create(schema: Schema): void {
     schema.create();
     this.#sql.exec(
-      `INSERT INTO installation (id, version, cluster_id, custom_id_filter) VALUES (1, ${RANDOM_REVISION}, ?, ?)`,
+      "INSERT INTO installation (id, cluster_id, custom_id_filter) VALUES (1, ?, ?)",
       crypto.randomUUID(),
       emptyFilter(),
     );
@@ -492,8 +462,9 @@ export class System extends DurableObject<Env> {
     return this.#sql.exec<InstallationRow>("SELECT * FROM installation").one();
   }
 
-  #changed(): void {
-    this.#sql.exec(`UPDATE installation SET ${NEXT_VERSION}`);
+  #keys(): SnapshotParts["keys"] {
+    const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#installation();
+    return { clusterId, sealedKeyRing };
   }
 }
 

@@ -1,5 +1,6 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { SnapshotParts } from "./snapshot.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
 export const WATERMARK_TABLES = `
@@ -58,6 +59,17 @@ export class WatermarkStore {
   /** All watermarks, the oldest first. */
   all(): StoredWatermark[] {
     return this.#sql.exec<WatermarkRow>("SELECT * FROM watermarks ORDER BY number").toArray().map(storedWatermark);
+  }
+
+  /** What everybody who judges tokens has to know. */
+  snapshot(): SnapshotParts["watermarks"] {
+    const list = this.all().map(({ number, scope, createdBefore, cleaned }) => ({
+      number,
+      scope,
+      createdBefore,
+      cleaned,
+    }));
+    return { list, newest: this.newest() };
   }
 
   /** The number of the watermark that was made with this id, or null. */

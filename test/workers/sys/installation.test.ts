@@ -1,4 +1,4 @@
-import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
@@ -108,11 +108,13 @@ describe("while the system object does not answer", () => {
   it("which is slow rather than away, a request waits once, and nobody after it", async () => {
     vi.spyOn(console, "error").mockImplementation(() => {});
     const start = await checkedNow();
-    const asked = vi.spyOn(System.prototype, "snapshot").mockImplementation(() => new Promise(() => {}));
+    const { promise: late, resolve: answer } = Promise.withResolvers<null>();
+    const asked = vi.spyOn(System.prototype, "snapshot").mockReturnValue(late);
     expect(await lookUps(start, 6_000)).toEqual([200]);
     asked.mockClear();
     expect(await lookUps(start, 7_000)).toEqual([200]);
     expect(asked).toHaveBeenCalledTimes(1);
+    answer(null);
   });
 
   it("and there is no grace, requests are refused once the copy is too old", async () => {
@@ -132,14 +134,54 @@ describe("while the system object does not answer", () => {
   });
 });
 
+it("a poll reads nothing while nothing has changed, and a change sends its own part alone", async () => {
+  const system = systemOf(bindings);
+  const first = await system.snapshot(null);
+  if (!first) throw new Error("whoever knows nothing is told everything");
+  expect(Object.keys(first.parts).sort()).toEqual(Object.keys(first.versions).sort());
+  await runInDurableObject(system, async (object, { storage: { sql } }) => {
+    const exec = vi.spyOn(sql, "exec");
+    expect(await object.snapshot(first.versions)).toBeNull();
+    expect(exec).not.toHaveBeenCalled();
+    exec.mockRestore();
+  });
+  let known = first.versions;
+  const sentBy = async (change: () => unknown) => {
+    await change();
+    const sent = await system.snapshot(known);
+    known = sent?.versions ?? known;
+    return Object.keys(sent?.parts ?? {});
+  };
+  const policy = { policy: 'path "x" { capabilities = ["read"] }' };
+  const post = (path: string, body: unknown) => call("POST", path, { token: root, body });
+  expect(await sentBy(() => post("sys/policies/acl/one", policy))).toEqual(["policies"]);
+  expect(await sentBy(() => post("sys/auth/parts", { type: "aws" }))).toEqual(["mounts"]);
+  expect(await sentBy(() => post("sys/auth/parts/tune", { not_before: "now" }))).toEqual(["mounts", "watermarks"]);
+  expect(await sentBy(() => post("auth/token/create", { id: "chosen-part" }))).toEqual(["customIds"]);
+  expect(await sentBy(() => post("sys/quotas/rate-limit/q", { rate: 1000 }))).toEqual(["quotas"]);
+  expect(await sentBy(() => call("PUT", "sys/rotate", { token: root }))).toEqual(["keys"]);
+});
+
+it("what an isolate made of a part is kept while that part is the same", async () => {
+  const before = await refreshInstallation(bindings);
+  await call("POST", "sys/auth/kept", { token: root, body: { type: "aws" } });
+  const after = await refreshInstallation(bindings);
+  if (!before.ok || !after.ok) throw new Error("initialised");
+  expect(after.value).not.toBe(before.value);
+  expect(after.value.mountAt("kept/")).toBeDefined();
+  for (const part of ["keys", "tokenHashes", "quotas", "watermarks", "customIdFilter"] as const) {
+    expect(after.value[part]).toBe(before.value[part]);
+  }
+});
+
 it("a copy is not taken for that of a restored object that has since changed as often as before", async () => {
   const system = systemOf(bindings);
   const write = (name: string) => {
     const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null };
     return system.writePolicy(name, { content: { text: "", rulesJson: "[]" }, ...settings }, Date.now());
   };
-  const installation = await runInDurableObject(system, (_, { storage }) =>
-    storage.sql.exec<{ version: number }>("SELECT version FROM installation").one(),
+  const versions = await runInDurableObject(system, (_, { storage }) =>
+    storage.sql.exec<{ part: string; version: number }>("SELECT part, version FROM part_versions").toArray(),
   );
   await write("lost-1");
   await write("lost-2");
@@ -147,8 +189,11 @@ it("a copy is not taken for that of a restored object that has since changed as 
 
   await runInDurableObject(system, (_, { storage: { sql } }) => {
     sql.exec("DELETE FROM policies WHERE name LIKE 'lost-%'");
-    sql.exec("UPDATE installation SET version = ?", installation.version);
+    for (const { part, version } of versions) {
+      sql.exec("UPDATE part_versions SET version = ? WHERE part = ?", version, part);
+    }
   });
+  await evictDurableObject(system);
   await write("after-1");
   await write("after-2");
   const refreshed = await refreshInstallation(bindings);

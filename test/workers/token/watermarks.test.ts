@@ -302,7 +302,7 @@ describe("not_before", { timeout: 30_000 }, () => {
     const time = new Date(now - 30_000).toISOString();
     expect((await post("sys/auth/token/tune", { not_before: time })).status).toBe(204);
     expect(await alive([old, young, root])).toEqual([false, true, true]);
-    const newest = async () => (await systemOf(bindings).snapshot(null))?.newestWatermark;
+    const newest = async () => (await systemOf(bindings).snapshot(null))?.parts.watermarks?.newest;
     const first = await newest();
     expect((await post("sys/auth/token/tune", { not_before: time })).status).toBe(204);
     expect(await newest()).toBe(first);

@@ -1,0 +1,44 @@
+import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
+import type { Mount } from "./mount.ts";
+import type { PoliciesForIsolates } from "./policy-store.ts";
+import type { Watermark } from "./watermarks.ts";
+
+/** What every request needs to know about the installation, in parts that change for themselves; isolates keep a copy. */
+export interface SnapshotParts {
+  readonly keys: {
+    readonly clusterId: string;
+    /** The wrapped key ring; null until the service is initialised. */
+    readonly sealedKeyRing: string | null;
+  };
+  readonly policies: PoliciesForIsolates;
+  readonly mounts: readonly Mount[];
+  /** The filter of the custom token ids that exist. */
+  readonly customIds: Uint8Array;
+  readonly quotas: { readonly list: readonly RateLimitQuota[]; readonly config: QuotaConfig };
+  readonly watermarks: {
+    readonly list: readonly Watermark[];
+    /** The number of the newest that there ever was; 0 before the first. */
+    readonly newest: number;
+  };
+}
+
+export type PartName = keyof SnapshotParts;
+
+export const PART_NAMES: readonly PartName[] = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks"];
+
+/**
+ * The version of each part: another one after every change of it. Drawn, not counted: a restored object that changes again
+ * repeats none of before.
+ */
+export type PartVersions = Readonly<Record<PartName, number>>;
+
+/** The state of the installation for somebody who knows some versions: the parts of which it knows another one, or none. */
+export interface SystemSnapshot {
+  readonly versions: PartVersions;
+  readonly parts: Partial<SnapshotParts>;
+}
+
+/** The parts of which `known` has not the version that is now. */
+export function changedParts(known: PartVersions | null, now: PartVersions): ReadonlySet<PartName> {
+  return new Set(PART_NAMES.filter((part) => known?.[part] !== now[part]));
+}
