@@ -30,7 +30,7 @@ export interface Admission {
 export const ADMITTED: Admission = { refusal: null, byRole: false, headers: {} };
 const UNDECIDED: Admission = { ...ADMITTED, byRole: true };
 
-/** Clients of all limits together that an isolate remembers: some 5 MB. */
+/** Clients of all limits together that an isolate remembers at most: some 5 MB. */
 const MAX_CLIENTS = 2 ** 15;
 /** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
 const MAX_ADDRESS_LENGTH = 64;

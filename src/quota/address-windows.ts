@@ -1,3 +1,4 @@
+import { GenerationalCache } from "../base/generational-cache.ts";
 import type { RateLimit } from "./quota.ts";
 
 /** What became of one request under a limit. */
@@ -25,21 +26,15 @@ interface Window {
 
 /**
  * The requests that clients sent under limits, in the memory of this isolate. The number of clients is bounded: of more
- * clients at once than that, those whose interval began first are forgotten. Each of them had a share of its own anyway, so
- * that whoever has so many addresses is not held by a limit for each.
+ * clients at once than that, those that were not heard of for the longest are forgotten. Each of them had a share of its own
+ * anyway, so that whoever has so many addresses is not held by a limit for each.
  */
 export class AddressWindows {
-  readonly #most: number;
-  readonly #windows = new Map<string, Window>();
+  readonly #windows: GenerationalCache<string, Window>;
 
-  /** @param most clients that are remembered. */
+  /** @param most clients that are remembered; at least half of them are. */
   constructor(most: number) {
-    this.#most = most;
-  }
-
-  /** Clients that are remembered. */
-  get size(): number {
-    return this.#windows.size;
+    this.#windows = new GenerationalCache(most / 2);
   }
 
   /**
@@ -69,19 +64,9 @@ export class AddressWindows {
   #current(key: string, { interval }: RateLimit, now: number): Window {
     const known = this.#windows.get(key);
     if (known && isCurrent(known, interval * 1000, now)) return known;
-    // To the end of the map, which is in the order of the intervals' beginnings.
-    if (known) this.#windows.delete(key);
-    else if (this.#windows.size >= this.#most) this.#forgetOldest();
     const window = { startedAt: startOf(known, interval * 1000, now), used: 0, blockedUntil: 0, refused: false };
-    this.#windows.set(key, window);
+    this.#windows.set(key, window, 1);
     return window;
-  }
-
-  #forgetOldest(): void {
-    for (const oldest of this.#windows.keys()) {
-      this.#windows.delete(oldest);
-      return;
-    }
   }
 }
 

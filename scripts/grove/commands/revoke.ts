@@ -5,7 +5,7 @@ import { JOB, type Job, PREVIEW, type Preview, STARTED } from "../answers.ts";
 import type { Filter } from "../arguments.ts";
 import type { CallFailure, GroveClient } from "../client.ts";
 import { styled, type Terminal } from "../terminal.ts";
-import { countText, tokenTable } from "./token-lines.ts";
+import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
 
@@ -38,7 +38,7 @@ export async function revokeTokens(
   const preview = await client.post("sys/tokens/revoke", PREVIEW, { ...asked, dry_run: true });
   if (!preview.ok) return preview;
   const { count, more } = preview.value;
-  if (json && dryRun) terminal.out(JSON.stringify(preview.value));
+  if (json && (dryRun || count === 0)) terminal.out(JSON.stringify(preview.value));
   else if (!json) showPreview(terminal, preview.value);
   if (dryRun || count === 0) return ok(0);
   if (more) return err(refused(`more than ${count} tokens: narrow the filter`));
@@ -80,12 +80,12 @@ export async function stopJob(
 }
 
 function showPreview(terminal: Terminal, { count, more, sample, leases, skipped }: Preview): void {
-  for (const line of tokenTable(terminal, sample)) terminal.out(line);
+  if (sample.length > 0) for (const line of tokenTable(terminal, sample)) terminal.out(line);
   if (count > sample.length) terminal.out(`... and ${count - sample.length}${more ? " or more" : ""} others`);
   const what = `${countText({ count, more })} tokens, with everything below them, and ${countText(leases)} leases would end`;
   terminal.out(styled(terminal, count > 0 ? "yellow" : "green", what));
-  if (skipped.root > 0) terminal.out(`${skipped.root} root tokens are left out: --include-root`);
-  if (skipped.self > 0) terminal.out("the token of this command is left out: --include-self");
+  if (skipped.root > 0) terminal.out(`left out: ${number(skipped.root, "root token")} (--include-root)`);
+  if (skipped.self > 0) terminal.out("left out: the token of this command (--include-self)");
 }
 
 async function isConfirmed(terminal: Terminal, count: number): Promise<boolean> {

@@ -192,7 +192,7 @@ describe("grove revoke", () => {
     expect(writes()).toEqual([{ role: "ci", include_root: false, include_self: false, dry_run: true }]);
     expect(out.slice(3)).toEqual([
       "2 tokens, with everything below them, and 0 leases would end",
-      "1 root tokens are left out: --include-root",
+      "left out: 1 root token (--include-root)",
     ]);
   });
 
