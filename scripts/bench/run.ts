@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PROJECT } from "../local/worker-definition.ts";
 import type { BenchCommand } from "./arguments.ts";
+import { measureAnonymous } from "./cases/anonymous.ts";
 import type { Bench } from "./cases/bench.ts";
 import { runCascade } from "./cases/cascade.ts";
 import { countCosts } from "./cases/cost.ts";
@@ -76,6 +77,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
           },
         }
       : {};
+    const anonymous = has("anonymous") ? { anonymous: await measureAnonymous(bench) } : {};
     const cost = has("cost") ? { cost: await countCosts(bench) } : {};
     return {
       date: new Date().toISOString(),
@@ -90,6 +92,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       ...mixed,
       ...cost,
       ...tidy,
+      ...anonymous,
     };
   } finally {
     load.stop();

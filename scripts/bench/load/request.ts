@@ -8,6 +8,8 @@ export interface LoadRequest {
   /** A secret; absent: none is sent. `KEPT_TOKEN` stands for the token that this connection was last given. */
   readonly token?: string;
   readonly body?: unknown;
+  /** A form, in the place of a JSON body. */
+  readonly form?: string;
   /** True when the answer's `auth.client_token` is kept for the requests that follow on the same connection. */
   readonly keepsToken?: boolean;
 }
@@ -17,11 +19,13 @@ export const KEPT_TOKEN = "{kept}";
 
 /** The bytes of a request as HTTP/1.1. `kept` is what `KEPT_TOKEN` stands for. */
 export function renderRequest(request: LoadRequest, host: string, kept: string): Buffer {
-  const body = request.body === undefined ? "" : JSON.stringify(request.body).replaceAll(KEPT_TOKEN, kept);
+  const json = request.body === undefined ? "" : JSON.stringify(request.body).replaceAll(KEPT_TOKEN, kept);
+  const body = request.form ?? json;
   const lines = [`${request.method} ${request.path} HTTP/1.1`, `Host: ${host}`];
   if (request.token !== undefined) lines.push(`X-Vault-Token: ${request.token.replaceAll(KEPT_TOKEN, kept)}`);
-  if (request.body !== undefined) lines.push("Content-Type: application/json");
-  if (request.body !== undefined || request.method !== "GET") {
+  if (request.form !== undefined) lines.push("Content-Type: application/x-www-form-urlencoded");
+  else if (request.body !== undefined) lines.push("Content-Type: application/json");
+  if (body !== "" || request.body !== undefined || request.method !== "GET") {
     lines.push(`Content-Length: ${Buffer.byteLength(body)}`);
   }
   return Buffer.from(`${lines.join("\r\n")}\r\n\r\n${body}`);

@@ -36,6 +36,9 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   cost: {
     text: "Rows, calls and objects of one request and of what follows from it (the sweep of a revoked or expired token), each index entry counted as the row that it is billed as.",
   },
+  anonymous: {
+    text: "Requests that anybody may send, as large or as odd as they are let in, beside a login of a machine: CPU time of the server process for one.",
+  },
 };
 
 /** docs/performance.md. The pictures are expected in `performance/` beside it. */

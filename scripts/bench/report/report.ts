@@ -1,3 +1,4 @@
+import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Cascade } from "../cases/cascade.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
@@ -27,5 +28,6 @@ export interface Report {
   };
   readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
   readonly cost?: readonly OperationCost[];
+  readonly anonymous?: AnonymousCosts;
   readonly tidy?: { readonly runs: readonly TidyRun[]; readonly listing: Paging };
 }

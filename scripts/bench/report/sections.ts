@@ -1,3 +1,4 @@
+import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Sample } from "../cases/bench.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
@@ -19,6 +20,7 @@ export interface Section {
     | "growth-teams"
     | "load"
     | "cost"
+    | "anonymous"
     | "tidy"
     | "listing"
     | "targets";
@@ -46,6 +48,7 @@ export function sections(report: Report): Section[] {
     ...(report.load ? [load(report)] : []),
     ...(report.cost ? [cost(report.cost)] : []),
     ...(report.tidy ? [tidySection(report.tidy.runs), pagingSection(report.tidy.listing)] : []),
+    ...(report.anonymous ? [anonymous(report.anonymous)] : []),
     targets(report),
   ];
 }
@@ -209,6 +212,20 @@ function load({ load: all }: Report): Section {
         `503: ${flood?.refused}`,
       ],
     ],
+  };
+}
+
+function anonymous({ login, requests }: AnonymousCosts): Section {
+  return {
+    name: "anonymous",
+    title: "What a request without a token costs",
+    header: ["request", "answered", "CPU us", "logins"],
+    rows: [login, ...requests].map((one) => [
+      one.title,
+      one.statuses,
+      amount(one.cpuMicros),
+      (one.cpuMicros / login.cpuMicros).toFixed(2),
+    ]),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Sample } from "../cases/bench.ts";
 import type { Beside, Cascade } from "../cases/cascade.ts";
 import type { Growth, GrowthPoint } from "../cases/growth.ts";
@@ -33,6 +34,9 @@ const STEADY_MIB = 32;
 /** CPU of the gateway process for one request, in microseconds, and its memory after far too many connections. */
 const GATEWAY = { cpuMicros: 85, memoryMiB: 120 };
 
+/** What somebody without a token can have the server do with one request, in logins. */
+const ANONYMOUS_LOGINS = 5;
+
 /** Every target that the report has figures for. */
 export function verdicts(report: Report): Verdict[] {
   return [
@@ -43,6 +47,7 @@ export function verdicts(report: Report): Verdict[] {
     ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
     ...(report.growth?.forest ?? []).flatMap((growth) => growthVerdicts(growth, "trees")),
     ...(report.growth?.teams ?? []).flatMap((growth) => growthVerdicts(growth, "teams")),
+    ...(report.anonymous ? [anonymousVerdict(report.anonymous)] : []),
     ...(report.load ? loadVerdicts(report.load.mixed, report.load.overload) : []),
   ];
 }
@@ -102,6 +107,11 @@ function cpuVerdicts(comparison: Comparison): Verdict[] {
       ...(obstacle && { obstacle }),
     },
   ];
+}
+
+function anonymousVerdict({ login, requests }: AnonymousCosts): Verdict {
+  const dearest = Math.max(...requests.map(({ cpuMicros }) => cpuMicros));
+  return atMost("CPU of the dearest request without a token, in logins", dearest / login.cpuMicros, ANONYMOUS_LOGINS);
 }
 
 function cascadeVerdicts(cascade: Cascade): Verdict[] {
