@@ -8,7 +8,6 @@ import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
 import type { SealPosition } from "../storage/seal-check.ts";
 import { ObjectKeys } from "../system/object-keys.ts";
-import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
 import {
   ALREADY_ROTATED,
   badExpiry,
@@ -23,6 +22,7 @@ import {
 import { organizationNamed } from "./find.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
+import { NO_ANSWER, OrganizationView } from "./organization-view.ts";
 import type {
   ComparedTeam,
   NewTeamTokenRecord,
@@ -33,13 +33,14 @@ import type {
   TeamToken,
   TeamWithToken,
 } from "./record.ts";
-import { expiryAt, expiryUnder, inheritedExpiry, isWithin, type LifetimeRules } from "./rules/lifetime.ts";
+import { expiryUnder, isWithin, type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
+import { planRotation } from "./rules/rotation.ts";
 import { TEAM_MIGRATIONS } from "./team-migrations.ts";
 import { TeamStore } from "./team-store.ts";
 
-/** The organization hears of a change this long after an attempt to tell it failed: its list is wrong no longer. */
+/** Pause before the organization is told again, after an attempt that failed: its lists are out of date until then. */
 const RESEND_MS = 500;
-/** Failures in a row after which it is not busy but broken, and asked less often. */
+/** Failures in a row after which the attempts become rare: the organization is then broken rather than busy. */
 const MAX_FAST_RETRIES = 600;
 const RESEND_SLOWLY_MS = 30_000;
 
@@ -47,24 +48,19 @@ const RESEND_SLOWLY_MS = 30_000;
 const LAST_USE_MS = 60_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
-const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
 /** The id of no token. */
 const NO_TOKEN = "none";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
-const NO_ANSWER: Failure = {
-  code: "unavailable",
-  message: "the organization does not answer; try again",
-  retryAfterSeconds: 1,
-};
 
-/** What came of telling the organization: it knows everything now, or the team is no more. */
+/** The result of telling the organization: it knows everything now, or the team has ended. */
 type Told = "told" | "ended" | "no_organization";
 
 /**
- * A team and its tokens: one without a description, which each new one replaces, and any number with different
- * descriptions. The organization keeps a copy of everything but the hashes, to list and search. A change is committed here first, together with the note that the
- * organization has to hear of it; then it is told, and told again by the alarm until it has answered.
+ * A team and its tokens: at most one without a description, which each new one replaces, and any number with different
+ * descriptions. The organization keeps a copy of everything but the hashes, for lists and searches. A change is
+ * committed here first, in one transaction with the note that the organization has to be told. Then it is told; the
+ * alarm repeats that until it has answered.
  *
  * An object that was never given a team writes nothing, whatever it is asked.
  */
@@ -75,16 +71,15 @@ export class Team extends DurableObject<Env> {
   readonly #keys: ObjectKeys;
   /** By token id in ms: the last uses that may not be written yet. */
   readonly #lastUses = new Map<string, number>();
-  /** When the organization was last asked whether it still exists (ms). */
-  #organizationSeenAt = Number.NEGATIVE_INFINITY;
-  /** What the organization said at that time. */
-  #heard: LifetimeRules = NO_RULES;
+  readonly #organization: OrganizationView;
+  /** Failed attempts in a row to tell the organization. */
   #failures = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);
+    this.#organization = new OrganizationView(env);
     this.#store = new TeamStore(sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
     this.#notices = new NoticeOutbox(env, sql, this.#store);
     this.#schema = new Schema(sql, TEAM_MIGRATIONS);
@@ -115,7 +110,7 @@ export class Team extends DurableObject<Env> {
     if (told === "told") return ok(team);
     if (told === "no_organization") return err(NO_ORGANIZATION);
     if (told === "ended") return err(NAME_TAKEN);
-    // The organization may have taken it in without saying so: it hears of the end as well.
+    // The organization may have taken the team in although its answer was lost: it is told of the end, too.
     if (this.#schema.exists) this.#store.end();
     return err(NO_ANSWER);
   }
@@ -168,7 +163,7 @@ export class Team extends DurableObject<Env> {
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
     await this.#keys.open();
-    const rules = await this.#lifetimes();
+    const rules = await this.#organization.currentRules(this.#team());
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return err(badExpiry(expiry.error));
@@ -193,7 +188,7 @@ export class Team extends DurableObject<Env> {
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated, Failure>> {
     await this.#keys.open();
-    const rules = await this.#lifetimes();
+    const rules = await this.#organization.currentRules(this.#team());
     if (!rules.ok) return rules;
     const team = this.#team();
     const stored = team && this.#store.token(tokenId);
@@ -208,14 +203,9 @@ export class Team extends DurableObject<Env> {
     if (!isWithin(rules.value, old, now)) return err(HAS_ENDED);
     if (this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
     const { verifier, ...given } = rotation.token;
-    const inherits = given.expiresAt === null && old.expiresAt !== null;
-    const expiry = inherits
-      ? ok(inheritedExpiry(rules.value, (old.expiresAt ?? 0) - old.createdAt, now))
-      : expiryUnder(rules.value, given, now);
-    if (!expiry.ok) return err(badExpiry(expiry.error));
-    const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description ?? null };
-    const end = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now + rotation.overlapMs);
-    const retired = { ...old, ...expiryAt(end), rotatedAt: now, rotatedTo: token.tokenId };
+    const planned = planRotation(rules.value, old, given, rotation.overlapMs, now);
+    if (!planned.ok) return err(badExpiry(planned.error));
+    const { token, retired } = planned.value;
     this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
     await this.#syncToOrganization();
@@ -245,7 +235,7 @@ export class Team extends DurableObject<Env> {
     return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
   }
 
-  /** Deletes the tokens with these ids. Those that are gone are gone. */
+  /** Deletes the tokens with these ids; ids of no token are ignored. */
   async removeTokens(organization: string, tokenIds: readonly string[]): Promise<void> {
     await this.#keys.open();
     if (this.#team()?.organization !== organization) return;
@@ -258,9 +248,9 @@ export class Team extends DurableObject<Env> {
   /** The team whose token this is the verifier of, if the token is good now. */
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
     await this.#keys.open();
-    if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organizationLives())) return null;
-    // The wait may have let a deletion in, and brought other rules: only what is true now counts.
-    const token = this.#goodToken(verifier, this.#heard);
+    if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organization.exists(this.#team()))) return null;
+    // Other calls may have run during the wait: check again, with the new rules.
+    const token = this.#goodToken(verifier, this.#organization.rules);
     const team = this.#team();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
@@ -334,37 +324,9 @@ export class Team extends DurableObject<Env> {
 
   #goodToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {
     const stored = this.#team() && this.#store.tokenOf(verifier);
-    // The row was found by the verifier; compared it is all the same, since everything hangs on it.
+    // The row was found by the verifier. It is compared all the same, in constant time, since everything depends on it.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
     return isWithin(rules, stored.token, currentTime()) ? stored.token : null;
-  }
-
-  /**
-   * Whether the organization still exists, and what it says about lifetimes. It is asked no more often than policies are
-   * read: an organization that is deleted answers after that time, so by its answer no token of a team of it is good.
-   */
-  async #organizationLives(): Promise<boolean> {
-    const now = currentTime();
-    if (now - this.#organizationSeenAt < snapshotMaxAgeMs(this.env)) return true;
-    const team = this.#team();
-    const rules = team && (await organizationNamed(this.env, team.organization).lifetimes(team.organizationId));
-    if (!rules) return false;
-    this.#heard = rules;
-    this.#organizationSeenAt = now;
-    return true;
-  }
-
-  /** What the organization says about lifetimes now. */
-  async #lifetimes(): Promise<Result<LifetimeRules, Failure>> {
-    const team = this.#team();
-    if (!team) return NOT_FOUND;
-    try {
-      const rules = await organizationNamed(this.env, team.organization).lifetimes(team.organizationId);
-      return rules ? ok(rules) : NOT_FOUND;
-    } catch (error) {
-      console.error(JSON.stringify({ type: "team_lifetimes", error: String(error) }));
-      return err(NO_ANSWER);
-    }
   }
 
   #noteUse(token: TeamToken): void {
@@ -403,7 +365,7 @@ export class Team extends DurableObject<Env> {
   async #tell(): Promise<Told> {
     for (let state = this.#store.unsent(); state; state = this.#store.unsent()) {
       const applied = await organizationNamed(this.env, state.team.organization).apply(state);
-      // Two of these can run at once; the other one may have come to the end meanwhile.
+      // Two runs can overlap, and the other one may have finished meanwhile.
       if (!this.#schema.exists) return "ended";
       if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
         await this.#wipe();

@@ -11,6 +11,9 @@ export interface LifetimeRules {
   readonly maxMs: number | null;
 }
 
+/** The rules of an organization that sets none. */
+export const NO_RULES: LifetimeRules = { defaultMs: null, maxMs: null };
+
 /** The rules of an organization. The greatest lifetime counts while the organization has it enabled. */
 export function lifetimeRules({ settings, maxTtls }: OrganizationRecord): LifetimeRules {
   return {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { readExpiry } from "../../../src/team/rules/expiry.ts";
+import { NO_RULES } from "../../../src/team/rules/lifetime.ts";
 import { organizationNameProblem, teamNameProblem } from "../../../src/team/rules/name.ts";
+import { planRotation } from "../../../src/team/rules/rotation.ts";
 import { readTokenOrder } from "../../../src/team/rules/sort.ts";
 
 const NOW = Date.UTC(2030, 0, 1);
@@ -76,5 +78,41 @@ describe("orders", () => {
     expect(readTokenOrder("-created-by")).toEqual({ sort: "created-by", reverse: true });
     for (const text of ["-", "--team-name", "Team-Name", "team-name,", "toString"])
       expect(readTokenOrder(text)).toBeNull();
+  });
+});
+
+describe("a rotation", () => {
+  const HOUR = 3_600_000;
+  const token = {
+    tokenId: "at-new",
+    createdAt: NOW,
+    createdBy: { type: "users", id: "user-1", name: "ada" } as const,
+    lastUsedAt: null,
+    expiresAt: null,
+    expiredAt: null,
+  };
+  const old = { ...token, tokenId: "at-old", createdAt: NOW - HOUR, description: "ci", expiresAt: NOW + HOUR };
+
+  it("passes on the description, and the lifetime unless the new token has an end", () => {
+    const planned = planRotation(NO_RULES, old, token, 0, NOW);
+    expect(planned).toMatchObject({
+      value: { token: { description: "ci", createdAt: NOW, expiresAt: NOW + 2 * HOUR } },
+    });
+    const chosen = planRotation(NO_RULES, old, { ...token, expiresAt: NOW + 5 }, 0, NOW);
+    expect(chosen).toMatchObject({ value: { token: { expiresAt: NOW + 5 } } });
+  });
+
+  it("ends the old token with the overlap, and never later than before", () => {
+    const retired = { rotatedAt: NOW, rotatedTo: "at-new" };
+    const soon = planRotation(NO_RULES, old, token, 1000, NOW);
+    expect(soon).toMatchObject({ value: { retired: { ...retired, expiresAt: NOW + 1000 } } });
+    const late = planRotation(NO_RULES, old, token, 9 * HOUR, NOW);
+    expect(late).toMatchObject({ value: { retired: { ...retired, expiresAt: NOW + HOUR } } });
+  });
+
+  it("stays within the greatest lifetime that the organization allows", () => {
+    const rules = { defaultMs: null, maxMs: HOUR };
+    expect(planRotation(rules, old, token, 0, NOW)).toMatchObject({ value: { token: { expiresAt: NOW + HOUR } } });
+    expect(planRotation(rules, old, { ...token, expiresAt: NOW + 2 * HOUR }, 0, NOW).ok).toBe(false);
   });
 });
