@@ -3,6 +3,7 @@ import { duration } from "./format.ts";
 import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
+import { MethodPage, MethodsPage } from "./pages/methods.tsx";
 import { NewTokenPage } from "./pages/new-token.tsx";
 import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
@@ -40,7 +41,10 @@ const NAV: readonly { readonly title: string; readonly items: readonly NavItem[]
   },
   {
     title: "Access",
-    items: [{ name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] }],
+    items: [
+      { name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] },
+      { name: "methods", label: "Auth methods", icon: "enter", needs: [ASKED_PATHS.methods, "read"] },
+    ],
   },
   {
     title: "Service",
@@ -103,6 +107,8 @@ function pageAt([name = "", item = ""]: readonly string[], { query }: Place): Co
     case "policies":
       if (query.has("new")) return <NewPolicyPage />;
       return item === "" ? <PoliciesPage /> : <PolicyPage key={item} name={item} />;
+    case "methods":
+      return item === "" ? <MethodsPage /> : <MethodPage key={item} path={item} role={query.get("role") ?? ""} />;
     case "health":
       return <HealthPage />;
     case "session":

@@ -42,6 +42,7 @@ export const ASKED_PATHS = {
   create: "auth/token/create",
   roles: "auth/token/roles",
   policies: "sys/policies/acl/",
+  methods: "sys/auth",
   tidy: "auth/token/tidy",
   tidyStatus: "auth/token/tidy-status",
   keys: "sys/key-status",

@@ -14,5 +14,7 @@ export function placeIn(message: string): Place | null {
 export function offsetOf(text: string, { line, column }: Place): number {
   const lines = text.split("\n");
   const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0);
-  return Math.min(text.length, before + column - 1);
+  // The server counts characters, the browser units of which some characters have two.
+  const within = [...(lines[line - 1] ?? "")].slice(0, column - 1).join("");
+  return Math.min(text.length, before + within.length);
 }

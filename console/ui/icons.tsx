@@ -15,7 +15,7 @@ const PATHS = {
   up: "M8 13V3M4 7l4-4 4 4",
   down: "M8 3v10M4 9l4 4 4-4",
   close: "M4 4l8 8M12 4l-8 8",
-  key: "M10.2 8.3a3.3 3.3 0 1 1-2.5-2.5L13 .9h2v2.4h-1.7V5h-1.7z",
+  enter: "M9 2.5h3.5v11H9M2 8h7M6.5 5.5 9 8l-2.5 2.5",
 } as const;
 
 export type IconName = keyof typeof PATHS;

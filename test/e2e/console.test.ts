@@ -203,6 +203,18 @@ describe.skipIf(executable === undefined)("the console", () => {
     await shows("Everything.");
   });
 
+  it("shows the auth methods with their settings and roles", async () => {
+    await visit("Auth methods");
+    await page.getByRole("link", { name: "auth/ci/" }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "auth/ci/" }).click();
+    await page.getByRole("link", { name: "builder", exact: true }).click();
+    await page.getByRole("heading", { name: "Role builder" }).waitFor();
+    await shows("ci-repository");
+    await expectAccessible(page);
+    await picture("console-method");
+  });
+
   it("shows how the service is", async () => {
     await visit("Health");
     await shows("Serving");
@@ -257,6 +269,12 @@ async function plantForest(server: RunningServer): Promise<void> {
     }),
   );
   await Promise.all(Array.from({ length: 3 }, (_, at) => make(`left-${at}`, root, ["old"], true)));
+  await call(server, "POST", "/v1/sys/auth/ci", {
+    token: root,
+    body: { type: "jwt", description: "Jobs of the build" },
+  });
+  const role = { role_type: "jwt", user_claim: "sub", bound_audiences: ["ci-repository"], token_policies: ["deploy"] };
+  await call(server, "POST", "/v1/auth/ci/role/builder", { token: root, body: role });
   const policies = ["web", "deploy", "fleet"];
   for (let at = 0; at < BRANCHES; at++) {
     const policy = policies[at % policies.length] ?? "web";

@@ -1,0 +1,70 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { compact, duration, relative } from "../../../console/format.ts";
+import { offsetOf, placeIn } from "../../../console/policies/place.ts";
+import { filterBody, filterOf, filterText, localTime, queryTime } from "../../../console/tokens/filter.ts";
+
+describe("times and numbers of the console", () => {
+  it("tells a duration by its two largest units", () => {
+    expect([0, 59, 60, 3_661, 86_400, 90_000, 40_000_000].map(duration)).toEqual([
+      "0s",
+      "59s",
+      "1m",
+      "1h 1m",
+      "1d",
+      "1d 1h",
+      "1y 3mo",
+    ]);
+  });
+
+  it("tells a time by its distance from now", () => {
+    const now = Date.parse("2026-11-22T12:00:00Z");
+    expect(relative("2026-11-22T14:30:00Z", now)).toBe("in 2h 30m");
+    expect(relative("2026-11-22T11:59:00Z", now)).toBe("1m ago");
+    expect(relative("2026-11-22T12:00:02Z", now)).toBe("now");
+  });
+
+  it("shortens only numbers that have no room", () => {
+    expect([9_999, 12_400, 250_000, 1_200_000].map(compact)).toEqual(["9,999", "12.4k", "250k", "1.2M"]);
+  });
+});
+
+describe("the filter of the tokens page", () => {
+  it("takes from the address what the inventory knows, and nothing else", () => {
+    const query = new URLSearchParams("policy=web&sort=-created&orphan=true&columns=name&tree=");
+    const filter = filterOf(query);
+    expect(filter).toEqual({ policy: "web", orphan: "true" });
+    expect(filterBody(filter)).toEqual({ policy: "web", orphan: true });
+    expect(filterText(filter)).toBe("policy web, without a parent true");
+    expect(filterText({})).toBe("all tokens");
+  });
+
+  it("keeps a time to the minute on its way through an input", () => {
+    const day = fc.date({ min: new Date("2020-01-01"), max: new Date("2040-01-01"), noInvalidDate: true });
+    fc.assert(
+      fc.property(day, (date) => {
+        date.setSeconds(0, 0);
+        expect(queryTime(localTime(date.toISOString()))).toBe(date.toISOString());
+      }),
+    );
+    expect([localTime("soon"), queryTime("")]).toEqual(["", ""]);
+  });
+});
+
+describe("the place of a mistake in a policy", () => {
+  it("is read from the parser's message", () => {
+    expect(placeIn('failed to parse policy: invalid capability "red" (line 2, column 19)')).toEqual({
+      line: 2,
+      column: 19,
+    });
+    expect(placeIn("permission denied")).toBeNull();
+  });
+
+  it("is the same character in the text", () => {
+    const text = 'path "a" {\n  capabilities = ["red"]\n}';
+    expect(text.slice(offsetOf(text, { line: 2, column: 19 })).startsWith('"red"')).toBe(true);
+    // The parser counts characters, which are not all one unit of the text.
+    expect(offsetOf("🌳🌳x", { line: 1, column: 3 })).toBe(4);
+    expect(offsetOf(text, { line: 99, column: 1 })).toBe(text.length);
+  });
+});
