@@ -56,6 +56,8 @@ export interface Env {
    * be in another isolate.
    */
   readonly ONE_PROCESS?: string;
+  /** "false": nobody is told when a token was last used. */
+  readonly TRACK_LAST_USE?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */

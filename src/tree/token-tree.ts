@@ -365,8 +365,11 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #note(found: TokenRow, view: TokenView, now: number): void {
+    this.#inventory.used(found.row, now);
     const until = this.#store.aliveUntil(found, now);
-    if (until !== "unknown") this.#live.found(found, view, this.#watermarks, until);
+    // What is known to the Worker is used without the tree, so it is known for no longer than a use is nothing new.
+    const told = this.#inventory.usedUntil(now);
+    if (until !== "unknown") this.#live.found(found, view, this.#watermarks, earlier(until, told));
   }
 
   async #perform(

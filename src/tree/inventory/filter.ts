@@ -1,5 +1,8 @@
 import { createdAtOf, type ListedToken } from "./entry.ts";
 
+/** Uses are known to the hour (ms). */
+const USE_HOUR_MS = 3_600_000;
+
 /** Which tokens are meant: those to which everything that is set applies. Times in ms. */
 export interface TokenFilter {
   /** As in the entries: the id under which a mount issues. */
@@ -55,7 +58,12 @@ function hasTimes(filter: TokenFilter, token: ListedToken): boolean {
   // What never ends does so after every moment.
   if (endsAfter !== undefined && expiresAt !== null && expiresAt <= endsAfter) return false;
   if (endsBefore !== undefined && (expiresAt === null || expiresAt >= endsBefore)) return false;
-  return unusedSince === undefined || (token.lastUsed ?? created) < unusedSince;
+  return unusedSince === undefined || lastMoment(token.lastUsed, created) < unusedSince;
+}
+
+/** When a token was used at the latest: at the end of the hour that is known. */
+function lastMoment(lastUsed: number | null, created: number): number {
+  return lastUsed === null ? created : lastUsed + USE_HOUR_MS - 1;
 }
 
 function is<T>(wanted: T | undefined, actual: T): boolean {

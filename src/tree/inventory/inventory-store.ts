@@ -71,11 +71,12 @@ export class InventoryStore {
       if (!place) throw new Error("an accessor leads to a tree");
       const known = this.#find(place.row, entry.accessor);
       const id = known?.id ?? this.#freeId(place.row);
-      const token: ListedToken = { ...entry, id };
-      const { accessor, ...rest } = entry;
+      const before = known && tokenOf(known);
+      // A tree that was away does not know of uses before.
+      const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? before?.lastUsed ?? null, id };
+      const { accessor, id: _, ...rest } = token;
       const json = JSON.stringify(rest);
       if (known?.entry === json) continue;
-      const before = known && tokenOf(known);
       this.#sql.exec(
         `INSERT INTO inventory (id, accessor, ends, entry) VALUES (?, ?, ?, ?)
          ON CONFLICT (id) DO UPDATE SET ends = excluded.ends, entry = excluded.entry`,

@@ -15,6 +15,11 @@ const BATCH = 500;
 /** Tokens whose number of children is remembered. */
 const COUNTED_PARENTS = 1000;
 
+/** Tokens whose last use is remembered. */
+const REMEMBERED_USES = 10_000;
+/** Uses are told to the hour (ms), and so no more often. */
+const USE_HOUR_MS = 3_600_000;
+
 /** What the inventory needs of the tree around it. */
 interface InventoryDeps {
   readonly env: Env;
@@ -31,6 +36,8 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   #changed = new Set<number>();
   /** Numbers of children, counted once and then kept with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
+  /** The hour in which a token was used last (ms), by row. A use is written nowhere in the tree. */
+  readonly #uses = new GenerationalCache<number, number>(REMEMBERED_USES);
   /** Tokens below another; null before they were counted. */
   #below: number | null = null;
   #sizeChanged = false;
@@ -52,6 +59,18 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   changed(row: number): void {
     this.#changed.add(row);
     this.#tellIn(DELAY_MS);
+  }
+
+  /** A token was used. The first use of each hour is told. `now` in ms. */
+  used(row: number, now: number): void {
+    if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
+    this.#uses.set(row, hourOf(now), 1);
+    this.changed(row);
+  }
+
+  /** Until when (ms) another use of a token that was used at `now` is nothing new; null: for ever. */
+  usedUntil(now: number): number | null {
+    return tracksLastUse(this.#tree.env) ? hourOf(now) + USE_HOUR_MS : null;
   }
 
   freed(rows: readonly number[]): void {
@@ -180,7 +199,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
       children: this.#countChildren(token.row),
       leased: record.leased,
       ...(record.watermark !== undefined && { watermark: record.watermark }),
-      lastUsed: null,
+      lastUsed: this.#uses.get(token.row) ?? null,
     };
   }
 
@@ -217,4 +236,13 @@ export class TreeInventory implements TokenObserver, SweepObserver {
       void this.tell();
     }, ms);
   }
+}
+
+/** True unless the setting turns it off. */
+function tracksLastUse(env: Pick<Env, "TRACK_LAST_USE">): boolean {
+  return env.TRACK_LAST_USE !== "false";
+}
+
+function hourOf(ms: number): number {
+  return ms - (ms % USE_HOUR_MS);
 }

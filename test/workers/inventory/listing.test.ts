@@ -7,7 +7,9 @@ import {
   accessorShard,
   accessorShardNumber,
 } from "../../../src/tree/index/accessor-shard.ts";
+import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { locate } from "../../support/trees.ts";
 
 let root: string;
 
@@ -60,7 +62,7 @@ describe("the page of tokens", () => {
         orphan: true,
         parent: null,
         children: 1,
-        last_used: null,
+        last_used: expect.stringMatching(/:00:00.000Z$/),
         tree: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     ]);
@@ -240,4 +242,32 @@ it("a token that its tree did not tell of, and a renewal, come into the inventor
     await shard.fillMissing([made.accessor]);
     expect((await listed("display_name=token-lost")).tokens).toEqual(before.tokens);
   }
+});
+
+describe("the last use of a token", () => {
+  it("is told to the hour, once in an hour, and kept when the tree has forgotten it", async () => {
+    const made = await createToken(root, { display_name: "used", no_parent: true, policies: ["default"] });
+    const { stub } = await locate(made.client_token);
+    const use = () => call("GET", "auth/token/lookup-self", { token: made.client_token });
+    const shown = async (query = "") => (await listed(`display_name=token-used${query}`)).tokens[0]?.last_used;
+    expect(await shown()).toBeNull();
+    const told = vi.spyOn(AccessorShard.prototype, "describe");
+    const written = await costOf(stub, use);
+    expect(written.rowsWritten).toBe(0);
+    const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
+    await expect.poll(() => shown()).toBe(hour);
+    const calls = () =>
+      told.mock.calls.flatMap(([entries]) => entries).filter(({ accessor }) => accessor === made.accessor);
+    const before = calls().length;
+    await use();
+    await stub.tellInventory();
+    expect(calls()).toHaveLength(before);
+    told.mockRestore();
+    await evictDurableObject(stub);
+    await call("POST", "auth/token/renew-accessor", { token: root, body: { accessor: made.accessor } });
+    expect(await shown()).toBe(hour);
+    const seconds = Math.floor(Date.now() / 1000);
+    expect(await shown(`&unused_since=${seconds}`)).toBeUndefined();
+    expect(await shown(`&unused_since=${seconds + 3600}`)).toBe(hour);
+  });
 });
