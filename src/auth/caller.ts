@@ -7,18 +7,16 @@ import type { Env } from "../env.ts";
 import { authorize } from "../identity/access.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
-import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
-import { BATCH_PREFIX, customIdHashes, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
+import { BATCH_PREFIX, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
-import { couldBeCustomId } from "../token/rules/custom-id.ts";
-import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { isKnownAlive, knownToken } from "../tree/live-tokens.ts";
+import { readCustomId } from "./custom-id-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
 /** A token that a client sent, parsed: it is genuine, but nothing says yet that it is alive. */
@@ -62,7 +60,10 @@ export function callerAccessor(caller: Caller): string {
  * object is asked.
  */
 export async function readToken(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
-  if (!isGenerated(text)) return readCustomId(env, installation, text);
+  if (!isGenerated(text)) {
+    const credential = await readCustomId(env, installation, text);
+    return credential && { kind: "service", text, credential };
+  }
   const cache = tokensRead(installation.keys);
   const known = cache.get(text);
   if (known) return known;
@@ -99,16 +100,6 @@ async function readGenerated(keys: Keys, text: string): Promise<ParsedToken | nu
   }
   const credential = await readTeamToken(keys, text);
   return credential && { kind: "team", text, credential };
-}
-
-async function readCustomId(env: Env, installation: Installation, text: string): Promise<ParsedToken | null> {
-  if (!couldBeCustomId(text)) return null;
-  for (const { filterKey, directoryKey, verifier } of await customIdHashes(installation.keys, text, currentTime())) {
-    if (!mayContain(installation.customIdFilter, filterKey)) continue;
-    const address = await customIdsOf(env, directoryKey).find(directoryKey);
-    if (address) return { kind: "service", text, credential: { ...address, verifier } };
-  }
-  return null;
 }
 
 /** True when a batch token is good at `now` (ms): in time, above the watermarks, and its parent, if it has one, alive. */

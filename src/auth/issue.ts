@@ -19,6 +19,7 @@ import { customIdsOf } from "../tree/custom-ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
 import type { AuthReply } from "../wire/reply.ts";
+import { forgetCustomId } from "./custom-id-tokens.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
 
 /** Longest time between reserving a custom id and writing its token, with a wide margin. */
@@ -119,6 +120,7 @@ async function issueWithCustomId(
     const address = { treeId, row: ids.row };
     if (!(await reserve(env, directoryKey, address))) return err(DUPLICATE_ID);
     await systemOf(env).admitCustomId(filterKey);
+    forgetCustomId(customId);
     const refreshed = await refreshInstallation(env);
     if (!refreshed.ok) return refreshed;
     if (newTree) {

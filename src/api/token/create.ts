@@ -12,7 +12,7 @@ import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { withEntityOfAlias } from "../../token/entity-alias.ts";
 import { newTokenIds } from "../../token/ids.ts";
-import { tokenRoles } from "../../token/roles/token-roles.ts";
+import { loadRole } from "../../token/roles/known-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
 import {
   deprecated,
@@ -86,7 +86,7 @@ function createRoute(
       if (presented.kind !== "service") return null;
       const { role_name: name } = params;
       // The token of the request was made here, else it would not be read; so only what once was a caller gets this far.
-      const role = name === undefined ? null : await tokenRoles(env).read(name);
+      const role = name === undefined ? null : await loadRole(env, name);
       // Without its role the creation must not be tried at all: it would be one without the role's limits.
       if (name !== undefined && !role) return null;
       // Ids are drawn for what the tree can write in this step; what the rules make of the request otherwise gets its own.

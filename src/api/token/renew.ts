@@ -20,7 +20,7 @@ import type { Env } from "../../env.ts";
 import { type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
 import type { TokenView } from "../../token/record.ts";
-import { tokenRoles } from "../../token/roles/token-roles.ts";
+import { loadRole } from "../../token/roles/known-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
 import { treeOf } from "../../tree/find-tree.ts";
 import { duration, text, unread } from "../../wire/fields.ts";
@@ -184,7 +184,7 @@ async function termsOfRole(
   name: string,
   mount: MountTtl,
 ): Promise<Result<{ terms: RenewTerms; mount: MountTtl }, Failure>> {
-  const role = await tokenRoles(env).read(name);
+  const role = await loadRole(env, name);
   return role
     ? ok({ terms: roleTerms(token, role), mount })
     : err(invalid(`failed to renew entry: original token role "${name}" could not be found, not renewing`));

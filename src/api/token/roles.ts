@@ -6,6 +6,7 @@ import { err, ok } from "../../base/result.ts";
 import { walkOf } from "../../lease/walk.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
+import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
@@ -64,7 +65,9 @@ export const ROLE_ROUTES: readonly Route[] = [
       async handle({ env, installation, params, prepared, verdict }) {
         const grants = { create: verdict.create, update: verdict.update };
         const mount = mountTtl(installation.mountAt("token/"));
-        const written = await tokenRoles(env).write(params.role_name ?? "", prepared, grants, mount);
+        const name = params.role_name ?? "";
+        const written = await tokenRoles(env).write(name, prepared, grants, mount);
+        forgetRole(name);
         if (!written.ok) return written;
         return ok({ kind: "empty", warnings: written.value });
       },
@@ -95,7 +98,9 @@ export const ROLE_ROUTES: readonly Route[] = [
     { summary: "Deletes a token role.", operationId: "delete-role", parameters: ROLE_PARAMETER, answers: NO_CONTENT },
     z.object({}),
     async ({ env, params }) => {
-      await tokenRoles(env).delete(params.role_name ?? "");
+      const name = params.role_name ?? "";
+      await tokenRoles(env).delete(name);
+      forgetRole(name);
       return ok(EMPTY);
     },
   ),

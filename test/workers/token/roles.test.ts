@@ -2,6 +2,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { issue } from "../../../src/auth/issue.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
+import { tokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
@@ -300,3 +301,20 @@ async function credentialOf(token: string) {
   if (!credential) throw new Error("not a token");
   return { row: credential.row, verifier: credential.verifier };
 }
+
+it("a role that was changed elsewhere holds here within POLICY_CACHE_SECONDS, and one that was changed here at once", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  await call("POST", "auth/token/roles/aging", { token: root, body: { token_explicit_max_ttl: 100 } });
+  const ttl = async () => {
+    const answer = await call("POST", "auth/token/create/aging", { token: root, body: { policies: ["default"] } });
+    return answer.body.auth?.lease_duration ?? answer.status;
+  };
+  expect(await ttl()).toBe(100);
+  await call("POST", "auth/token/roles/aging", { token: root, body: { token_explicit_max_ttl: 90 } });
+  expect(await ttl()).toBe(90);
+  await tokenRoles(bindings).delete("aging");
+  expect(await ttl()).toBe(90);
+  vi.setSystemTime(Date.now() + 5_000);
+  expect(await ttl()).toBe(400);
+  vi.useRealTimers();
+});
