@@ -9,7 +9,7 @@ export interface Migration {
 
 /**
  * Tables of one object: made with the first write to them, and brought up to date when the object wakes. An object that is
- * merely asked something never leaves a file behind. An object that many have only one row of can have several: each table
+ * merely asked something gets no tables. An object that many have only one row of can have several: each table
  * and each index that is not made spares its first write a page of the file.
  */
 export class Schema {
