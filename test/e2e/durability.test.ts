@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { call, descendants, type RunningServer, runScript, startServe } from "./support/server.ts";
+import { call, descendants, type RunningServer, runScript, startServe, stillRunning } from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -204,4 +204,54 @@ describe.skipIf(probe === null)("a disk of its own (needs the right to mount one
     expect(statuses).toEqual([403, 200, 200, 200]);
     await again.stop();
   });
+});
+
+describe("a revocation by filter that is killed in the middle", () => {
+  const data = mkdtempSync(join(tmpdir(), "grove-revocation-"));
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+
+  it("goes on at the next start, and ends exactly what was meant and what hangs below it", async () => {
+    const create = async (server: RunningServer, token: string, name: string) => {
+      const body = { ttl: "1h", policies: ["root"], no_parent: token === server.rootToken, display_name: name };
+      const made = await call(server, "POST", "/v1/auth/token/create", { token, body });
+      return (made.body.auth as { client_token: string }).client_token;
+    };
+    const read = async (server: RunningServer, path: string) =>
+      (await asRoot(server, "GET", path)).body.data as Record<string, unknown>;
+    let server = await startServe({ data, env: SECRETS });
+    const victims: string[] = [];
+    for (let round = 0; round < 20; round++) {
+      victims.push(...(await Promise.all(Array.from({ length: 20 }, () => create(server, server.rootToken, "many")))));
+    }
+    const below = await create(server, victims.at(-1) ?? "", "below");
+    const bystanders = await Promise.all(["few", "many-more"].map((name) => create(server, server.rootToken, name)));
+    const filter = { display_name: "token-many", include_root: true };
+    const preview = await asRoot(server, "POST", "sys/tokens/revoke", filter);
+    expect(preview.body.data).toMatchObject({ count: 400 });
+    const real = { ...filter, dry_run: false, expected_count: 400 };
+    const { job } = (await asRoot(server, "POST", "sys/tokens/revoke", real)).body.data as { job: string };
+    const path = `sys/tokens/jobs/${job}`;
+    let seen = 0;
+    while (seen === 0) seen = Number((await read(server, path)).revoked);
+    expect(seen).toBeLessThan(400);
+    const pid = server.child.pid ?? 0;
+    const programs = [...(await descendants(pid)), pid];
+    for (const program of programs) process.kill(program, "SIGKILL");
+    await expect.poll(() => stillRunning(programs), { timeout: 10_000 }).toEqual([]);
+
+    server = await startServe({ data, env: SECRETS });
+    try {
+      await expect.poll(async () => (await read(server, path)).state, { timeout: 30_000 }).toBe("done");
+      const done = await read(server, path);
+      expect(Number(done.revoked) + Number(done.ended_before)).toBeGreaterThanOrEqual(400);
+      for (let at = 0; at < victims.length; at += 20) {
+        const statuses = await Promise.all(victims.slice(at, at + 20).map((token) => statusOf(server, token)));
+        expect(new Set(statuses)).toEqual(new Set([403]));
+      }
+      expect(await statusOf(server, below)).toBe(403);
+      expect(await Promise.all(bystanders.map((token) => statusOf(server, token)))).toEqual([200, 200]);
+    } finally {
+      await server.stop();
+    }
+  }, 150_000);
 });
