@@ -2,7 +2,13 @@
 type Scalar = "string" | "integer" | "number" | "boolean" | "object" | "any";
 
 /**
- * The shape of a JSON value, as plain data: `"string"`, `["string"]` for a list of strings, `{ name: "string" }` for an object.
+ * The shape of a JSON value, as plain data: `"string"`, `["string"]` for a list of strings, `["string", null]` for one that can be null,
+ * `{ name: "string" }` for an object.
  * A name that ends in `?` can be absent; the name `*` stands for every name that is not listed.
  */
-export type Shape = Scalar | `${Scalar} | null` | readonly [Shape] | { readonly [name: string]: Shape };
+export type Shape =
+  | Scalar
+  | `${Scalar} | null`
+  | readonly [Shape]
+  | readonly [Shape, null]
+  | { readonly [name: string]: Shape };

@@ -1,6 +1,7 @@
 import { createExecutionContext, env, SELF } from "cloudflare:test";
 import type { Env } from "../../src/env.ts";
 import worker from "../../src/index.ts";
+import { differenceFromDescription } from "./described-answers.ts";
 
 /** The bindings as the Worker sees them. */
 export const bindings = env as unknown as Env;
@@ -51,11 +52,16 @@ interface CallOptions {
 }
 
 /**
- * Sends a request to the Worker. `path` is without the base path. Straight to its handler: through `SELF` every request of a
+ * Sends a request to the Worker, and sees that its answer is as the OpenAPI document says. `path` is without the base path. Straight to its handler: through `SELF` every request of a
  * file makes the later ones slower.
  */
 export async function call(method: string, path: string, options: CallOptions = {}): Promise<Answer> {
-  return answerOf(await worker.fetch(requestOf(method, path, options), bindings, createExecutionContext()));
+  const answer = await answerOf(
+    await worker.fetch(requestOf(method, path, options), bindings, createExecutionContext()),
+  );
+  const difference = differenceFromDescription(method, path, answer.status, answer.body);
+  if (difference !== null) throw new Error(`the OpenAPI document is wrong about an answer: ${difference}`);
+  return answer;
 }
 
 /** The same in a context of its own, for requests that meet in an object while they wait. */

@@ -31,7 +31,11 @@ export const MOUNT_SHAPE = {
 } as const satisfies Shape;
 
 /** The shape of the tuning of a mount. */
-export const TUNE_SHAPE = { description: "string", ...SETTINGS_SHAPE, not_before: "string" } as const satisfies Shape;
+export const TUNE_SHAPE = {
+  description: "string",
+  ...SETTINGS_SHAPE,
+  "not_before?": "string",
+} as const satisfies Shape;
 
 /** What reading shows of an auth mount. */
 export function mountObject(mount: Mount): Record<string, unknown> {

@@ -16,13 +16,13 @@ import type { Shape } from "../../wire/shape.ts";
 const MAX_ASKED = 64;
 
 const REVOCATION_SHAPE = {
-  prefix: "string",
-  entity_id: "string",
+  "prefix?": "string",
+  "entity_id?": "string",
   time: "string",
-  created_before: "string",
+  created_before: "string | null",
   clean_up: "string",
-  tokens_seen: "integer",
-  clean_up_finished: "string",
+  tokens_seen: "integer | null",
+  clean_up_finished: "string | null",
 } as const satisfies Shape;
 
 /** What was revoked by prefix, mount or entity, and how far the clean-up of each is. Only this server has it. */

@@ -148,17 +148,23 @@ function bodyOf(answer: Answer): JsonSchema | null {
       return null;
     case "data": {
       const data = schemaOf(answer.data);
-      return enveloped({ data }, answer.injected ? data : null);
+      return enveloped({ data }, answer.injected ? besideEnvelope(data) : null);
     }
     case "auth":
       return enveloped({ auth: reference("Auth") }, null);
     case "wrapped":
       return enveloped({ wrap_info: reference("WrapInfo") }, null);
     case "envelope":
-      return reference("Envelope");
+      return enveloped({ data: {} }, null);
     case "plain":
       return schemaOf(answer.body);
   }
+}
+
+/** Data that stand beside the envelope as well. What any name may hold there does not hold for the envelope's own. */
+function besideEnvelope(data: JsonSchema): JsonSchema {
+  const { additionalProperties: _, ...named } = data;
+  return named;
 }
 
 function enveloped(properties: Readonly<Record<string, JsonSchema>>, beside: JsonSchema | null): JsonSchema {

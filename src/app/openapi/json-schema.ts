@@ -6,7 +6,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** The schema of a shape. */
 export function schemaOf(shape: Shape): JsonSchema {
   if (typeof shape === "string") return scalarSchema(shape);
-  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]) };
+  if (isList(shape)) return { type: "array", items: schemaOf(shape[0]), ...(shape.length > 1 && { nullable: true }) };
   const { "*": others, ...named } = shape;
   const names = Object.keys(named);
   const required = names.filter((name) => !name.endsWith("?"));
@@ -26,6 +26,6 @@ function scalarSchema(shape: string): JsonSchema {
   return { type, ...(nullable && { nullable: true }) };
 }
 
-function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] {
+function isList(shape: Exclude<Shape, string>): shape is readonly [Shape] | readonly [Shape, null] {
   return Array.isArray(shape);
 }

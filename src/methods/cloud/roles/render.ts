@@ -9,7 +9,7 @@ export const ROLE_SHAPE = {
   bound_region: ["string"],
   bound_image_id: ["string"],
   bound_iam_instance_profile_arn: ["string"],
-  bound_vm_instance_id: "any",
+  bound_vm_instance_id: ["string", null],
   bound_iam_role_arn: ["string"],
   bound_iam_principal_arn: ["string"],
   bound_iam_principal_id: ["string"],
