@@ -3,6 +3,7 @@ import { duration } from "./format.ts";
 import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
+import { LeasesPage } from "./pages/leases.tsx";
 import { MethodPage, MethodsPage } from "./pages/methods.tsx";
 import { NewTokenPage } from "./pages/new-token.tsx";
 import { PoliciesPage } from "./pages/policies.tsx";
@@ -36,6 +37,7 @@ const NAV: readonly { readonly title: string; readonly items: readonly NavItem[]
       { name: "", label: "Forest", icon: "forest", needs: [ASKED_PATHS.map, "read", "sudo"] },
       { name: "tokens", label: "Tokens", icon: "tokens", needs: [ASKED_PATHS.tokens, "read", "sudo"] },
       { name: "ends", label: "What ends when", icon: "clock", needs: [ASKED_PATHS.summary, "read", "sudo"] },
+      { name: "leases", label: "Leases", icon: "lease", needs: [ASKED_PATHS.leases, "list", "sudo"] },
       { name: "new-token", label: "New token", icon: "plus", needs: [ASKED_PATHS.create, "update"] },
     ],
   },
@@ -102,6 +104,8 @@ function pageAt([name = "", item = ""]: readonly string[], { query }: Place): Co
       return item === "" ? <TokensPage query={query} /> : <TokenPage key={item} accessor={item} />;
     case "ends":
       return <EndsPage />;
+    case "leases":
+      return <LeasesPage key={query.get("prefix") ?? ""} query={query} />;
     case "new-token":
       return <NewTokenPage />;
     case "policies":

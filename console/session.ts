@@ -39,6 +39,7 @@ export const ASKED_PATHS = {
   summary: "sys/tokens/summary",
   map: "sys/tokens/map",
   revoke: "sys/tokens/revoke",
+  leases: "sys/leases/lookup/",
   create: "auth/token/create",
   roles: "auth/token/roles",
   policies: "sys/policies/acl/",

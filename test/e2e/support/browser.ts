@@ -54,18 +54,21 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Fails when axe finds something on the page that is serious for who reads it another way. */
+/** Fails when axe finds something on the page, light or dark, that is serious for who reads it another way. */
 export async function expectAccessible(page: Page): Promise<void> {
   await page.evaluate(source);
-  const violations: Violation[] = await page.evaluate("axe.run().then((result) => result.violations)");
-  const serious = violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .map(({ html }) => html)
-          .slice(0, 3)
-          .join(" | ")}`,
-    );
-  expect(serious, page.url()).toEqual([]);
+  for (const colorScheme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme });
+    const violations: Violation[] = await page.evaluate("axe.run().then((result) => result.violations)");
+    const serious = violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(
+        ({ id, nodes }) =>
+          `${id}: ${nodes
+            .map(({ html }) => html)
+            .slice(0, 3)
+            .join(" | ")}`,
+      );
+    expect(serious, `${colorScheme} ${page.url()}`).toEqual([]);
+  }
 }

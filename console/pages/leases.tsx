@@ -1,0 +1,179 @@
+import { useState } from "preact/hooks";
+import { pathOf } from "../api.ts";
+import { count, duration } from "../format.ts";
+import type { Problem } from "../result.ts";
+import { go, href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { Dialog, Empty } from "../ui/controls.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { End, Time } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+/** What `sys/leases/lookup` tells. */
+interface Lease {
+  readonly id: string;
+  readonly issue_time: string;
+  readonly expire_time: string | null;
+  readonly last_renewal: string | null;
+  readonly renewable: boolean;
+  readonly ttl: number;
+}
+
+/** Leases by the path that they were issued at, folder by folder, and one of them. */
+export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
+  const { api } = useSession();
+  const prefix = query.get("prefix") ?? "";
+  const id = query.get("id") ?? "";
+  const listPath = ["sys/leases/lookup", ...prefix.split("/").filter((part) => part !== "")];
+  const [base = "", ...folders] = listPath;
+  const names = useLoad(prefix, () => api.list(folders.length === 0 ? base : `${base}/${pathOf(...folders)}`));
+  return (
+    <>
+      <PageHead title="Leases" text={<Way prefix={prefix} />} />
+      {names.problem && <ProblemNotice problem={names.problem} onRetry={names.reload} />}
+      <div class="columns">
+        {names.value && (
+          <section class="card" aria-label="Leases">
+            <header>
+              <code class="break">{prefix || "all"}</code>
+              <span class="muted number">{count(names.value.length)}</span>
+            </header>
+            {names.value.length === 0 ? (
+              <Empty title="No leases here">
+                <p>A secret with a lease ends with the token that got it. Tokens of auth methods have leases too.</p>
+              </Empty>
+            ) : (
+              <ul class="names">
+                {names.value.map((name) => (
+                  <li key={name}>
+                    {name.endsWith("/") ? (
+                      <a class="mono break" href={href(["leases"], { prefix: prefix + name })}>
+                        {name}
+                      </a>
+                    ) : (
+                      <a
+                        class="mono break"
+                        href={href(["leases"], { prefix, id: prefix + name })}
+                        aria-current={prefix + name === id ? "true" : undefined}
+                      >
+                        {name}
+                      </a>
+                    )}
+                  </li>
+                ))}
+              </ul>
+            )}
+          </section>
+        )}
+        {id !== "" && (
+          <OneLease
+            key={id}
+            id={id}
+            onRevoked={() => {
+              go(href(["leases"], { prefix }), "replace");
+              names.reload();
+            }}
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+/** The folders above, each a link. */
+function Way({ prefix }: { readonly prefix: string }) {
+  const folders = prefix.split("/").filter((part) => part !== "");
+  return (
+    <span class="break">
+      <a href={href(["leases"])}>All</a>
+      {folders.map((folder, at) => {
+        const path = `${folders.slice(0, at + 1).join("/")}/`;
+        return (
+          <span key={path}>
+            {" / "}
+            <a href={href(["leases"], { prefix: path })}>{folder}</a>
+          </span>
+        );
+      })}
+    </span>
+  );
+}
+
+function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: () => void }) {
+  const { api } = useSession();
+  const [asking, setAsking] = useState(false);
+  const lease = useLoad(id, async () => {
+    const answer = await api.call<Lease>("sys/leases/lookup", { body: { lease_id: id } });
+    return answer.ok ? { ok: true as const, value: answer.value.data } : answer;
+  });
+  const value = lease.value;
+  return (
+    <section class="card" aria-labelledby="lease">
+      <header>
+        <h2 id="lease">Lease</h2>
+        {value && (
+          <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+            Revoke…
+          </button>
+        )}
+      </header>
+      <div class="body stack">
+        {lease.problem && <ProblemNotice problem={lease.problem} onRetry={lease.reload} />}
+        {value && (
+          <dl class="facts">
+            <dt>Id</dt>
+            <dd>
+              <code>{value.id}</code>
+            </dd>
+            <dt>Issued</dt>
+            <dd>
+              <Time at={value.issue_time} both />
+            </dd>
+            <dt>Ends</dt>
+            <dd>
+              <End at={value.expire_time} both />
+            </dd>
+            <dt>Renewed</dt>
+            <dd>{value.last_renewal ? <Time at={value.last_renewal} both /> : "never"}</dd>
+            <dt>Renewable</dt>
+            <dd>{value.renewable ? "yes" : "no"}</dd>
+            <dt>Time left</dt>
+            <dd>{duration(value.ttl)}</dd>
+          </dl>
+        )}
+      </div>
+      {asking && <RevokeLease id={id} onClose={() => setAsking(false)} onRevoked={onRevoked} />}
+    </section>
+  );
+}
+
+interface RevokeLeaseProps {
+  readonly id: string;
+  readonly onClose: () => void;
+  readonly onRevoked: () => void;
+}
+
+function RevokeLease({ id, onClose, onRevoked }: RevokeLeaseProps) {
+  const { api } = useSession();
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const revoke = async (): Promise<void> => {
+    const answer = await api.call("sys/leases/revoke", { body: { lease_id: id } });
+    if (answer.ok) onRevoked();
+    else setProblem(answer.problem);
+  };
+  return (
+    <Dialog title="Revoke the lease" onClose={onClose}>
+      <p>The secret of the lease is taken back. The lease of a token is the token: it ends with everything below it.</p>
+      {problem && <ProblemNotice problem={problem} />}
+      <div class="actions">
+        <button type="button" class="button" onClick={onClose}>
+          Keep it
+        </button>
+        <button type="button" class="button danger solid" onClick={revoke}>
+          Revoke
+        </button>
+      </div>
+    </Dialog>
+  );
+}
