@@ -1,7 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
@@ -134,7 +134,7 @@ describe("the audit log", () => {
     vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response(null, { status: 204 }));
     const { client_token, accessor } = await createToken(root, { ttl: "1h", policies: ["default"] });
     const list = await call("GET", "sys/leases/lookup/auth/token/create?list=true", { token: root });
-    const ids = list.body.data.keys as unknown as string[];
+    const ids = keysOf(list);
     const leases = await Promise.all(
       ids.map((id) => call("PUT", "sys/leases/lookup", { token: root, body: { lease_id: `auth/token/create/${id}` } })),
     );

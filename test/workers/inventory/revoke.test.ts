@@ -4,7 +4,7 @@ import { accessorShard, accessorShardNumber } from "../../../src/tree/index/acce
 import type { InventoryEntry } from "../../../src/tree/inventory/entry.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/tree/inventory/revocations.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { growTree, holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
@@ -13,11 +13,11 @@ type Made = Awaited<ReturnType<typeof createToken>>;
 
 const post = async (path: string, body: Record<string, unknown>, token = root) => {
   const answer = await call("POST", path, { token, body });
-  return { status: answer.status, data: answer.body?.data as unknown as Record<string, unknown> };
+  return { status: answer.status, data: dataOf<Record<string, unknown>>(answer) };
 };
 const read = async (path: string) => {
   const answer = await call("GET", path, { token: root });
-  return answer.body?.data as unknown as Record<string, unknown>;
+  return dataOf<Record<string, unknown>>(answer);
 };
 const isAlive = async ({ client_token: token }: Pick<Made, "client_token">) =>
   (await call("GET", "auth/token/lookup-self", { token })).status === 200;

@@ -10,7 +10,7 @@ import { Tidy } from "../../../src/tidy/tidy.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { issuingMount } from "../../support/logins.ts";
-import { asOneProcess, bindings, call, initialized } from "../../support/service.ts";
+import { asOneProcess, bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { countRows, growTree, locate, rewriteRecord, sweep } from "../../support/trees.ts";
 
 let root: string;
@@ -175,9 +175,9 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     const trees = await Promise.all(tokens.map(locate));
     await revoke("auth/token/create/clean");
     const shown = async () => {
-      const { revocations } = (await get("sys/leases/revocations")).body.data as unknown as {
+      const { revocations } = dataOf<{
         revocations: Record<string, unknown>[];
-      };
+      }>(await get("sys/leases/revocations"));
       return revocations.find(({ prefix }) => prefix === "auth/token/create/clean/");
     };
     expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 0 });
@@ -243,7 +243,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
   it("of an entity is tidy's, in every tree, and a watermark that nothing older needs is forgotten", async () => {
     holdWalks();
     await role("person");
-    const { id } = (await post("identity/entity", { name: "person" })).body.data as unknown as { id: string };
+    const { id } = dataOf<{ id: string }>(await post("identity/entity", { name: "person" }));
     const token = await create("create-orphan");
     const { stub } = await locate(token);
     await rewriteRecord(token, (record) => ({ ...record, entityId: id }));
