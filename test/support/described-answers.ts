@@ -25,10 +25,14 @@ interface Document {
 
 const DOCUMENT = openApiDocument(usualPlaces(ROUTES_BY_PLACE), "") as unknown as Document;
 const METHODS: Readonly<Record<string, string>> = { LIST: "get", PUT: "post" };
-/** Paths without parameters first: they are served before those with. */
+/** Those that are fixed the furthest come first, as they are served first. */
 const PATHS = Object.keys(DOCUMENT.paths)
-  .sort((a, b) => a.split("{").length - b.split("{").length || b.length - a.length)
+  .sort((a, b) => fixedLength(b) - fixedLength(a) || b.length - a.length)
   .map((path) => ({ path, pattern: new RegExp(`^${path.replace(/[.+*]/g, "\\$&").replace(/\{\w+\}/g, ".+")}/?$`) }));
+
+function fixedLength(path: string): number {
+  return path.includes("{") ? path.indexOf("{") : Number.MAX_SAFE_INTEGER;
+}
 
 /** What an answer that succeeded has or lacks against the OpenAPI document; null when it is as described, or not described by path. */
 export function differenceFromDescription(method: string, path: string, status: number, body: unknown): string | null {
