@@ -82,8 +82,10 @@ export class Upstream {
   }
 
   #takeIdle(): UpstreamConnection | undefined {
+    // A process that was kept from running has neither swept nor heard that the service has closed what is too old.
+    const oldest = performance.now() - UPSTREAM_IDLE_MS;
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
-      if (connection.isFit) return connection;
+      if (connection.isFit && connection.idleSince > oldest) return connection;
       connection.destroy();
     }
     return undefined;

@@ -6,6 +6,7 @@ import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
 import { treeOf } from "../../src/tree/find-tree.ts";
+import { TreeInventory } from "../../src/tree/inventory/tree-inventory.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { sealToken, TreeStore } from "../../src/tree/tree-store.ts";
 import { bindings } from "./service.ts";
@@ -95,6 +96,11 @@ const alarm = TokenTree.prototype.alarm;
 /** Keeps trees from sweeping by themselves in this test file, so that a test decides when `sweep` happens. */
 export function holdSweeps(): void {
   vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
+}
+
+/** Trees tell the inventory nothing, which they do some time after an answer: what a request costs can be counted. */
+export function holdInventory(): void {
+  vi.spyOn(TreeInventory.prototype, "tell").mockResolvedValue(undefined);
 }
 
 /** Does what one alarm of the tree would do. */

@@ -85,7 +85,9 @@ export const ROLE_ROUTES: readonly Route[] = [
       answers: DONE_OR_WARNED,
     },
     z.object({}),
-    async ({ env, params }) => {
+    async ({ env, params, verdict }) => {
+      // As for a revocation by prefix: who may write a role may not end what it made.
+      if (!verdict.sudo) return err({ code: "permission_denied" });
       const job = { mode: "revoke", prefix: `auth/token/create/${params.role_name ?? ""}/` } as const;
       const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: null, mount: null });
       return ended.ok ? endedReply(env) : ended;

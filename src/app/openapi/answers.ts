@@ -99,7 +99,7 @@ export function responsesOf(route: Route, answers: readonly Answer[], dialect: D
   const successes = statuses.map((status) => {
     const described = answers.filter((answer) => statusOf(answer) === status);
     const mediaType = described.map((answer) => answer.kind === "plain" && answer.mediaType).find(Boolean);
-    const schemas = described.map(bodyOf).filter((schema) => schema !== null);
+    const schemas = described.map((answer) => bodyOf(answer, route)).filter((schema) => schema !== null);
     const [only = {}] = schemas;
     const body = schemas.length > 1 ? { anyOf: schemas } : only;
     return [
@@ -141,13 +141,13 @@ function statusOf(answer: Answer): number {
 }
 
 /** null for an answer without a body. */
-function bodyOf(answer: Answer): JsonSchema | null {
+function bodyOf(answer: Answer, { fieldName }: Route): JsonSchema | null {
   switch (answer.kind) {
     case "empty":
     case "accepted":
       return null;
     case "data": {
-      const data = schemaOf(answer.data);
+      const data = schemaOf(fieldName ? renamed(answer.data, fieldName) : answer.data);
       return enveloped({ data }, answer.injected ? besideEnvelope(data) : null);
     }
     case "auth":
@@ -159,6 +159,21 @@ function bodyOf(answer: Answer): JsonSchema | null {
     case "plain":
       return schemaOf(answer.body);
   }
+}
+
+/** A shape of data with the names that a mount of its type has for them. */
+function renamed(shape: Shape, fieldName: (name: string) => string): Shape {
+  if (typeof shape !== "object" || isList(shape)) return shape;
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, value]) => {
+      const bare = name.replace(/\?$/, "");
+      return [fieldName(bare) + name.slice(bare.length), value];
+    }),
+  );
+}
+
+function isList(shape: Shape): shape is readonly [Shape] | readonly [Shape, null] {
+  return Array.isArray(shape);
 }
 
 /** Data that stand beside the envelope as well. What any name may hold there does not hold for the envelope's own. */

@@ -12,7 +12,9 @@ describe("every list", () => {
 
   it.each(LISTS.map((route) => [route.path, route] as const))("%s takes after and limit", (_, route) => {
     const read = readFields(route.fields, { after: "x", limit: "7" });
-    expect(read.ok && [read.value.unknown, read.value.values]).toEqual([[], { after: "x", limit: 7 }]);
+    expect(read.ok && read.value.unknown).toEqual([]);
+    // Some have filters besides.
+    expect(read.ok && read.value.values).toMatchObject({ after: "x", limit: 7 });
     const all = readFields(route.fields, { limit: "max" });
     expect(all.ok && all.value.values).toMatchObject({ after: "", limit: 0 });
     expect(readFields(route.fields, { limit: "many" }).ok).toBe(false);

@@ -3,13 +3,14 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole/limits.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 let token: string;
 
 beforeAll(async () => {
   holdSweeps();
+  holdInventory();
   root = await initialized();
   token = (await createToken(root, { policies: ["default"], ttl: "1h" })).client_token;
 });

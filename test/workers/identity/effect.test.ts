@@ -6,12 +6,13 @@ import type { EntityWrite } from "../../../src/identity/model.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdSweeps, locate } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
 
 beforeAll(async () => {
   holdSweeps();
+  holdInventory();
   root = await initialized();
   await post("auth/token/roles/person", { allowed_entity_aliases: "*", allowed_policies: "default,mine" });
   for (const name of ["e", "g", "outer"]) await policy(name, `path "cubbyhole/${name}/*" { capabilities = ["read"] }`);

@@ -270,8 +270,7 @@ describe("sys/mounts", () => {
 });
 
 describe("where other isolates serve too", () => {
-  it("disabling and revoking by prefix say when they learn of it", async () => {
-    await post("sys/auth/far", { type: "aws" });
+  it("revoking by prefix says when they learn of it", async () => {
     const apart = { ...bindings, ONE_PROCESS: "false" };
     const send = async (method: string, path: string) => {
       const request = new Request(`http://grove.test/v1/${path}`, { method, headers: { "X-Vault-Token": root } });
@@ -280,6 +279,5 @@ describe("where other isolates serve too", () => {
     };
     const warned = { status: 200, warnings: ["in effect here from now on, and elsewhere within 5 seconds"] };
     expect(await send("POST", "sys/leases/revoke-prefix/auth/far")).toEqual(warned);
-    expect(await send("DELETE", "sys/auth/far")).toEqual(warned);
   });
 });

@@ -160,6 +160,6 @@ describe("the use of a team token", () => {
     });
     expect(next.rowsWritten).toBe(0);
     expect(next.rowsRead).toBeGreaterThan(0);
-    expect(next.rowsRead).toBeLessThanOrEqual(50);
+    expect(next.rowsRead).toBeLessThanOrEqual(60);
   });
 });

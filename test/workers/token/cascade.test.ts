@@ -4,12 +4,13 @@ import { nextVictims } from "../../../src/tree/sweep.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { countRows, growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { countRows, growTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 
 beforeAll(async () => {
   holdSweeps();
+  holdInventory();
   root = await initialized();
   await call("POST", "sys/policies/acl/maker", {
     token: root,

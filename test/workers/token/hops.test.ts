@@ -8,7 +8,7 @@ import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdSweeps, locate } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
 let token: string;
@@ -22,6 +22,7 @@ const METHODS = [
 
 beforeAll(async () => {
   holdSweeps();
+  holdInventory();
   root = await initialized();
   await call("POST", "sys/policies/acl/maker", {
     token: root,

@@ -156,7 +156,7 @@ describe("a mount that issues nothing any more", () => {
     const mount = await enable("closing");
     const before = await tokenOf(mount, { policies: ["maker"] });
     const child = await createToken(before, { ttl: "60s" });
-    expect((await call("DELETE", "sys/auth/closing", { token: root })).status).toBe(200);
+    expect((await call("DELETE", "sys/auth/closing", { token: root })).status).toBe(204);
     for (const token of [before, child.client_token]) {
       expect((await call("GET", "auth/token/lookup-self", { token })).status).toBe(403);
     }

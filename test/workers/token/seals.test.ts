@@ -5,7 +5,7 @@ import type { TokenTree } from "../../../src/tree/token-tree.ts";
 import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
-import { holdSweeps, locate } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 const POLICY_CACHE_MS = 5_000;
@@ -14,6 +14,7 @@ let root: string;
 
 beforeAll(async () => {
   holdSweeps();
+  holdInventory();
   holdTidy();
   root = await initialized();
 });
@@ -26,6 +27,7 @@ afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();
   holdSweeps();
+  holdInventory();
   holdTidy();
 });
 

@@ -15,7 +15,15 @@ import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
-import { growTree, holdSweeps, isCreated, locate, rewriteRecord, runAlarm } from "../../support/trees.ts";
+import {
+  growTree,
+  holdInventory,
+  holdSweeps,
+  isCreated,
+  locate,
+  rewriteRecord,
+  runAlarm,
+} from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -27,6 +35,7 @@ let clock: number;
 
 beforeAll(async () => {
   holdSweeps();
+  holdInventory();
   holdTidy();
   root = await initialized();
   clock = Date.now();

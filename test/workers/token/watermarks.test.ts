@@ -291,6 +291,19 @@ describe("not_before", { timeout: 30_000 }, () => {
     expect((await get("sys/auth/fleet")).status).toBe(200);
   });
 
+  it("needs sudo, as revoking by prefix does: to tune a mount or to write a role is not enough", async () => {
+    const policy =
+      'path "sys/mounts/auth/*" { capabilities = ["update"] } path "auth/token/roles/*" { capabilities = ["update"] }';
+    await post("sys/policies/acl/tuner", { policy });
+    await role("kept");
+    const kept = await create("create/kept");
+    const tuner = await create("create-orphan", { policies: ["tuner"] });
+    expect((await post("sys/mounts/auth/token/tune", { description: "mine" }, tuner)).status).toBe(204);
+    expect((await post("sys/mounts/auth/token/tune", { not_before: "now" }, tuner)).status).toBe(403);
+    expect((await post("auth/token/roles/kept/revoke-tokens", {}, tuner)).status).toBe(403);
+    expect(await isAlive(kept)).toBe(true);
+  });
+
   it("of a time that has passed spares what was issued since, and changes nothing when it is repeated", async () => {
     holdWalks();
     await role("aged");
