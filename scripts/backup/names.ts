@@ -1,8 +1,8 @@
-const NAME = /^grove-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z$/;
+const NAME = /^grove-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-\d{3}Z$/;
 
-/** The name of a backup that begins at `now` (ms): names are in the order of time. */
+/** The name of a backup that begins at `now` (ms): names are in the order of time, and two within a second differ. */
 export function backupName(now: number): string {
-  return `grove-${new Date(now).toISOString().slice(0, 19).replaceAll(":", "-")}Z`;
+  return `grove-${new Date(now).toISOString().slice(0, 23).replaceAll(/[:.]/g, "-")}Z`;
 }
 
 /** The name of a backup that is not finished. */

@@ -26,11 +26,11 @@ describe("npm run dev", () => {
     expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token: "wrong" })).status).toBe(403);
   });
 
-  it("shows a short page to a browser, and the API's refusal to everything else", async () => {
+  it("leads a browser to the console, and shows the API's refusal to everything else", async () => {
     const page = await fetch(`${server.address}/`, { headers: { Accept: "text/html,application/xhtml+xml" } });
     expect([page.status, page.headers.get("Content-Type")]).toEqual([200, "text/html; charset=utf-8"]);
-    const { grove_version } = (await call(server, "GET", "/v1/sys/health")).body;
-    expect(await page.text()).toContain(`<h1>Grove ${grove_version}</h1>`);
+    expect(page.url).toBe(`${server.address}/ui/`);
+    expect(await page.text()).toContain("<title>Grove</title>");
     expect((await call(server, "GET", "/")).status).toBe(403);
   });
 

@@ -85,7 +85,7 @@ describe("names of backups", () => {
   const third = backupName(Date.UTC(2026, 10, 1));
 
   it("are in the order of time", () => {
-    expect(first).toBe("grove-2026-01-02T03-04-05Z");
+    expect(first).toBe("grove-2026-01-02T03-04-05-000Z");
     expect([third, second, first].sort()).toEqual([first, second, third]);
   });
 
