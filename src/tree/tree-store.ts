@@ -107,8 +107,6 @@ export interface RowJudges {
   readonly watermarks: () => Watermarks;
 }
 
-type AncestorRow = Pick<Columns, "parent" | "state" | "record">;
-
 /** A token as it is stored. */
 export type TokenRow = ChangingColumns & { readonly fixed: FixedPart };
 
@@ -350,21 +348,21 @@ export class TreeStore {
   }
 
   /**
-   * Revokes those rows from `first` to `last` that watermarks end: so that they stay so when the watermarks are forgotten.
+   * Revokes those rows from `first` to `last` that watermarks end: so that they stay so when the watermarks are forgotten. While
+   * a watermark is open also those whose seal does not hold: what hangs below them is refused for as long, and stays so.
    *
    * @returns how many that were.
    */
   revokeEnded(first: number, last: number): number {
-    const { all } = this.#judges.watermarks();
+    const { all, open } = this.#judges.watermarks();
     if (all.size === 0) return 0;
     const ended = this.#sql
-      .exec<{ row: number; record: string }>(
-        `SELECT row, record FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`,
-        first,
-        last,
-      )
+      .exec<Columns>(`SELECT * FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
       .toArray()
-      .filter(({ record }) => isEnded(all, JSON.parse(record) as TokenRecord));
+      .filter(
+        (row) =>
+          isEnded(all, JSON.parse(row.record) as TokenRecord) || (open.size > 0 && this.#checkSeal(row) === "forged"),
+      );
     for (const { row } of ended) this.revoke(row, REVOKED);
     return ended.length;
   }
@@ -420,11 +418,11 @@ export class TreeStore {
     this.#judgedBy = watermarks;
     const passed: number[] = [];
     for (let at: number | null = row; at !== null && !this.#above.get(at); ) {
-      const found: AncestorRow | undefined = this.#sql
-        .exec<AncestorRow>("SELECT parent, state, record FROM tokens WHERE row = ?", at)
-        .toArray()[0];
+      const found: TokenRow | null = this.find(at);
+      // Nobody can tell whether a watermark ends a token whose record was changed.
+      if (!found && this.exists(at)) return true;
       if (!found || found.state === REVOKED_ALONE) break;
-      if (isEnded(watermarks.open, JSON.parse(found.record) as TokenRecord)) return true;
+      if (isEnded(watermarks.open, found.fixed.record)) return true;
       passed.push(at);
       at = found.parent;
     }

@@ -142,9 +142,11 @@ export class TreeLeases {
     const unknownTokens: number[] = [];
     for (const { row, tail } of tokens) {
       const token = this.#tree.tokens.find(row);
-      if (!token || !equalBytes(token.fixed.accessorTail, tail)) unknownTokens.push(row);
+      // A row whose seal does not hold is no token any more, but others may hang below it.
+      const isForged = !token && this.#tree.tokens.exists(row);
+      if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
       else if (endedOnly) this.#tree.tokens.revokeEnded(row, row);
-      else if (mode !== "tidy" && token.state === LIVE && token.fixed.record.leased)
+      else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
         this.#tree.tokens.revoke(row, REVOKED);
     }
     const known = secrets.filter(({ row, tail }) => {

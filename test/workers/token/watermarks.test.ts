@@ -167,6 +167,46 @@ describe("what was revoked together", { timeout: 30_000 }, () => {
   });
 });
 
+describe("a token that was changed in the storage", { timeout: 30_000 }, () => {
+  /** A token of a role with a child, and the token's record changed so that it says to be made after every watermark. */
+  async function forgedParent(name: string) {
+    await role(name);
+    const parent = await create(`create/${name}`);
+    const child = await create("create", {}, parent);
+    const { stub, row } = await locate(parent);
+    await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      sql.exec(
+        `UPDATE tokens SET record = json_set(record, '$.watermark', ${Number.MAX_SAFE_INTEGER}) WHERE row = ?`,
+        row,
+      );
+    });
+    await evictDurableObject(stub);
+    return { child, stub, row };
+  }
+
+  it("saves nothing that hangs below it from a watermark", async () => {
+    holdWalks();
+    const { child } = await forgedParent("forged");
+    expect(await isAlive(child)).toBe(true);
+    await revoke("auth/token/create/forged");
+    expect(await isAlive(child)).toBe(false);
+  });
+
+  it("saves nothing from it either when the watermark was cleaned up, by its walk or by tidy", async () => {
+    holdWalks();
+    const walked = await forgedParent("walked");
+    const tidied = await forgedParent("tidied");
+    await revoke("auth/token/create/walked");
+    await revoke("auth/token/create/tidied");
+    const stub = walkBelow("auth/token/create/walked/");
+    for (let i = 0; i < 6; i++) await step(stub);
+    await tidied.stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [] });
+    await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
+    forgetInstallation();
+    expect(await alive([walked.child, tidied.child])).toEqual([false, false]);
+  });
+});
+
 describe("the clean-up", { timeout: 30_000 }, () => {
   it("revokes what is stored, twice so that nobody's ignorance is missed, and tells how far it is", async () => {
     const held = holdWalks();
