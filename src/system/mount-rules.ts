@@ -1,4 +1,5 @@
 import { err, ok, type Result } from "../base/result.ts";
+import type { QuotaPlace } from "../quota/rules.ts";
 import { type Mount, type MountConfig, type MountTokenType, placesOf, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
 /** Mounts of one installation: every isolate keeps all of them. */
@@ -125,4 +126,10 @@ function apply(base: MountConfig, change: MountChange): Result<MountConfig, stri
     listingVisibility: listingVisibility as MountConfig["listingVisibility"],
     ...lists,
   });
+}
+
+/** The paths that quotas can be for. Logins of every method but the token method name a role. */
+export function placesOfQuotas(mounts: readonly Mount[]): QuotaPlace[] {
+  const fixed = ["sys/", "identity/", "cubbyhole/"].map((path) => ({ path, hasRoles: false }));
+  return [...fixed, ...mounts.map(({ path, type }) => ({ path: `auth/${path}`, hasRoles: type !== "token" }))];
 }

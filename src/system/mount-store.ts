@@ -1,6 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
-import type { Mount } from "./mount.ts";
+import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
 interface MountRow extends Record<string, SqlStorageValue> {
   path: string;
@@ -26,6 +26,21 @@ export class MountStore {
     return this.sealed.admitted(rows).map(({ mount }) => JSON.parse(mount) as Mount);
   }
 
+  /** The mount at `path`, or null. */
+  at(path: string): Mount | null {
+    return this.all().find((mount) => mount.path === path) ?? null;
+  }
+
+  /** The mount whose last move has the id `id`, or null. */
+  ofMove(id: string): Mount | null {
+    return this.all().find(({ move }) => move?.id === id) ?? null;
+  }
+
+  /** The longest life that a mount gives a token, in seconds. */
+  longestTtl(): number {
+    return Math.max(SYSTEM_TTL_SECONDS, ...this.all().map(({ config }) => config.maxLeaseTtl));
+  }
+
   /** Writes a mount at its path, in the place of whatever is there. */
   put(mount: Mount): void {
     const row = { path: mount.path, mount: JSON.stringify(mount) };
@@ -33,6 +48,7 @@ export class MountStore {
     this.#sql.exec("INSERT OR REPLACE INTO mounts (path, mount, seal) VALUES (?, ?, ?)", row.path, row.mount, seal);
   }
 
+  /** Deletes the mount at `path`. Safe to repeat. */
   delete(path: string): void {
     this.#sql.exec("DELETE FROM mounts WHERE path = ?", path);
   }

@@ -1,0 +1,54 @@
+import { currentTime } from "../base/clock.ts";
+import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
+import { parsePolicy } from "../policy/parse.ts";
+import { QuotaStore } from "../quota/quota-store.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { InstallationStore } from "./installation-store.ts";
+import { tokenMount } from "./mount.ts";
+import { MountStore } from "./mount-store.ts";
+import { PartVersionStore } from "./part-versions.ts";
+import { PolicyStore } from "./policy-store.ts";
+import { RootGenerationStore } from "./root-generation-store.ts";
+import { RotationStore } from "./rotation-store.ts";
+import { WatermarkStore } from "./watermark-store.ts";
+
+/** The tables of the System object. */
+export interface SystemStores {
+  readonly installation: InstallationStore;
+  readonly policies: PolicyStore;
+  readonly mounts: MountStore;
+  readonly rotation: RotationStore;
+  readonly rootGeneration: RootGenerationStore;
+  readonly quotas: QuotaStore;
+  readonly watermarks: WatermarkStore;
+  /** Whoever changes a part of the snapshot draws a version for it in the same step. */
+  readonly versions: PartVersionStore;
+}
+
+/** The tables in `sql`, whose rows carry the seals `seals`. */
+export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
+  return {
+    installation: new InstallationStore(sql),
+    policies: new PolicyStore(sql, seals),
+    mounts: new MountStore(sql, seals),
+    rotation: new RotationStore(sql),
+    rootGeneration: new RootGenerationStore(sql),
+    quotas: new QuotaStore(sql),
+    watermarks: new WatermarkStore(sql),
+    versions: new PartVersionStore(sql),
+  };
+}
+
+/** Writes what there is in every new installation: a policy "default", and the mount of tokens. */
+export function fillNewInstallation({ installation, policies, mounts }: SystemStores): void {
+  installation.create();
+  const rules = parsePolicy(DEFAULT_POLICY_TEXT, 0);
+  if (!rules.ok) throw new Error("the default policy does not parse");
+  const content = { text: DEFAULT_POLICY_TEXT, rulesJson: JSON.stringify(rules.value) };
+  policies.write(
+    DEFAULT_POLICY,
+    { content, expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null },
+    currentTime(),
+  );
+  mounts.put(tokenMount());
+}

@@ -1,0 +1,40 @@
+import type { Failure } from "../base/errors.ts";
+import type { Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { longestIgnoranceMs } from "./snapshot-age.ts";
+import type { SystemStores } from "./system-stores.ts";
+import type { WatermarkRequest } from "./watermark-store.ts";
+import type { WatermarkScope } from "./watermarks.ts";
+
+/** Makes watermarks, and drops those that end nothing any more. */
+export class WatermarkWriter {
+  readonly #stores: SystemStores;
+  readonly #env: Env;
+
+  constructor(stores: SystemStores, env: Env) {
+    this.#stores = stores;
+    this.#env = env;
+  }
+
+  /** Makes a watermark at `now` (ms), see `WatermarkStore.add`. */
+  add(request: WatermarkRequest, now: number): Result<number, Failure> {
+    this.#dropOld(now);
+    const added = this.#stores.watermarks.add(request, now);
+    if (added.ok) this.#stores.versions.change("watermarks");
+    return added;
+  }
+
+  /** Notes that nothing is left of what some watermarks end, see `WatermarkStore.clean`. `now` in ms. */
+  clean(scope: WatermarkScope | null, upTo: number, now: number): void {
+    const cleaned = this.#stores.watermarks.clean(scope, upTo, now);
+    const dropped = this.#dropOld(now);
+    if (cleaned || dropped) this.#stores.versions.change("watermarks");
+  }
+
+  /** A watermark goes when no batch token of before it can be left: nothing revokes those. */
+  #dropOld(now: number): boolean {
+    const { installation, mounts, watermarks } = this.#stores;
+    const longestTtl = Math.max(installation.longestTtl, mounts.longestTtl());
+    return watermarks.dropOld(now - longestTtl * 1000 - longestIgnoranceMs(this.#env));
+  }
+}
