@@ -46,7 +46,7 @@ export function metadataProblem(field: string, metadata: Metadata | null): strin
 
 /** A name for what was made without one. */
 export function generatedName(what: "entity" | "group"): string {
-  return `${what}_${toHex(randomBytes(4))}.root`;
+  return `${what}_${toHex(randomBytes(8))}.root`;
 }
 
 /** The ids of an entity with an alias that may have to be made. */

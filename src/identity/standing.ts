@@ -10,14 +10,16 @@ import type { EntityView } from "./model.ts";
 /** Entities in one generation of the cache of an isolate. */
 const MAX_ENTITIES = 1024;
 
-interface Known {
+/** What this isolate knows of an entity. Every answer is an object of its own, so two can be told apart. */
+interface KnownEntity {
+  /** null: there is none (any more). */
   readonly view: EntityView | null;
   /** When it was last known to be true (ms). */
   readonly checkedAt: number;
 }
 
 /** What this isolate knows. */
-const known = new GenerationalCache<string, Known>(MAX_ENTITIES);
+const known = new GenerationalCache<string, KnownEntity>(MAX_ENTITIES);
 /**
  * Counts the writes of this isolate. An answer that was under way during a write may be older than the write, so it is
  * not cached.
@@ -28,11 +30,41 @@ let writes = 0;
 export async function loadEntity(env: Env, id: string): Promise<EntityView | null> {
   const now = currentTime();
   const before = known.get(id);
-  if (before && now - before.checkedAt < snapshotMaxAgeMs(env) && now >= before.checkedAt) return before.view;
+  if (before && isFresh(env, before, now)) return before.view;
   const writesBefore = writes;
   const answer = await identityOf(env).view(id, before?.view?.revision ?? null);
   const view = answer === "unchanged" ? (before?.view ?? null) : answer;
-  if (writes === writesBefore) known.set(id, { view, checkedAt: now }, 1);
+  // What arrived meanwhile can be newer than this answer.
+  if (writes === writesBefore && known.get(id) === before) known.set(id, { view, checkedAt: now }, 1);
+  return view;
+}
+
+/** The entity, if this isolate knows it and it is no older than POLICY_CACHE_SECONDS. Asks nobody. */
+export function freshEntity(env: Env, id: string): EntityView | null {
+  const found = known.get(id);
+  return found && isFresh(env, found, currentTime()) ? found.view : null;
+}
+
+/**
+ * Asks for an entity by something else than its id, and keeps the answer, so that whoever needs the entity next asks nobody.
+ *
+ * @param expectedId the entity that it will probably be; null when nobody knows.
+ */
+export async function learnEntity(
+  expectedId: string | null,
+  ask: () => Promise<EntityView | null>,
+): Promise<EntityView | null> {
+  const checkedAt = currentTime();
+  const writesBefore = writes;
+  const before = expectedId === null ? undefined : known.get(expectedId);
+  const view = await ask();
+  if (!view || writes !== writesBefore) return view;
+  const { id } = view.entity;
+  const meanwhile = known.get(id);
+  const isNewest = meanwhile === undefined || (id === expectedId && meanwhile === before);
+  if (isNewest || meanwhile.view?.revision === view.revision) known.set(id, { view, checkedAt }, 1);
+  // Two answers crossed, and nobody knows which of them is the newer one.
+  else known.forget(id);
   return view;
 }
 
@@ -56,4 +88,8 @@ export async function loadActiveEntity(env: Env, entityId: string): Promise<Resu
 /** The policies that answers show beside those of a token; none without an entity. */
 export async function policiesOfEntity(env: Env, entityId: string): Promise<readonly string[]> {
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
+}
+
+function isFresh(env: Env, { checkedAt }: KnownEntity, now: number): boolean {
+  return now - checkedAt < snapshotMaxAgeMs(env) && now >= checkedAt;
 }

@@ -230,6 +230,73 @@ describe("a login", () => {
   });
 });
 
+describe("what a login costs", () => {
+  /** Counts the calls to the object of entities while `work` runs. */
+  async function callsDuring(work: () => Promise<unknown>): Promise<Record<string, number>> {
+    const resolved = vi.spyOn(Identity.prototype, "resolveAlias");
+    const viewed = vi.spyOn(Identity.prototype, "view");
+    await work();
+    const calls = { resolveAlias: resolved.mock.calls.length, view: viewed.mock.calls.length };
+    resolved.mockRestore();
+    viewed.mockRestore();
+    return calls;
+  }
+
+  it("one call, also for the policies that its answer tells and for the first look-up of its token", async () => {
+    forgetEntities();
+    const first = await callsDuring(async () => {
+      const { token } = await person("one call");
+      expect((await self(token)).status).toBe(200);
+    });
+    expect(first).toEqual({ resolveAlias: 1, view: 0 });
+  });
+
+  it("none while what is known of the entity is fresh and the login says nothing new", async () => {
+    const login = (metadata: Record<string, string> | null, aliasName = "Fresh") =>
+      entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName, metadata, groups: ["a", "b"] });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const none = { resolveAlias: 0, view: 0 };
+    const one = { resolveAlias: 1, view: 0 };
+    expect(await callsDuring(() => login({ zone: "a" }))).toEqual(one);
+    expect(await callsDuring(() => login({ zone: "a" }, "FRESH"))).toEqual(none);
+    expect(await callsDuring(() => login(null))).toEqual(none);
+    expect(await callsDuring(() => login({ zone: "b" }))).toEqual(one);
+    expect(await callsDuring(() => login({ zone: "b" }))).toEqual(none);
+    expect(
+      await callsDuring(() =>
+        entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName: "fresh", metadata: null, groups: ["a"] }),
+      ),
+    ).toEqual(one);
+    vi.setSystemTime(Date.now() + 5000);
+    expect(await callsDuring(() => login({ zone: "b" }))).toEqual(one);
+  });
+
+  it("a login that changes the groups of one entity leaves what is known of others", async () => {
+    const { entity } = await person("bystander");
+    await loadEntity(bindings, entity);
+    const login = { mountAccessor: "auth_jwt_1", aliasName: "mover", metadata: null };
+    await entityForLogin(bindings, { ...login, groups: ["x"] });
+    await entityForLogin(bindings, { ...login, groups: ["y"] });
+    expect(await callsDuring(() => loadEntity(bindings, entity))).toEqual({ resolveAlias: 0, view: 0 });
+  });
+
+  it("an answer that was asked for before a login is not kept in its place", async () => {
+    const login = { mountAccessor: "auth_jwt_1", aliasName: "crossing" };
+    const first = await entityForLogin(bindings, { ...login, metadata: { zone: "a" } });
+    if (!first.ok) throw new Error("a login failed");
+    const { id } = first.value.entity;
+    forgetEntities();
+    const views = vi.spyOn(Identity.prototype, "view").mockImplementationOnce(async () => {
+      await entityForLogin(bindings, { ...login, metadata: { zone: "b" } });
+      return first.value;
+    });
+    await loadEntity(bindings, id);
+    views.mockRestore();
+    const known = await loadEntity(bindings, id);
+    expect(known?.entity.aliases.auth_jwt_1?.metadata).toEqual({ zone: "b" });
+  });
+});
+
 describe("what it costs", () => {
   const cachedEnv = { ...bindings, POLICY_CACHE_SECONDS: "5" };
 

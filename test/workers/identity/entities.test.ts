@@ -49,7 +49,7 @@ describe("an entity", () => {
 
   it("without a name gets one", async () => {
     const answer = await post("entity", {});
-    expect(answer.body.data.name).toMatch(/^entity_[0-9a-f]{8}\.root$/);
+    expect(answer.body.data.name).toMatch(/^entity_[0-9a-f]{16}\.root$/);
     const { body } = await get(`entity/id/${answer.body.data.id}`);
     expect(body.data).toMatchObject({ metadata: null, policies: [] });
   });
