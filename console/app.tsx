@@ -4,7 +4,8 @@ import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
 import { LeasesPage } from "./pages/leases.tsx";
-import { MethodPage, MethodsPage } from "./pages/methods.tsx";
+import { MethodPage } from "./pages/method.tsx";
+import { MethodsPage, NewMethodPage } from "./pages/methods.tsx";
 import { NewTokenPage } from "./pages/new-token.tsx";
 import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
@@ -112,7 +113,8 @@ function pageAt([name = "", item = ""]: readonly string[], { query }: Place): Co
       if (query.has("new")) return <NewPolicyPage />;
       return item === "" ? <PoliciesPage /> : <PolicyPage key={item} name={item} />;
     case "methods":
-      return item === "" ? <MethodsPage /> : <MethodPage key={item} path={item} role={query.get("role") ?? ""} />;
+      if (query.has("new") && item === "") return <NewMethodPage />;
+      return item === "" ? <MethodsPage /> : <MethodPage key={item} path={item} query={query} />;
     case "health":
       return <HealthPage />;
     case "session":

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
 import { duration } from "../format.ts";
+import { DURATION, DURATION_HINT } from "../records/field.ts";
 import type { Problem } from "../result.ts";
 import { href } from "../router.ts";
 import { useSession } from "../session.ts";
@@ -19,7 +20,6 @@ interface Made {
   readonly warnings: readonly string[];
 }
 
-const DURATION = /^(\d+(\.\d+)?(s|m|h|d)?)+$/;
 const WRAP_CHOICES = [
   ["300", "5 minutes"],
   ["3600", "1 hour"],
@@ -44,7 +44,7 @@ export function NewTokenPage() {
   const [busy, setBusy] = useState(false);
   const [made, setMade] = useState<Made | null>(null);
 
-  const wrongTtl = ttl !== "" && !DURATION.test(ttl) ? "A number with s, m, h or d, like 90m or 2d" : "";
+  const wrongTtl = ttl !== "" && !DURATION.test(ttl) ? DURATION_HINT : "";
   const wrongUses = uses !== "" && !/^\d+$/.test(uses) ? "A whole number" : "";
 
   const submit = async (event: Event): Promise<void> => {

@@ -4,7 +4,7 @@ import { Icon } from "./icons.tsx";
 
 interface FieldProps {
   readonly label: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   readonly wrong?: string;
   /** One input, select or textarea. */
   readonly children: VNode<Record<string, unknown>>;

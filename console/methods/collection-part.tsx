@@ -1,0 +1,186 @@
+import { useState } from "preact/hooks";
+import { count } from "../format.ts";
+import { Confirm } from "../records/confirm.tsx";
+import { RecordFacts } from "../records/facts.tsx";
+import type { FieldGroup, RecordValue } from "../records/field.ts";
+import { NameList } from "../records/name-list.tsx";
+import { RecordForm } from "../records/record-form.tsx";
+import { go, href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { ActionButton } from "./action-button.tsx";
+import { belowMount } from "./endpoint.ts";
+import type { Collection } from "./parts.ts";
+
+interface CollectionPartProps {
+  readonly mount: string;
+  readonly part: Collection;
+  /** The one that is shown; "" for none. */
+  readonly name: string;
+  readonly isNew: boolean;
+}
+
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** The name of a record that is made here stands beside its fields, and is no field of the API. */
+const NAME = "name of the record";
+
+/** Roles, certificates, entries of a list: all of one kind below a mount, and one of them to look at and change. */
+export function CollectionPart({ mount, part, name, isNew }: CollectionPartProps) {
+  const { api } = useSession();
+  const listPath = belowMount(mount, part.listPath);
+  const names = useLoad(listPath, () => api.list(listPath));
+  const placeOf = (one: string): string => href(["methods", mount], { part: part.part, name: one });
+  return (
+    <div class="columns">
+      {isNew && (
+        <NewRecord
+          mount={mount}
+          part={part}
+          onMade={(made) => {
+            names.reload();
+            go(placeOf(made), "replace");
+          }}
+        />
+      )}
+      {!isNew && name !== "" && (
+        <OneRecord
+          key={name}
+          mount={mount}
+          part={part}
+          name={name}
+          onDeleted={() => {
+            names.reload();
+            go(href(["methods", mount], { part: part.part }), "replace");
+          }}
+        />
+      )}
+      <NameList
+        title={part.title}
+        names={names}
+        current={name}
+        placeOf={placeOf}
+        empty={{
+          title: `No ${part.title === "Access list" || part.title === "Deny list" ? "entries" : part.title.toLowerCase()} yet`,
+          text: part.empty,
+        }}
+        beside={
+          part.isRole === true
+            ? (one) => <a href={href(["tokens"], { mount: `auth/${mount}/`, role: one })}>tokens</a>
+            : undefined
+        }
+      >
+        {part.action && <ActionButton mount={mount} action={part.action} onDone={names.reload} />}
+        {part.canAdd && (
+          <a class="button slim" href={href(["methods", mount], { part: part.part, new: "1" })}>
+            <Icon name="plus" size={13} /> New {part.one}
+          </a>
+        )}
+      </NameList>
+    </div>
+  );
+}
+
+interface NewRecordProps {
+  readonly mount: string;
+  readonly part: Collection;
+  readonly onMade: (name: string) => void;
+}
+
+function NewRecord({ mount, part, onMade }: NewRecordProps) {
+  const { api } = useSession();
+  const [first, ...others] = part.groups;
+  const named: FieldGroup = {
+    title: first?.title ?? capital(part.one),
+    fields: [{ name: NAME, label: capital(part.one), kind: "text", required: true }, ...(first?.fields ?? [])],
+  };
+  return (
+    <section class="card" aria-labelledby="new-record">
+      <header>
+        <h2 id="new-record">New {part.one}</h2>
+      </header>
+      <div class="body">
+        <RecordForm
+          groups={[named, ...others]}
+          record={null}
+          action={`Make the ${part.one}`}
+          send={({ [NAME]: name, ...body }) => api.call(belowMount(mount, part.itemPath, String(name)), { body })}
+          onSaved={({ [NAME]: name }) => onMade(String(name))}
+        />
+      </div>
+    </section>
+  );
+}
+
+interface OneRecordProps {
+  readonly mount: string;
+  readonly part: Collection;
+  readonly name: string;
+  readonly onDeleted: () => void;
+}
+
+function OneRecord({ mount, part, name, onDeleted }: OneRecordProps) {
+  const { api } = useSession();
+  const [asking, setAsking] = useState(false);
+  const path = belowMount(mount, part.itemPath, name);
+  const record = useLoad(path, () => api.read<RecordValue | null>(path));
+  const value = record.value;
+  return (
+    <section class="card" aria-labelledby="one-record">
+      <header>
+        <h2 id="one-record" class="break">
+          {capital(part.one)} {name}
+        </h2>
+        <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+          Delete…
+        </button>
+      </header>
+      <div class="body">
+        {record.problem && <ProblemNotice problem={record.problem} onRetry={record.reload} />}
+        {value && part.groups.length === 0 && <RecordFacts record={value} />}
+        {value && part.groups.length > 0 && (
+          <RecordForm
+            groups={part.groups}
+            record={value}
+            action="Save"
+            send={(body) => api.call(path, { body })}
+            onSaved={record.reload}
+          />
+        )}
+      </div>
+      {asking && (
+        <Confirm
+          title={`Delete the ${part.one}`}
+          typing={name}
+          action="Delete"
+          send={() => api.call(path, { method: "DELETE" })}
+          onDone={onDeleted}
+          onClose={() => setAsking(false)}
+        >
+          <p>{part.loss}</p>
+          {part.isRole === true && <TokensOfRole mount={mount} role={name} />}
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+/** How many tokens came by a role, where the policies let one know. */
+function TokensOfRole({ mount, role }: { readonly mount: string; readonly role: string }) {
+  const { api } = useSession();
+  const summary = useLoad(`${mount} ${role}`, () =>
+    api.read<{ readonly groups: readonly { readonly key: string; readonly count: number }[] }>("sys/tokens/summary", {
+      group_by: "role",
+      mount: `auth/${mount}/`,
+    }),
+  );
+  if (!summary.value) return null;
+  const tokens = summary.value.groups.find(({ key }) => key === role)?.count ?? 0;
+  return (
+    <p>
+      {count(tokens)} tokens came by it. <a href={href(["tokens"], { mount: `auth/${mount}/`, role })}>Show them</a>
+    </p>
+  );
+}

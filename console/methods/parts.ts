@@ -1,0 +1,467 @@
+import type { Field, FieldGroup } from "../records/field.ts";
+
+/** Things of one kind below a mount, each by its name. */
+export interface Collection {
+  readonly kind: "collection";
+  /** In the address of the page. */
+  readonly part: string;
+  readonly title: string;
+  readonly one: string;
+  /** Below the mount: where names are listed, and what comes before a name. */
+  readonly listPath: string;
+  readonly itemPath: string;
+  /** None where entries are made by something else, and are shown and taken away here. */
+  readonly groups: readonly FieldGroup[];
+  /** False: an entry can't be made here. */
+  readonly canAdd: boolean;
+  readonly empty: string;
+  /** What the deletion of one takes away. */
+  readonly loss: string;
+  /** True: its tokens have its name as their role. */
+  readonly isRole?: boolean;
+  readonly action?: Action;
+}
+
+/** Settings of a mount: one of a kind. */
+export interface Settings {
+  readonly kind: "settings";
+  readonly part: string;
+  readonly title: string;
+  readonly path: string;
+  readonly groups: readonly FieldGroup[];
+  /** What their deletion takes away; absent where they can't be deleted. */
+  readonly loss?: string;
+  readonly action?: Action;
+}
+
+export type Part = Collection | Settings;
+
+/** Something that a part does when asked, without a form. */
+export interface Action {
+  readonly label: string;
+  readonly path: string;
+  /** What it does, before it is done. */
+  readonly text: string;
+}
+
+const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
+
+const TOKENS: FieldGroup = {
+  title: "Tokens that it gives",
+  fields: [
+    { name: "token_policies", label: "Policies", kind: "names" },
+    { name: "token_ttl", label: "Time to live", kind: "duration" },
+    { name: "token_max_ttl", label: "At most, with renewals", kind: "duration" },
+    { name: "token_explicit_max_ttl", label: "At most, whatever is renewed", kind: "duration" },
+    { name: "token_period", label: "Period", kind: "duration", hint: "Set: the token lives as long as it is renewed." },
+    { name: "token_num_uses", label: "Uses", kind: "number", hint: "None: no limit." },
+    { name: "token_type", label: "Type", kind: "choice", choices: TOKEN_TYPES },
+    { name: "token_bound_cidrs", label: "Networks", kind: "names", hint: "They may log in and use the token." },
+    { name: "token_strictly_bind_ip", label: "Good for the address that logged in alone", kind: "flag" },
+    { name: "token_no_default_policy", label: "Without the policy default", kind: "flag" },
+  ],
+};
+
+const ROLE_LOSS =
+  "Nobody logs in by it any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.";
+
+const TOKEN_PARTS: readonly Part[] = [
+  {
+    kind: "collection",
+    part: "roles",
+    title: "Roles",
+    one: "role",
+    listPath: "roles",
+    itemPath: "roles",
+    canAdd: true,
+    empty: "A role says which tokens may be made by whoever may use it.",
+    loss: "No more tokens are made by it. Those that it made stay until they end.",
+    isRole: true,
+    groups: [
+      {
+        title: "Policies that tokens may have",
+        fields: [
+          { name: "allowed_policies", label: "Allowed", kind: "names" },
+          { name: "disallowed_policies", label: "Not allowed", kind: "names" },
+          { name: "allowed_policies_glob", label: "Allowed, by pattern", kind: "names", hint: "* at either end." },
+          {
+            name: "disallowed_policies_glob",
+            label: "Not allowed, by pattern",
+            kind: "names",
+            hint: "* at either end.",
+          },
+          { name: "allowed_entity_aliases", label: "Entity aliases", kind: "names", hint: "* at either end." },
+          { name: "token_no_default_policy", label: "Without the policy default", kind: "flag" },
+        ],
+      },
+      {
+        title: "Tokens that it makes",
+        fields: [
+          { name: "token_explicit_max_ttl", label: "Live at most", kind: "duration" },
+          {
+            name: "token_period",
+            label: "Period",
+            kind: "duration",
+            hint: "Set: the token lives as long as it is renewed.",
+          },
+          { name: "token_num_uses", label: "Uses", kind: "number", hint: "None: no limit." },
+          {
+            name: "token_type",
+            label: "Type",
+            kind: "choice",
+            choices: ["default-service", "default-batch", "service", "batch"],
+          },
+          { name: "path_suffix", label: "End of their path", kind: "text" },
+          { name: "token_bound_cidrs", label: "Networks", kind: "names", hint: "Tokens are used from there alone." },
+          { name: "orphan", label: "Without a parent", kind: "flag" },
+          { name: "renewable", label: "Renewable", kind: "flag", usual: "true" },
+        ],
+      },
+    ],
+  },
+];
+
+const JWT_PARTS: readonly Part[] = [
+  {
+    kind: "collection",
+    part: "roles",
+    title: "Roles",
+    one: "role",
+    listPath: "role",
+    itemPath: "role",
+    canAdd: true,
+    empty: "A role says whose signed tokens are taken, and what the token for them may do.",
+    loss: ROLE_LOSS,
+    isRole: true,
+    groups: [
+      {
+        title: "Who may log in",
+        fields: [
+          { name: "role_type", label: "Type", kind: "choice", choices: ["jwt"], fixed: true },
+          { name: "user_claim", label: "Claim that names the holder", kind: "text", required: true },
+          { name: "user_claim_json_pointer", label: "That is a JSON pointer", kind: "flag" },
+          { name: "bound_audiences", label: "Audiences", kind: "names" },
+          { name: "bound_subject", label: "Subject", kind: "text" },
+          { name: "bound_claims", label: "Claims with their values", kind: "json" },
+          { name: "bound_claims_type", label: "Values are", kind: "choice", choices: ["string", "glob"] },
+          { name: "groups_claim", label: "Claim that lists groups", kind: "text" },
+          { name: "claim_mappings", label: "Claims copied into metadata", kind: "pairs" },
+          { name: "expiration_leeway", label: "May be late by", kind: "duration" },
+          { name: "not_before_leeway", label: "May be early by", kind: "duration" },
+          { name: "clock_skew_leeway", label: "Clocks may differ by", kind: "duration" },
+        ],
+      },
+      TOKENS,
+    ],
+  },
+  {
+    kind: "settings",
+    part: "trust",
+    title: "Issuer",
+    path: "config",
+    groups: [
+      {
+        title: "Whose tokens are trusted: one of three ways to their keys",
+        fields: [
+          { name: "oidc_discovery_url", label: "Issuer, by discovery", kind: "text" },
+          { name: "jwks_url", label: "Address of the keys", kind: "text" },
+          {
+            name: "jwt_validation_pubkeys",
+            label: "Public keys",
+            kind: "long text",
+            hint: "In PEM, with commas between.",
+          },
+          { name: "bound_issuer", label: "Issuer that tokens must name", kind: "text" },
+          { name: "jwt_supported_algs", label: "Algorithms", kind: "names", hint: "None: all that are known." },
+          { name: "default_role", label: "Role of logins that name none", kind: "text" },
+        ],
+      },
+    ],
+  },
+];
+
+/** The names that differ between the two types of the cloud method. */
+interface CloudWords {
+  readonly instances: string;
+  readonly image: string;
+  readonly instance: string;
+  readonly region: string;
+  readonly unique: string;
+  readonly alias: string;
+  readonly metadata: string;
+  readonly inferred: string;
+  readonly certificate: string;
+  readonly imageId: string;
+}
+
+const WORDS: Readonly<Record<"cloud" | "aws", CloudWords>> = {
+  cloud: {
+    instances: "vm",
+    image: "bound_image_id",
+    instance: "bound_vm_instance_id",
+    region: "inferred_cloud_region",
+    unique: "resolve_cloud_unique_ids",
+    alias: "vm_alias",
+    metadata: "vm_metadata",
+    inferred: "vm_instance",
+    certificate: "cloud_public_cert",
+    imageId: "image_id",
+  },
+  aws: {
+    instances: "ec2",
+    image: "bound_ami_id",
+    instance: "bound_ec2_instance_id",
+    region: "inferred_aws_region",
+    unique: "resolve_aws_unique_ids",
+    alias: "ec2_alias",
+    metadata: "ec2_metadata",
+    inferred: "ec2_instance",
+    certificate: "aws_public_cert",
+    imageId: "ami_id",
+  },
+};
+
+function cloudParts(words: CloudWords): readonly Part[] {
+  const ofInstances = ["auth_type", words.instances] as const;
+  const ofPrincipals = ["auth_type", "iam"] as const;
+  const inferring = ["inferred_entity_type", words.inferred] as const;
+  const role: readonly Field[] = [
+    { name: "auth_type", label: "Who logs in", kind: "choice", choices: ["iam", words.instances], fixed: true },
+    { name: "bound_iam_principal_arn", label: "Principals, by ARN", kind: "names", when: ofPrincipals },
+    {
+      name: words.unique,
+      label: "Compare principals by their unique id",
+      kind: "flag",
+      usual: "true",
+      when: ofPrincipals,
+      hint: "A principal that is made again under the same name is another one.",
+    },
+    {
+      name: "inferred_entity_type",
+      label: "Taken for an instance",
+      kind: "choice",
+      choices: ["", words.inferred],
+      when: ofPrincipals,
+    },
+    { name: words.region, label: "Region of that instance", kind: "text", when: inferring },
+    { name: "bound_account_id", label: "Accounts", kind: "names" },
+    { name: "bound_region", label: "Regions", kind: "names" },
+    { name: words.image, label: "Images", kind: "names" },
+    { name: words.instance, label: "Instances", kind: "names" },
+    { name: "bound_iam_instance_profile_arn", label: "Instance profiles, by ARN", kind: "names" },
+    { name: "bound_iam_role_arn", label: "Roles of instances, by ARN", kind: "names" },
+    { name: "bound_vpc_id", label: "VPCs", kind: "names" },
+    { name: "bound_subnet_id", label: "Subnets", kind: "names" },
+    { name: "role_tag", label: "Key of the tag that narrows it", kind: "text", when: ofInstances },
+    {
+      name: "allow_instance_migration",
+      label: "An instance may log in again after a move",
+      kind: "flag",
+      when: ofInstances,
+    },
+    { name: "disallow_reauthentication", label: "An instance logs in once", kind: "flag", when: ofInstances },
+  ];
+  return [
+    {
+      kind: "collection",
+      part: "roles",
+      title: "Roles",
+      one: "role",
+      listPath: "roles",
+      itemPath: "role",
+      canAdd: true,
+      empty: "A role says which instances or principals may log in, and what their tokens may do.",
+      loss: ROLE_LOSS,
+      isRole: true,
+      groups: [{ title: "Who may log in", fields: role }, TOKENS],
+    },
+    {
+      kind: "settings",
+      part: "client",
+      title: "Client",
+      path: "config/client",
+      loss: "The mount asks the cloud without this key, at the usual addresses, until it is set again.",
+      action: {
+        label: "Replace the key…",
+        path: "config/rotate-root",
+        text: "The cloud makes a new access key, which nobody has seen, and the one that is set now is deleted there.",
+      },
+      groups: [
+        {
+          title: "With what the cloud is asked",
+          fields: [
+            { name: "access_key", label: "Access key", kind: "text" },
+            { name: "secret_key", label: "Secret key", kind: "secret" },
+            {
+              name: "role_arn",
+              label: "Role, by identity tokens",
+              kind: "text",
+              hint: "In the place of a stored key.",
+            },
+            { name: "identity_token_audience", label: "Audience of these tokens", kind: "text" },
+            { name: "identity_token_ttl", label: "They are good for", kind: "duration" },
+            { name: "identity_token_key", label: "Key that signs them", kind: "text" },
+            {
+              name: "max_retries",
+              label: "Repetitions of a call",
+              kind: "number",
+              usual: "-1",
+              hint: "-1: the usual number.",
+            },
+          ],
+        },
+        {
+          title: "Addresses, in the place of the cloud's own",
+          fields: [
+            { name: "endpoint", label: "EC2", kind: "text" },
+            { name: "iam_endpoint", label: "IAM", kind: "text" },
+            { name: "sts_endpoint", label: "STS", kind: "text" },
+            { name: "sts_region", label: "Region of STS", kind: "text" },
+            {
+              name: "use_sts_region_from_client",
+              label: "STS in the region that a login was signed for",
+              kind: "flag",
+            },
+          ],
+        },
+        {
+          title: "Signed logins",
+          fields: [
+            { name: "iam_server_id_header_value", label: "Server id that they must name", kind: "text" },
+            { name: "allowed_sts_header_values", label: "More headers that they may have", kind: "names" },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "settings",
+      part: "identity",
+      title: "Names",
+      path: "config/identity",
+      groups: [
+        {
+          title: "What names the holders of tokens, and what is told about them",
+          fields: [
+            { name: "iam_alias", label: "Principals", kind: "choice", choices: ["role_id", "unique_id", "full_arn"] },
+            {
+              name: words.alias,
+              label: "Instances",
+              kind: "choice",
+              choices: ["role_id", "instance_id", words.imageId],
+            },
+            { name: "iam_metadata", label: "Metadata of principals", kind: "names", hint: "default: the usual." },
+            { name: words.metadata, label: "Metadata of instances", kind: "names", hint: "default: the usual." },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "collection",
+      part: "accounts",
+      title: "Accounts",
+      one: "account",
+      listPath: "config/sts",
+      itemPath: "config/sts",
+      canAdd: true,
+      empty: "For the instances of another account the mount assumes a role there.",
+      loss: "Instances of the account are looked up without the role; logins of theirs may fail.",
+      groups: [{ title: "Account", fields: [{ name: "sts_role", label: "Role to assume, by ARN", kind: "text" }] }],
+    },
+    {
+      kind: "collection",
+      part: "certificates",
+      title: "Certificates",
+      one: "certificate",
+      listPath: "config/certificates",
+      itemPath: "config/certificate",
+      canAdd: true,
+      empty: "Those of the cloud are built in. Others verify documents of instances beside them.",
+      loss: "Documents that it alone verifies are refused.",
+      groups: [
+        {
+          title: "Certificate",
+          fields: [
+            { name: "type", label: "Verifies", kind: "choice", choices: ["pkcs7", "identity"] },
+            { name: words.certificate, label: "In PEM", kind: "long text", required: true },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "collection",
+      part: "access-list",
+      title: "Access list",
+      one: "instance",
+      listPath: "identity-accesslist",
+      itemPath: "identity-accesslist",
+      groups: [],
+      canAdd: false,
+      empty: "An instance is on it from its first login on, with the nonce of that login.",
+      loss: "Its logins are forgotten: whoever shows its document next logs in with a nonce of their own.",
+      action: { label: "Tidy…", path: "tidy/identity-accesslist", text: "Entries that have ended are removed now." },
+    },
+    {
+      kind: "collection",
+      part: "deny-list",
+      title: "Deny list",
+      one: "role tag",
+      listPath: "roletag-denylist",
+      itemPath: "roletag-denylist",
+      groups: [],
+      canAdd: true,
+      empty: "A role tag on it is refused at logins.",
+      loss: "Instances with this tag may log in by it again.",
+      action: { label: "Tidy…", path: "tidy/roletag-denylist", text: "Entries that have ended are removed now." },
+    },
+  ];
+}
+
+/** What a mount of each type has beside its tuning. */
+export const PARTS: Readonly<Record<string, readonly Part[]>> = {
+  token: TOKEN_PARTS,
+  jwt: JWT_PARTS,
+  cloud: cloudParts(WORDS.cloud),
+  aws: cloudParts(WORDS.aws),
+};
+
+const TUNING: readonly Field[] = [
+  { name: "description", label: "Description", kind: "text" },
+  { name: "default_lease_ttl", label: "Tokens live", kind: "duration", hint: "Empty: as everywhere." },
+  { name: "max_lease_ttl", label: "Tokens live at most", kind: "duration", hint: "Empty: as everywhere." },
+  {
+    name: "token_type",
+    label: "Type of tokens",
+    kind: "choice",
+    choices: ["default-service", "default-batch", "service", "batch"],
+  },
+  {
+    name: "listing_visibility",
+    label: "Shown before sign-in",
+    kind: "choice",
+    choices: ["", "unauth", "hidden"],
+    hint: "unauth: user interfaces list it.",
+  },
+  {
+    name: "audit_non_hmac_request_keys",
+    label: "Fields of requests that the audit log shows",
+    kind: "names",
+    hint: "All others are hashed.",
+  },
+];
+
+/** How a mount is tuned. The type of the token method's tokens is said by roles. */
+export const tuningOf = (type: string): readonly FieldGroup[] => [
+  { title: "Tuning", fields: type === "token" ? TUNING.filter(({ name }) => name !== "token_type") : TUNING },
+];
+
+/** Fields of the API that have no place in a form: older names, what a button does, and what is not kept. */
+export const LEFT_OUT: ReadonlySet<string> = new Set([
+  "policies",
+  "ttl",
+  "max_ttl",
+  "period",
+  "bound_cidrs",
+  "explicit_max_ttl",
+  "not_before",
+  "skip_jwks_validation",
+]);

@@ -1,0 +1,63 @@
+import { useState } from "preact/hooks";
+import { Confirm } from "../records/confirm.tsx";
+import type { RecordValue } from "../records/field.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { useSession } from "../session.ts";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { ActionButton } from "./action-button.tsx";
+import { belowMount } from "./endpoint.ts";
+import type { Settings } from "./parts.ts";
+
+/** Settings of a mount, to look at and change. */
+export function SettingsPart({ mount, part }: { readonly mount: string; readonly part: Settings }) {
+  const { api } = useSession();
+  const [asking, setAsking] = useState(false);
+  const path = belowMount(mount, part.path);
+  const settings = useLoad(path, () => api.read<RecordValue | null>(path));
+  const missing = settings.problem?.status === 404;
+  const value = settings.value;
+  return (
+    <section class="card" aria-labelledby="settings">
+      <header>
+        <h2 id="settings">{part.title}</h2>
+        <div class="row">
+          {part.action && value && <ActionButton mount={mount} action={part.action} onDone={settings.reload} />}
+          {part.loss !== undefined && value && (
+            <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+              Delete…
+            </button>
+          )}
+        </div>
+      </header>
+      <div class="body stack">
+        {settings.problem && !missing && <ProblemNotice problem={settings.problem} onRetry={settings.reload} />}
+        {missing && <p class="muted">Nothing is set yet.</p>}
+        {(value || missing) && (
+          <RecordForm
+            groups={part.groups}
+            record={value}
+            action="Save"
+            send={(body) => api.call(path, { body })}
+            onSaved={settings.reload}
+          />
+        )}
+      </div>
+      {asking && (
+        <Confirm
+          title={`Delete: ${part.title.toLowerCase()}`}
+          typing={mount}
+          action="Delete"
+          send={() => api.call(path, { method: "DELETE" })}
+          onDone={() => {
+            setAsking(false);
+            settings.reload();
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>{part.loss}</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

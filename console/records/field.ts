@@ -1,0 +1,162 @@
+/** What a field holds, which decides how it is entered and what is sent. */
+export type FieldKind =
+  | "text"
+  | "long text"
+  | "secret"
+  | "names"
+  | "duration"
+  | "number"
+  | "flag"
+  | "choice"
+  | "pairs"
+  | "json";
+
+/** One field of something that the API keeps. */
+export interface Field {
+  /** As the API calls it. */
+  readonly name: string;
+  readonly label: string;
+  readonly kind: FieldKind;
+  readonly hint?: string;
+  /** Values of a choice, the usual one first. */
+  readonly choices?: readonly string[];
+  readonly required?: boolean;
+  /** Set when it is made, and never again. */
+  readonly fixed?: boolean;
+  /** What it is of a record that says nothing else: `"true"` for a flag that is set. */
+  readonly usual?: string;
+  /** Shown only while another field has one of these values. */
+  readonly when?: readonly [field: string, ...values: string[]];
+}
+
+export interface FieldGroup {
+  readonly title: string;
+  readonly fields: readonly Field[];
+}
+
+/** What a record is as the API tells it. */
+export type RecordValue = Readonly<Record<string, unknown>>;
+
+/** What stands in the inputs: texts, and `"true"` or `""` for a flag. */
+export type Draft = Readonly<Record<string, string>>;
+
+/** Seconds, whole days, or hours, minutes and seconds: the API takes no days beside hours. */
+export const DURATION = /^(\d+d?|(\d+(\.\d+)?(ms|s|m|h))+)$/;
+export const DURATION_HINT = "A number with s, m, h or d, like 90m or 2d";
+const DAY = 86_400;
+const UNITS = [
+  ["h", 3_600],
+  ["m", 60],
+  ["s", 1],
+] as const;
+
+/** Seconds as they are typed, exactly: `1h30m`; nothing for 0. */
+export function typedDuration(seconds: number): string {
+  let rest = Math.round(seconds);
+  if (rest > 0 && rest % DAY === 0) return `${rest / DAY}d`;
+  let text = "";
+  for (const [unit, size] of UNITS) {
+    const whole = Math.floor(rest / size);
+    if (whole > 0) text += `${whole}${unit}`;
+    rest -= whole * size;
+  }
+  return text;
+}
+
+/** What the input of a field shows for a value of the API. */
+export function shownValue({ kind, choices }: Field, value: unknown): string {
+  if (kind === "secret") return "";
+  if (kind === "flag") return value === true ? "true" : "";
+  if (value === undefined || value === null) return kind === "choice" ? (choices?.[0] ?? "") : "";
+  if (kind === "names") return Array.isArray(value) ? value.map(String).join("\n") : String(value);
+  if (kind === "duration" && typeof value === "number") return typedDuration(value);
+  if (kind === "number") return value === 0 ? "" : String(value);
+  if (kind === "pairs" && typeof value === "object") {
+    return Object.entries(value)
+      .map(([name, text]) => `${name}=${String(text)}`)
+      .join("\n");
+  }
+  if (kind === "json" && typeof value === "object") {
+    return Object.keys(value).length === 0 ? "" : JSON.stringify(value, null, 2);
+  }
+  return Array.isArray(value) ? value.map(String).join(",\n") : String(value);
+}
+
+/** The inputs for a record; of one that is to be made, when there is none. */
+export function draftOf(fields: readonly Field[], record: RecordValue | null): Draft {
+  return Object.fromEntries(
+    fields.map((field) => [
+      field.name,
+      record === null && field.usual !== undefined ? field.usual : shownValue(field, record?.[field.name]),
+    ]),
+  );
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+
+/** What is wrong with the text of a field; "" when nothing is. The server has the last word. */
+export function mistakeIn(field: Field, text: string): string {
+  const value = text.trim();
+  if (value === "") return field.required ? "Needed" : "";
+  if (field.kind === "duration" && !DURATION.test(value)) return DURATION_HINT;
+  if (field.kind === "number" && !/^-?\d+$/.test(value)) return "A whole number";
+  if (field.kind === "pairs" && linesOf(text).some((line) => !/^[^=]+=/.test(line))) return "name=value, one a line";
+  if (field.kind === "json" && !isObject(value)) return "An object in JSON";
+  return "";
+}
+
+function isObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** What the API takes for the text of a field that has no mistake. */
+export function sentValue({ kind }: Field, text: string): unknown {
+  const value = text.trim();
+  switch (kind) {
+    case "flag":
+      return text === "true";
+    case "names":
+      return linesOf(text.replaceAll(",", "\n"));
+    case "number":
+      return value === "" ? 0 : Number(value);
+    case "duration":
+      return value === "" ? 0 : value;
+    case "pairs":
+      return Object.fromEntries(
+        linesOf(text).map((line) => {
+          const at = line.indexOf("=");
+          return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+        }),
+      );
+    case "json":
+      return value === "" ? {} : JSON.parse(value);
+    case "long text":
+      return text;
+    default:
+      return value;
+  }
+}
+
+/** Whether a field is in view, by what the others hold. */
+export function isShown({ when }: Field, draft: Draft): boolean {
+  if (!when) return true;
+  const [field, ...values] = when;
+  return values.includes(draft[field] ?? "");
+}
+
+/** The body that makes of `before` what was typed: what is as it was is not sent, and stays. */
+export function bodyOf(fields: readonly Field[], before: Draft, typed: Draft): Record<string, unknown> {
+  const changed = fields.filter(
+    (field) => isShown(field, typed) && (typed[field.name] ?? "") !== (before[field.name] ?? ""),
+  );
+  return Object.fromEntries(changed.map((field) => [field.name, sentValue(field, typed[field.name] ?? "")]));
+}

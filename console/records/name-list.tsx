@@ -1,0 +1,77 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { count } from "../format.ts";
+import { Empty } from "../ui/controls.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import type { Loaded } from "../ui/use-load.ts";
+
+/** Names that are drawn at once; more are found by typing. */
+const DRAWN = 200;
+/** Up to here a list needs no search. */
+const SHORT = 12;
+
+interface NameListProps {
+  readonly title: string;
+  readonly names: Loaded<readonly string[]>;
+  readonly current: string;
+  readonly placeOf: (name: string) => string;
+  readonly empty: { readonly title: string; readonly text: string };
+  /** What stands beside a name. */
+  readonly beside?: ((name: string) => ComponentChildren) | undefined;
+  /** Buttons. */
+  readonly children?: ComponentChildren;
+}
+
+/** Names of one kind, each a link; a long list is searched. */
+export function NameList({ title, names, current, placeOf, empty, beside, children }: NameListProps) {
+  const [search, setSearch] = useState("");
+  const all = names.value ?? [];
+  const found = search === "" ? all : all.filter((name) => name.toLowerCase().includes(search.toLowerCase()));
+  return (
+    <section class="card" aria-labelledby="name-list">
+      <header>
+        <h2 id="name-list">
+          {title} {names.value && <span class="muted number">{count(all.length)}</span>}
+        </h2>
+        <div class="row">{children}</div>
+      </header>
+      {names.problem && (
+        <div class="body">
+          <ProblemNotice problem={names.problem} onRetry={names.reload} />
+        </div>
+      )}
+      {names.value && all.length > SHORT && (
+        <div class="body">
+          <input
+            type="search"
+            placeholder="Find by name"
+            aria-label={`Find in ${title.toLowerCase()}`}
+            value={search}
+            onInput={(event) => setSearch(event.currentTarget.value)}
+          />
+        </div>
+      )}
+      {names.value && all.length === 0 && (
+        <Empty title={empty.title}>
+          <p>{empty.text}</p>
+        </Empty>
+      )}
+      {all.length > 0 && found.length === 0 && <Empty title="No name has that in it" />}
+      {found.length > 0 && (
+        <ul class="names">
+          {found.slice(0, DRAWN).map((name) => (
+            <li key={name} class={beside ? "beside" : undefined}>
+              <a class="break" href={placeOf(name)} aria-current={name === current ? "true" : undefined}>
+                {name}
+              </a>
+              {beside?.(name)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {found.length > DRAWN && (
+        <p class="body small muted">The first {count(DRAWN)} are shown: type a part of the name.</p>
+      )}
+    </section>
+  );
+}

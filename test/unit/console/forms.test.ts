@@ -1,0 +1,132 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
+import {
+  bodyOf,
+  draftOf,
+  type Field,
+  type FieldGroup,
+  mistakeIn,
+  sentValue,
+  shownValue,
+  typedDuration,
+} from "../../../console/records/field.ts";
+import { openApiDocument } from "../../../src/app/openapi/document.ts";
+import { usualPlaces } from "../../../src/app/openapi/routes.ts";
+import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
+import { parseDuration } from "../../../src/base/duration.ts";
+
+interface Described {
+  readonly description?: string;
+  readonly deprecated?: boolean;
+}
+interface Document {
+  readonly paths: Readonly<Record<string, { readonly post?: { readonly requestBody?: Body } }>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+interface Body {
+  readonly content: Readonly<Record<string, { readonly schema: Schema & { readonly $ref?: string } }>>;
+}
+interface Schema {
+  readonly properties?: Readonly<Record<string, Described>>;
+}
+
+const document = openApiDocument(usualPlaces(ROUTES_BY_PLACE), "") as unknown as Document;
+
+/** The fields that the API takes at a path, by the document. */
+function fieldsAt(path: string): Readonly<Record<string, Described>> {
+  const schema = document.paths[path]?.post?.requestBody?.content["application/json"]?.schema;
+  const named = schema?.$ref === undefined ? schema : document.components.schemas[schema.$ref.split("/").pop() ?? ""];
+  return named?.properties ?? {};
+}
+
+const namesIn = (groups: readonly FieldGroup[]): string[] =>
+  groups.flatMap(({ fields }) => fields.map(({ name }) => name));
+
+/** Fields that the API keeps, shows or refuses, and does nothing with. */
+const IDLE = /without effect|^refused|kept and shown/i;
+
+describe("forms of the console", () => {
+  const forms = Object.entries(PARTS).flatMap(([type, parts]) =>
+    parts.map((part) => {
+      const below = part.kind === "settings" ? part.path : `${part.itemPath}/`;
+      const path = Object.keys(document.paths).find((one) =>
+        part.kind === "settings"
+          ? one === `/auth/${type}/${below}`
+          : one.startsWith(`/auth/${type}/${below}{`) && one.endsWith("}"),
+      );
+      return { name: `${type} ${part.part}`, path: path ?? "", groups: part.groups };
+    }),
+  );
+
+  it.each([...forms, { name: "tuning", path: "/sys/auth/{path}/tune", groups: tuningOf("jwt") }])(
+    "has an input for each field that the API takes: $name",
+    ({ path, groups }) => {
+      expect(path).not.toBe("");
+      const taken = Object.entries(fieldsAt(path)).filter(
+        ([name, { description = "", deprecated }]) => !deprecated && !LEFT_OUT.has(name) && !IDLE.test(description),
+      );
+      expect([...namesIn(groups)].sort()).toEqual(taken.map(([name]) => name).sort());
+    },
+  );
+});
+
+describe("a form", () => {
+  const fields: readonly Field[] = [
+    { name: "policies", label: "Policies", kind: "names" },
+    { name: "ttl", label: "TTL", kind: "duration" },
+    { name: "uses", label: "Uses", kind: "number" },
+    { name: "orphan", label: "Orphan", kind: "flag" },
+    { name: "kind", label: "Kind", kind: "choice", choices: ["iam", "ec2"] },
+    { name: "image", label: "Image", kind: "text", when: ["kind", "ec2"] },
+    { name: "metadata", label: "Metadata", kind: "pairs" },
+    { name: "claims", label: "Claims", kind: "json" },
+    { name: "key", label: "Key", kind: "secret" },
+  ];
+  const record = {
+    policies: ["a", "b"],
+    ttl: 5400,
+    uses: 0,
+    orphan: true,
+    kind: "iam",
+    metadata: { team: "edge=1" },
+    claims: { sub: ["x"] },
+    key: "never answered",
+  };
+
+  it("sends only what was changed, and a secret only when one was typed", () => {
+    const before = draftOf(fields, record);
+    expect(before).toMatchObject({ ttl: "1h30m", uses: "", key: "", metadata: "team=edge=1" });
+    expect(bodyOf(fields, before, before)).toEqual({});
+    const typed = { ...before, policies: "a, c\n", ttl: "", orphan: "", key: "s3cret", image: "hidden" };
+    expect(bodyOf(fields, before, typed)).toEqual({ policies: ["a", "c"], ttl: 0, orphan: false, key: "s3cret" });
+  });
+
+  it("reads back each value that it shows", () => {
+    for (const field of fields.filter(({ kind }) => kind !== "secret" && kind !== "duration")) {
+      const value = record[field.name as keyof typeof record];
+      if (value !== undefined) expect(sentValue(field, shownValue(field, value)), field.name).toEqual(value);
+    }
+  });
+
+  it("shows a duration in words that the API takes for the same time", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 10 ** 9 }), (seconds) => {
+        const text = typedDuration(seconds);
+        expect(parseDuration(text)).toEqual({ ok: true, value: seconds });
+        expect(mistakeIn({ name: "", label: "", kind: "duration" }, text)).toBe("");
+      }),
+    );
+  });
+
+  it("names what can't be meant", () => {
+    const mistakes = fields.map((field) => mistakeIn(field, "soon"));
+    expect(mistakes.filter((mistake) => mistake !== "")).toEqual([
+      "A number with s, m, h or d, like 90m or 2d",
+      "A whole number",
+      "name=value, one a line",
+      "An object in JSON",
+    ]);
+    expect(mistakeIn({ name: "", label: "", kind: "text", required: true }, " ")).toBe("Needed");
+  });
+});
