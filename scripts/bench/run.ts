@@ -8,6 +8,7 @@ import { measureAnonymous } from "./cases/anonymous.ts";
 import type { Bench } from "./cases/bench.ts";
 import { runCascade } from "./cases/cascade.ts";
 import { countCosts } from "./cases/cost.ts";
+import { askForest } from "./cases/forest.ts";
 import { growForest, growTeams, growTree } from "./cases/growth.ts";
 import { runMixed } from "./cases/mixed.ts";
 import { compareOperations } from "./cases/operations.ts";
@@ -26,11 +27,17 @@ const CASCADES = [
 ];
 const TREE_SIZES = [1_000, 100_000, 1_000_000];
 const FOREST_SIZES = [1, 1_000, 10_000];
+/** Tokens and trees of the forests that operators' questions are asked of. */
+const FORESTS = [
+  { trees: 1_000, tokens: 100_000 },
+  { trees: 10_000, tokens: 1_000_000 },
+];
 const TEAM_SIZES = [1_000, 100_000];
 const TIDY_SIZE = 100_000;
 /** With `--quick` everything that is larger is left out. */
 const QUICK_SIZE = 10_000;
 const QUICK_FOREST = 1_000;
+const QUICK_FOREST_TOKENS = 100_000;
 
 /** Runs what the command line asks for. */
 export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<Report> {
@@ -77,6 +84,10 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
           },
         }
       : {};
+    const forest = [];
+    for (const { trees, tokens } of has("forest") ? FORESTS : []) {
+      if (!command.quick || tokens <= QUICK_FOREST_TOKENS) forest.push(await askForest(bench, trees, tokens));
+    }
     const anonymous = has("anonymous") ? { anonymous: await measureAnonymous(bench) } : {};
     const cost = has("cost") ? { cost: await countCosts(bench) } : {};
     return {
@@ -93,6 +104,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       ...cost,
       ...tidy,
       ...anonymous,
+      ...(has("forest") && { forest }),
     };
   } finally {
     load.stop();

@@ -3,7 +3,7 @@ import { call, makeToken } from "../servers/call.ts";
 import { type GroveBuild, GroveServer } from "../servers/grove.ts";
 
 /** Small tokens of each kind that a seeded tree has; enough that every shard of the accessors has one. */
-const SIBLINGS = 120;
+export const SIBLINGS = 120;
 
 /** A server with one big tree and a few small ones. */
 export interface SeededServer {

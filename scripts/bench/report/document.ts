@@ -36,6 +36,12 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   cost: {
     text: "Rows, calls and objects of one request and of what follows from it (the sweep of a revoked or expired token), each index entry counted as the row that it is billed as.",
   },
+  forest: {
+    text: "Questions of an operator about all tokens, each answered by one call: median of 15, one after the other, and the rows that all objects together read for it. Shards are 16 objects that answer side by side on the network and one after the other on one machine.",
+  },
+  "bulk-revocation": {
+    text: "`sys/tokens/revoke` with the policy that half of the tokens have; workerd is killed with SIGKILL in the middle and started again. Afterwards the first tokens of 300 trees are asked for.",
+  },
   anonymous: {
     text: "Requests that anybody may send, as large or as odd as they are let in, beside a login of a machine: CPU time of the server process for one.",
   },

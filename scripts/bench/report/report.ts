@@ -1,6 +1,7 @@
 import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Cascade } from "../cases/cascade.ts";
 import type { OperationCost } from "../cases/cost.ts";
+import type { ForestReport } from "../cases/forest.ts";
 import type { Growth } from "../cases/growth.ts";
 import type { MixedLoad, Overload } from "../cases/mixed.ts";
 import type { Comparison } from "../cases/operations.ts";
@@ -29,5 +30,6 @@ export interface Report {
   readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
   readonly cost?: readonly OperationCost[];
   readonly anonymous?: AnonymousCosts;
+  readonly forest?: readonly ForestReport[];
   readonly tidy?: { readonly runs: readonly TidyRun[]; readonly listing: Paging };
 }

@@ -3,6 +3,7 @@ import type { Sample } from "../cases/bench.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
 import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
+import { bulkSection, forestSection } from "./forest-sections.ts";
 import { amount, amounts } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
 import type { Report } from "./report.ts";
@@ -21,6 +22,8 @@ export interface Section {
     | "load"
     | "cost"
     | "anonymous"
+    | "forest"
+    | "bulk-revocation"
     | "tidy"
     | "listing"
     | "targets";
@@ -49,6 +52,7 @@ export function sections(report: Report): Section[] {
     ...(report.cost ? [cost(report.cost)] : []),
     ...(report.tidy ? [tidySection(report.tidy.runs), pagingSection(report.tidy.listing)] : []),
     ...(report.anonymous ? [anonymous(report.anonymous)] : []),
+    ...(report.forest ? [forestSection(report.forest), bulkSection(report.forest)] : []),
     targets(report),
   ];
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { basename, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { importKeys, type Keys, parseSealKey, unsealKeyRing } from "../../../src/crypto/key-ring.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { must } from "../must.ts";
@@ -78,4 +78,16 @@ export function insertLike(database: DatabaseSync, table: string, like: Row, cha
   for (const change of changes) {
     insert.run(...columns.map((column) => (column in change ? change[column] : like[column]) ?? null));
   }
+}
+
+/** A database as an object sees its own, as far as the stores of lists and of the inventory use it. */
+export function asStorage(database: DatabaseSync): SqlStorage {
+  const prepared = new Map<string, StatementSync>();
+  const exec = (query: string, ...values: SQLInputValue[]) => {
+    const statement = prepared.get(query) ?? database.prepare(query);
+    prepared.set(query, statement);
+    const rows = statement.all(...values);
+    return { toArray: () => rows, one: () => rows[0], [Symbol.iterator]: () => rows[Symbol.iterator]() };
+  };
+  return { exec } as unknown as SqlStorage;
 }

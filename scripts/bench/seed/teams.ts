@@ -1,9 +1,8 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { nameKey } from "../../../src/base/name.ts";
 import { OrganizationStore } from "../../../src/team/organization-store.ts";
 import type { TeamRecord, TeamToken } from "../../../src/team/record.ts";
 import type { GroveBuild } from "../servers/grove.ts";
-import { inBulk, openDatabase } from "./installation.ts";
+import { asStorage, inBulk, openDatabase } from "./installation.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -40,16 +39,4 @@ export function seedTeams(build: GroveBuild, directory: string, organization: st
       });
     }
   });
-}
-
-/** A database as an object sees its own, as far as the stores of lists use it. */
-function asStorage(database: DatabaseSync): SqlStorage {
-  const prepared = new Map<string, StatementSync>();
-  const exec = (query: string, ...values: SQLInputValue[]) => {
-    const statement = prepared.get(query) ?? database.prepare(query);
-    prepared.set(query, statement);
-    const rows = statement.all(...values);
-    return { toArray: () => rows, one: () => rows[0], [Symbol.iterator]: () => rows[Symbol.iterator]() };
-  };
-  return { exec } as unknown as SqlStorage;
 }

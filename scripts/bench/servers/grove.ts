@@ -94,6 +94,11 @@ export class GroveServer implements Access {
     return this.#workerd.stop();
   }
 
+  /** Ends it in the middle of whatever it does. */
+  kill(): Promise<void> {
+    return this.#workerd.kill();
+  }
+
   /** The root token is kept beside the data: a copy of the directory is a server that can be used. */
   async #initialize(): Promise<void> {
     const kept = join(this.directory, "root-token");

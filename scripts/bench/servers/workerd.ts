@@ -60,4 +60,10 @@ export class WorkerdServer {
   stop(): Promise<void> {
     return this.#child.stop();
   }
+
+  /** Ends it in the middle of whatever it does. */
+  async kill(): Promise<void> {
+    this.#child.signal("SIGKILL");
+    await this.#child.ended;
+  }
 }

@@ -6,7 +6,13 @@ import { type GroupCount, InventoryCounts, type TreeSize } from "../inventory/co
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { describeListed } from "../inventory/fill.ts";
 import type { TokenFilter } from "../inventory/filter.ts";
-import { INVENTORY_SQL, InventoryStore, type PageQuery, type ShardPage } from "../inventory/inventory-store.ts";
+import {
+  INVENTORY_SQL,
+  InventoryStore,
+  type PageQuery,
+  type ShardCount,
+  type ShardPage,
+} from "../inventory/inventory-store.ts";
 import type { CountKind } from "../inventory/terms.ts";
 import { accessorShardName } from "./accessor-shard-number.ts";
 import {
@@ -138,9 +144,12 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? this.#inventory.page(query) : { tokens: [], upTo: null, scanned: 0 };
   }
 
-  /** How many tokens a filter means here, of the first `limit` that can be meant, and how many of them are root tokens. */
-  countInventory(filter: TokenFilter, now: number, limit: number): { count: number; roots: number; more: boolean } {
-    return this.#schema.exists ? this.#inventory.count(filter, now, limit) : { count: 0, roots: 0, more: false };
+  /**
+   * How many tokens a filter means here, of the `limit` that can be meant after the one with the id `last` (null: from the
+   * first on), and how many of them are root tokens.
+   */
+  countInventory(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
+    return this.#schema.exists ? this.#inventory.count(filter, now, last, limit) : { count: 0, roots: 0, last: null };
   }
 
   /** What the inventory has of these accessors. */

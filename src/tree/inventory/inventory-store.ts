@@ -22,7 +22,7 @@ export const INVENTORY_SQL = `
 
 /** Row numbers of different trees can be equal: the id of a token is the first free one from its row number on. */
 const ID_PROBES = 64;
-/** So many tokens of a term are read all at once and sorted. */
+/** So many tokens of a term, or of a range of ends, are read all at once and sorted. */
 const READ_ALL = 300;
 /** Tokens that one page looks at in one shard, whether the filter means them or not. */
 export const MAX_SCANNED = 1000;
@@ -47,6 +47,15 @@ export interface ShardPage {
   readonly upTo: Position | null;
   /** Tokens looked at. */
   readonly scanned: number;
+}
+
+/** How many tokens of one shard a filter means. */
+export interface ShardCount {
+  readonly count: number;
+  /** Root tokens among them. */
+  readonly roots: number;
+  /** Id of the last token that was looked at; null when there are no more. */
+  readonly last: number | null;
 }
 
 type Row = { id: number; accessor: string; entry: string };
@@ -124,55 +133,36 @@ export class InventoryStore {
   /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
   page(query: PageQuery): ShardPage {
     const ranges = rangesOf(query.filter);
-    const small = ranges.find((range) => this.#isSmall(range));
-    if (small) return this.#sorted(query, small);
+    const few = this.#fewEnds(query) ?? this.#fewOfAny(ranges);
+    if (few) return sorted(query, few);
     const [first] = ranges;
     return this.#walk(query, first && first.end === undefined ? first.term : null);
   }
 
   /**
-   * Counts the tokens that the filter means, of the first `limit` that an index has.
+   * Counts the tokens that the filter means, of the `limit` that an index has after a token.
    *
-   * @returns `more` when the index has more than these.
+   * @param last id of that token; null: from the first one on.
+   * @returns `last` from which to go on; null when nothing comes after.
    */
-  count(filter: TokenFilter, now: number, limit: number): { count: number; roots: number; more: boolean } {
+  count(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
     const order: Order = { by: "created", descending: false };
-    const query: PageQuery = { filter, order, after: null, shard: 0, limit, now };
+    const after = last === null ? null : { key: last, id: last, shard: 0 };
+    const query: PageQuery = { filter, order, after, shard: 0, limit, now };
     const range = rangesOf(filter).find(({ end }) => end === undefined);
     let scanned = 0;
     let count = 0;
     let roots = 0;
+    let id = 0;
     for (const row of this.#byCreation(query, range?.term ?? null)) {
-      if (scanned === limit) return { count, roots, more: true };
+      if (scanned === limit) return { count, roots, last: id };
       scanned++;
+      id = row.id;
       if (!isMeant(query, row)) continue;
       count++;
       if (tokenOf(row).policies.includes(ROOT_POLICY)) roots++;
     }
-    return { count, roots, more: false };
-  }
-
-  /** All tokens of a range of terms, sorted here. */
-  #sorted(query: PageQuery, range: TermRange): ShardPage {
-    const { order, after, limit, shard } = query;
-    const rows = this.#sql
-      .exec<Row>(
-        `SELECT ${COLUMNS} FROM terms t JOIN inventory i ON i.id = t.id WHERE ${rangeWhere(range)} LIMIT ${READ_ALL}`,
-        ...rangeValues(range),
-      )
-      .toArray();
-    const placed = rows
-      .filter((row) => isMeant(query, row))
-      .map((row) => tokenOf(row))
-      .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
-      .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
-      .sort((a, b) => comparePositions(a.position, b.position, order));
-    const page = placed.slice(0, limit);
-    return {
-      tokens: page.map(({ token }) => token),
-      upTo: placed.length > limit ? (page.at(-1)?.position ?? null) : null,
-      scanned: rows.length,
-    };
+    return { count, roots, last: null };
   }
 
   /** Tokens in the order of an index, until the page is full or enough were looked at. */
@@ -201,6 +191,13 @@ export class InventoryStore {
     if (seen && order.descending) high = Math.min(high, seen.own ? seen.id : seen.id - 1);
     if (seen && !order.descending) low = Math.max(low, seen.own ? seen.id : seen.id + 1);
     const direction = order.descending ? "DESC" : "ASC";
+    if (term === null && filter.neverEnds === true) {
+      // The index by end has those that never end together, in the order of their ids.
+      return this.#sql.exec<Row>(
+        `SELECT ${COLUMNS} FROM inventory i WHERE i.ends = ? AND i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
+        ...[NEVER, low, high],
+      );
+    }
     if (term === null) {
       return this.#sql.exec<Row>(
         `SELECT ${COLUMNS} FROM inventory i WHERE i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
@@ -218,9 +215,7 @@ export class InventoryStore {
   }
 
   #byEnd({ filter, order, after, shard, now }: PageQuery) {
-    const { endsAfter, endsBefore, neverEnds } = filter;
-    const low = neverEnds ? NEVER : Math.max(now, endsAfter ?? 0) + 1;
-    const high = endsBefore !== undefined ? endsBefore - 1 : neverEnds === false ? NEVER - 1 : NEVER;
+    const [low, high] = endsOf(filter, now);
     if (!order.descending) {
       const own = after !== null && comesAfter(shard, after, order) ? ">=" : ">";
       const [key, id] = after === null ? [low - 1, NEVER] : [after.key, after.id];
@@ -245,14 +240,40 @@ export class InventoryStore {
     );
   }
 
-  #isSmall(range: TermRange): boolean {
-    const { n } = this.#sql
-      .exec<{ n: number }>(
-        `SELECT COUNT(*) AS n FROM (SELECT 1 FROM terms t WHERE ${rangeWhere(range)} LIMIT ${READ_ALL + 1})`,
-        ...rangeValues(range),
-      )
-      .one();
-    return n <= READ_ALL;
+  /** The tokens of the first of the ranges that has few; null when all have many. */
+  #fewOfAny(ranges: readonly TermRange[]): Row[] | null {
+    for (const range of ranges) {
+      const few = this.#fewOf(range);
+      if (few) return few;
+    }
+    return null;
+  }
+
+  /** The tokens of a range of terms; null when they are many. */
+  #fewOf(range: TermRange): Row[] | null {
+    const where = rangeWhere(range);
+    const values = rangeValues(range);
+    if (!this.#isFew(`SELECT 1 FROM terms t WHERE ${where}`, values)) return null;
+    return this.#rows(`SELECT ${COLUMNS} FROM terms t JOIN inventory i ON i.id = t.id WHERE ${where}`, values);
+  }
+
+  /** The tokens whose end the filter means; null when they are many, or when it says nothing about the end. */
+  #fewEnds({ filter, now }: PageQuery): Row[] | null {
+    const { endsAfter, endsBefore, neverEnds } = filter;
+    if (endsAfter === undefined && endsBefore === undefined && neverEnds === undefined) return null;
+    const values = endsOf(filter, now);
+    if (!this.#isFew("SELECT 1 FROM inventory WHERE ends BETWEEN ? AND ?", values)) return null;
+    return this.#rows(`SELECT ${COLUMNS} FROM inventory i WHERE i.ends BETWEEN ? AND ?`, values);
+  }
+
+  /** Whether a query has at most `READ_ALL` rows. */
+  #isFew(query: string, values: readonly SqlStorageValue[]): boolean {
+    const limited = `SELECT COUNT(*) AS n FROM (${query} LIMIT ${READ_ALL + 1})`;
+    return this.#sql.exec<{ n: number }>(limited, ...values).one().n <= READ_ALL;
+  }
+
+  #rows(query: string, values: readonly SqlStorageValue[]): Row[] {
+    return this.#sql.exec<Row>(query, ...values).toArray();
   }
 
   #find(row: number, accessor: string): Row | null {
@@ -279,6 +300,30 @@ export class InventoryStore {
       JSON.stringify(terms),
     );
   }
+}
+
+/** A page of rows that are in no order. */
+function sorted(query: PageQuery, rows: readonly Row[]): ShardPage {
+  const { order, after, limit, shard } = query;
+  const placed = rows
+    .filter((row) => isMeant(query, row))
+    .map((row) => tokenOf(row))
+    .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
+    .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
+    .sort((a, b) => comparePositions(a.position, b.position, order));
+  const page = placed.slice(0, limit);
+  return {
+    tokens: page.map(({ token }) => token),
+    upTo: placed.length > limit ? (page.at(-1)?.position ?? null) : null,
+    scanned: rows.length,
+  };
+}
+
+/** The first and the last end that a filter means, as the index has them. */
+function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number): [number, number] {
+  const low = neverEnds ? NEVER : Math.max(now, endsAfter ?? 0) + 1;
+  const high = endsBefore !== undefined ? endsBefore - 1 : neverEnds === false ? NEVER - 1 : NEVER;
+  return [low, high];
 }
 
 function isMeant({ filter, now }: PageQuery, row: Row): boolean {

@@ -4,7 +4,7 @@ import { ACCESSOR_SHARDS, type AccessorShard, accessorShard, accessorShardNumber
 import type { GroupCount, TreeSize } from "./counts.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
-import type { ShardPage } from "./inventory-store.ts";
+import type { ShardCount, ShardPage } from "./inventory-store.ts";
 import { comparePositions, keyOf, type Order, type Position } from "./order.ts";
 import type { CountKind } from "./terms.ts";
 
@@ -66,8 +66,10 @@ export function mergePages(pages: readonly ShardPage[], order: Order, limit: num
   };
 }
 
-/** Tokens of one shard that a count looks at. */
-const MAX_COUNTED = 20_000;
+/** Tokens of one shard that a count looks at in one call, so that other calls come in between. */
+const COUNTED_AT_ONCE = 5000;
+/** Calls that a count makes to one shard at most: the platform limits the calls of one request. */
+const MAX_COUNT_CALLS = 40;
 
 /** How many tokens a filter means; `more` when there are too many to count, and how many are root tokens. */
 export async function countMeant(
@@ -75,12 +77,26 @@ export async function countMeant(
   filter: TokenFilter,
   now: number,
 ): Promise<{ count: number; roots: number; more: boolean }> {
-  const counts = await askShards(env, (shard) => shard.countInventory(filter, now, MAX_COUNTED));
+  const counts = await askShards(env, (shard) => countInShard(shard, filter, now));
   return {
     count: counts.reduce((sum, { count }) => sum + count, 0),
     roots: counts.reduce((sum, { roots }) => sum + roots, 0),
-    more: counts.some(({ more }) => more),
+    more: counts.some(({ last }) => last !== null),
   };
+}
+
+async function countInShard(
+  shard: DurableObjectStub<AccessorShard>,
+  filter: TokenFilter,
+  now: number,
+): Promise<ShardCount> {
+  let sum: ShardCount = { count: 0, roots: 0, last: null };
+  for (let calls = 0; calls < MAX_COUNT_CALLS; calls++) {
+    const { count, roots, last } = await shard.countInventory(filter, now, sum.last, COUNTED_AT_ONCE);
+    sum = { count: sum.count + count, roots: sum.roots + roots, last };
+    if (last === null) break;
+  }
+  return sum;
 }
 
 /** What the inventory has of these accessors, by accessor. */

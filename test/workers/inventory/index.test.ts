@@ -76,9 +76,36 @@ it("a page costs the same however many tokens there are, in every order and with
   expect(await costs({ mount: TOKEN_MOUNT }, "end")).toEqual([323, 323]);
   // What no index has is looked for in a bounded number of tokens.
   expect(await costs({ pathPrefix: "auth/aws/" }, "created")).toEqual([1002, 1002]);
+  expect(await costs({ neverEnds: true }, "created")).toEqual([323, 323]);
+  expect(await costs({ endsBefore: BEGIN + 2 * HOUR }, "created")).toEqual([98, 98]);
+  const never = { filter: { neverEnds: true }, order: { by: "created", descending: true }, shard: 1 } as const;
+  const newest = await large.inventoryPage({ ...never, after: null, limit: 3, now: BEGIN });
+  const next = await large.inventoryPage({ ...never, after: newest.upTo, limit: 2, now: BEGIN });
+  expect([...newest.tokens, ...next.tokens].map(({ displayName }) => displayName)).toEqual(
+    [11_995, 11_990, 11_985, 11_980, 11_975].map((i) => `node-${i}`),
+  );
   const counters = async (shard: DurableObjectStub<AccessorShard>) =>
     (await costOf(shard, async () => shard.groups("policy", [TOKEN_MOUNT]))).rowsRead;
   expect([await counters(small), await counters(large)]).toEqual([8, 8]);
+});
+
+it("tokens are counted a bounded number at a time, each once", async () => {
+  const entries = Array.from({ length: 25 }, (_, i) =>
+    entryAt(firstRowAt(BEGIN) + i * 4096, { policies: i % 5 ? ["web"] : ["root", "web"] }),
+  );
+  const shard = await filled(4, entries);
+  const counts = [];
+  let last: number | null = null;
+  do {
+    const step = await shard.countInventory({ policy: "web" }, BEGIN, last, 10);
+    counts.push([step.count, step.roots]);
+    last = step.last;
+  } while (last !== null);
+  expect(counts).toEqual([
+    [10, 2],
+    [10, 2],
+    [5, 1],
+  ]);
 });
 
 it("what is told about a token twice is counted once, and what changes moves from group to group", async () => {

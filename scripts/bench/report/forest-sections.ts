@@ -1,0 +1,54 @@
+import type { ForestReport } from "../cases/forest.ts";
+import { amount } from "./numbers.ts";
+import type { Section } from "./sections.ts";
+
+/** What operators ask, at each size of the forest. */
+export function forestSection(forests: readonly ForestReport[]): Section {
+  const questions = forests[0]?.questions ?? [];
+  return {
+    name: "forest",
+    title: "Questions about a forest",
+    header: [
+      "question",
+      ...forests.flatMap(({ trees, tokens }) => [
+        `${amount(tokens)} tokens in ${amount(trees)} trees: ms (worst)`,
+        `rows read at ${amount(tokens)}`,
+      ]),
+    ],
+    rows: questions.map(({ question }) => [
+      question,
+      ...forests.flatMap((forest) => {
+        const asked = forest.questions.find((other) => other.question === question);
+        return asked ? [`${amount(asked.median)} (${amount(asked.worst)})`, amount(asked.rowsRead)] : ["", ""];
+      }),
+    ]),
+  };
+}
+
+/** A bulk revocation with a kill in the middle. */
+export function bulkSection(forests: readonly ForestReport[]): Section {
+  return {
+    name: "bulk-revocation",
+    title: "Bulk revocation with a kill in the middle",
+    header: [
+      "forest",
+      "meant",
+      "ended when killed",
+      "seconds in all",
+      "revoked by name",
+      "ended with one above",
+      "left",
+      "wrongly alive, dead",
+    ],
+    rows: forests.map(({ tokens, revocation }) => [
+      amount(tokens),
+      amount(revocation.expected),
+      amount(revocation.killedAt),
+      amount(revocation.seconds),
+      amount(revocation.revoked),
+      amount(revocation.endedBefore),
+      amount(revocation.remaining),
+      `${amount(revocation.wronglyAlive)}, ${amount(revocation.wronglyDead)}`,
+    ]),
+  };
+}
