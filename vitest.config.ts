@@ -72,6 +72,8 @@ export default defineConfig({
   test: {
     // Every request writes an audit line; only a failing test's are worth reading.
     silent: "passed-only",
+    // A spy of one test is gone before the next. One that a whole file needs is made by `beforeEach`.
+    restoreMocks: true,
     // No test is about time: the limit only ends what hangs, also on a slow machine that does other things beside.
     testTimeout: 30_000,
     hookTimeout: 60_000,
@@ -87,8 +89,6 @@ export default defineConfig({
           // The files share threads and loaded modules: a process and an import of the sources for each is half of the CPU time.
           pool: "threads",
           isolate: false,
-          // A mock of one test is gone before the next.
-          restoreMocks: true,
         },
       },
       {

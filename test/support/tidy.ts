@@ -7,7 +7,7 @@ import { bindings } from "./service.ts";
 
 const alarm = Tidy.prototype.alarm;
 
-/** Keeps the coordinator from working by itself in this test file, so that a test decides when it does. */
+/** Keeps the coordinator from working by itself until the test ends. `beforeEach(holdTidy)` */
 export function holdTidy(): void {
   vi.spyOn(Tidy.prototype, "alarm").mockResolvedValue(undefined);
 }

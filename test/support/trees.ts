@@ -93,12 +93,12 @@ export function isCreated(sql: SqlStorage): boolean {
 
 const alarm = TokenTree.prototype.alarm;
 
-/** Keeps trees from sweeping by themselves in this test file, so that a test decides when `sweep` happens. */
+/** Keeps trees from sweeping by themselves until the test ends, so that it decides when. `beforeEach(holdSweeps)` */
 export function holdSweeps(): void {
   vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
 }
 
-/** Trees tell the inventory nothing, which they do some time after an answer: what a request costs can be counted. */
+/** Trees tell the inventory nothing until the test ends: what a request costs can be counted. `beforeEach(holdInventory)` */
 export function holdInventory(): void {
   vi.spyOn(TreeInventory.prototype, "tell").mockResolvedValue(undefined);
 }

@@ -1,4 +1,3 @@
-import { vi } from "vitest";
 import type { FakeCloud } from "./fake-cloud.ts";
 
 /** A request that left the Worker, by host. */
@@ -14,7 +13,7 @@ export interface Outbound {
  */
 export function replaceInternet(cloud: FakeCloud): Outbound[] {
   const sent: Outbound[] = [];
-  vi.spyOn(globalThis, "fetch").mockImplementation(async (input, init) => {
+  globalThis.fetch = async (input, init) => {
     const request = new Request(input, init);
     const url = new URL(request.url);
     sent.push({ host: url.host, url: request.url });
@@ -36,6 +35,6 @@ export function replaceInternet(cloud: FakeCloud): Outbound[] {
       case "unreachable":
         throw new TypeError("Network connection lost.");
     }
-  });
+  };
   return sent;
 }

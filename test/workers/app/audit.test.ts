@@ -1,5 +1,5 @@
 import { createExecutionContext } from "cloudflare:test";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
@@ -7,8 +7,9 @@ import { holdSweeps } from "../../support/trees.ts";
 let root: string;
 let lines: string[];
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 
@@ -20,8 +21,6 @@ beforeEach(() => {
     });
   }
 });
-
-afterEach(() => vi.restoreAllMocks());
 
 type Line = Record<string, unknown>;
 const parsed = () => lines.map((line) => JSON.parse(line) as Line);
@@ -132,9 +131,11 @@ describe("the audit log", () => {
 
   it("names the token that a lease was of, or was given to", async () => {
     vi.spyOn(globalThis, "fetch").mockResolvedValue(new Response(null, { status: 204 }));
+    const listed = async () =>
+      keysOf(await call("GET", "sys/leases/lookup/auth/token/create?list=true", { token: root }));
+    const before = new Set(await listed());
     const { client_token, accessor } = await createToken(root, { ttl: "1h", policies: ["default"] });
-    const list = await call("GET", "sys/leases/lookup/auth/token/create?list=true", { token: root });
-    const ids = keysOf(list);
+    const ids = (await listed()).filter((id) => !before.has(id));
     const leases = await Promise.all(
       ids.map((id) => call("PUT", "sys/leases/lookup", { token: root, body: { lease_id: `auth/token/create/${id}` } })),
     );

@@ -1,13 +1,14 @@
 import { SELF } from "cloudflare:test";
 import fc from "fast-check";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 

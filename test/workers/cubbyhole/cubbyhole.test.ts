@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { MAX_ENTRIES, MAX_VALUE_BYTES } from "../../../src/tree/cubbyhole/limits.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
@@ -8,9 +8,10 @@ import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts
 let root: string;
 let token: string;
 
+beforeEach(holdSweeps);
+beforeEach(holdInventory);
+
 beforeAll(async () => {
-  holdSweeps();
-  holdInventory();
   root = await initialized();
   token = (await createToken(root, { policies: ["default"], ttl: "1h" })).client_token;
 });

@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Identity } from "../../../src/identity/identity.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
 import type { EntityWrite } from "../../../src/identity/model.ts";
@@ -10,9 +10,10 @@ import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+beforeEach(holdInventory);
+
 beforeAll(async () => {
-  holdSweeps();
-  holdInventory();
   root = await initialized();
   await post("auth/token/roles/person", { allowed_entity_aliases: "*", allowed_policies: "default,mine" });
   for (const name of ["e", "g", "outer"]) await policy(name, `path "cubbyhole/${name}/*" { capabilities = ["read"] }`);
@@ -315,7 +316,6 @@ describe("what it costs", () => {
       // Read once more after the wait for the entity.
       expect(cost).toEqual({ rowsRead: 2, rowsWritten: 0 });
     }
-    views.mockRestore();
   });
 
   it("within POLICY_CACHE_SECONDS nobody is asked, after that a change is seen; an own write is seen at once", async () => {
@@ -337,7 +337,6 @@ describe("what it costs", () => {
     expect(views).toHaveBeenCalledTimes(2);
     await post(`identity/entity/id/${entity}`, { policies: "g" });
     expect(await policies()).toEqual(["g"]);
-    views.mockRestore();
   });
 
   it("a copy is not taken for that of a restored entity that has since changed as often as before", async () => {
@@ -401,7 +400,7 @@ describe("while a tree waits for an entity", () => {
     const { token } = await person("revoked meanwhile");
     forgetEntities();
     const original = Identity.prototype.view;
-    const views = vi.spyOn(Identity.prototype, "view").mockImplementationOnce(async function (
+    vi.spyOn(Identity.prototype, "view").mockImplementationOnce(async function (
       this: Identity,
       id: string,
       known: string | null,
@@ -410,7 +409,6 @@ describe("while a tree waits for an entity", () => {
       return original.call(this, id, known);
     } as never);
     expect((await self(token)).status).toBe(403);
-    views.mockRestore();
   });
 
   it("uses are counted exactly: 64 requests at once on 10 uses", async () => {

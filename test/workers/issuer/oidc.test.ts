@@ -17,7 +17,6 @@ beforeAll(async () => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 const post = (path: string, body: unknown = {}, token = root) => call("POST", path, { token, body });

@@ -20,7 +20,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 const get = (path: string) => call("GET", path, { token: root });

@@ -19,7 +19,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });

@@ -1,6 +1,6 @@
 import { createExecutionContext } from "cloudflare:test";
 import type { AuthorizeRequest } from "grove/types";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { LeaseAuthority } from "../../../src/rpc/lease-authority.ts";
 import { TokenAuthority } from "../../../src/rpc/token-authority.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
@@ -11,8 +11,9 @@ let root: string;
 let authority: TokenAuthority;
 let leases: LeaseAuthority;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
   authority = new TokenAuthority(createExecutionContext(), bindings);
   leases = new LeaseAuthority(createExecutionContext(), bindings);
@@ -238,10 +239,6 @@ describe("the audit log", () => {
     vi.spyOn(console, "log").mockImplementation((line: unknown) => {
       lines.push(String(line));
     });
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
-    holdSweeps();
   });
 
   const HASH = expect.stringMatching(/^hmac-sha256:[0-9a-f]{64}$/);

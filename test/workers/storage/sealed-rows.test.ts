@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { identityOf } from "../../../src/identity/identity.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
@@ -40,17 +40,13 @@ const TAG = "v1:EnEncMv8Lcw=:r=web:p=:t=1h0m0s:1Xz5UH2+2ZtHUGS9lbRBQkg7cKKIx8O4u
 
 let root: string;
 
+beforeEach(holdTidy);
+
 beforeAll(async () => {
-  holdTidy();
   root = await initialized();
   await enableCloud(root, "machines", "aws");
   await enableCloud(root, "settled", "aws");
   await call("POST", "sys/auth/jobs", { token: root, body: { type: "jwt" } });
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
-  holdTidy();
 });
 
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });

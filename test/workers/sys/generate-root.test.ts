@@ -12,7 +12,6 @@ beforeAll(async () => {
 });
 
 afterEach(async () => {
-  vi.restoreAllMocks();
   vi.useRealTimers();
   await send("DELETE", "attempt");
 });

@@ -8,7 +8,6 @@ import { bindings, call, initialized } from "../../support/service.ts";
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
 });
 
 let root: string;
@@ -143,7 +142,6 @@ it("a poll reads nothing while nothing has changed, and a change sends its own p
     const exec = vi.spyOn(sql, "exec");
     expect(await object.snapshot(first.versions)).toBeNull();
     expect(exec).not.toHaveBeenCalled();
-    exec.mockRestore();
   });
   let known = first.versions;
   const sentBy = async (change: () => unknown) => {

@@ -1,5 +1,5 @@
 import { createExecutionContext } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { DEFAULT_POLICY_TEXT } from "../../../src/policy/builtin.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
@@ -9,8 +9,9 @@ import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 

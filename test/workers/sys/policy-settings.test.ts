@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
@@ -8,8 +8,9 @@ const TEXT = 'path "sys/policies/acl/*" { capabilities = ["read"] }';
 const MERGE_PATCH = { "Content-Type": "application/merge-patch+json" };
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 

@@ -27,7 +27,6 @@ beforeEach(() => {
 
 afterEach(async () => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
   for (const name of await names()) await operate("DELETE", `sys/quotas/rate-limit/${name}`);
   await write("sys/quotas/config", { rate_limit_exempt_paths: ["sys/health"] });
 });

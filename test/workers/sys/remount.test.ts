@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import { walkOfMove } from "../../../src/lease/walk.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
@@ -12,10 +12,6 @@ let root: string;
 
 beforeAll(async () => {
   root = await initialized();
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 const get = (path: string, token = root) => call("GET", path, { token });

@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, expect, it, vi } from "vitest";
+import { beforeAll, expect, it, vi } from "vitest";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
 import { forgetSeals } from "../../support/seals.ts";
@@ -10,8 +10,6 @@ let root: string;
 beforeAll(async () => {
   root = await initialized();
 });
-
-afterEach(() => vi.restoreAllMocks());
 
 const post = (path: string, body: unknown, token = root) => call("POST", path, { token, body });
 const policy = (name: string, rules: string) => post(`sys/policies/acl/${name}`, { policy: rules });

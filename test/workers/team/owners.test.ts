@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm } from "cloudflare:test";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { Team } from "../../../src/team/team.ts";
@@ -28,10 +28,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   name = await createOrganization(root, `owned-${count++}`);
   owners = await ownersOf(root, name);
-});
-
-afterEach(() => {
-  vi.restoreAllMocks();
 });
 
 describe("the owners of an organization", () => {

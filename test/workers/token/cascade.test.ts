@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { nextVictims } from "../../../src/tree/sweep.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
@@ -8,9 +8,10 @@ import { countRows, growTree, holdInventory, holdSweeps, locate, sweep } from ".
 
 let root: string;
 
+beforeEach(holdSweeps);
+beforeEach(holdInventory);
+
 beforeAll(async () => {
-  holdSweeps();
-  holdInventory();
   root = await initialized();
   await call("POST", "sys/policies/acl/maker", {
     token: root,

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { growBound } from "../../support/bound.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
@@ -8,8 +8,9 @@ let root: string;
 let sudo: string;
 let plain: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
   const write = (name: string, policy: string) =>
     call("POST", `sys/policies/acl/${name}`, { token: root, body: { policy } });

@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { fromHex, toHex } from "../../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { type CustomIdHash, customIdHashes } from "../../../src/token/ids.ts";
@@ -10,8 +10,9 @@ import { holdSweeps, rewriteRecordAt, sweep } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 

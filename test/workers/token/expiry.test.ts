@@ -5,8 +5,9 @@ import { countRows, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
   await call("POST", "sys/policies/acl/maker", {
     token: root,

@@ -1,12 +1,13 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, beforeEach, expect, it } from "vitest";
 import { call, initialized } from "../../support/service.ts";
 import { holdSweeps, locate, runAlarm } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 

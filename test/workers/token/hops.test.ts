@@ -1,5 +1,5 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
@@ -20,9 +20,10 @@ const METHODS = [
   [CustomIds, ["find", "reserve", "release"]],
 ] as const;
 
+beforeEach(holdSweeps);
+beforeEach(holdInventory);
+
 beforeAll(async () => {
-  holdSweeps();
-  holdInventory();
   root = await initialized();
   await call("POST", "sys/policies/acl/maker", {
     token: root,

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { issueLogin } from "../../../src/auth/login.ts";
 import type { LoginRenewal } from "../../../src/auth/login-renewal.ts";
 import { ok } from "../../../src/base/result.ts";
@@ -101,7 +101,6 @@ describe("a login", () => {
 });
 
 describe("renewal of a login's token", () => {
-  afterEach(() => vi.restoreAllMocks());
   const renewal = () => vi.spyOn(CLOUD_METHOD, "renew");
 
   it("asks the method with what it kept, and takes today's terms under the mount's maximum (X12)", async () => {

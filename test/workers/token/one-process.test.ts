@@ -16,8 +16,9 @@ const apart = { ...bindings, ONE_PROCESS: "false" };
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   shared.ONE_PROCESS = "true";
   root = await initialized();
   await call("POST", "auth/token/roles/person", { token: root, body: { allowed_entity_aliases: "*" } });

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { issue } from "../../../src/auth/issue.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
@@ -8,8 +8,9 @@ import { holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 

@@ -12,10 +12,11 @@ const POLICY_CACHE_MS = 5_000;
 
 let root: string;
 
+beforeEach(holdSweeps);
+beforeEach(holdInventory);
+beforeEach(holdTidy);
+
 beforeAll(async () => {
-  holdSweeps();
-  holdInventory();
-  holdTidy();
   root = await initialized();
 });
 
@@ -25,10 +26,6 @@ beforeEach(() => {
 
 afterEach(() => {
   vi.useRealTimers();
-  vi.restoreAllMocks();
-  holdSweeps();
-  holdInventory();
-  holdTidy();
 });
 
 const weak = () => createToken(root, { policies: ["default"], ttl: "24h" });

@@ -33,10 +33,11 @@ vi.setConfig({ testTimeout: 60_000 });
 let root: string;
 let clock: number;
 
+beforeEach(holdSweeps);
+beforeEach(holdInventory);
+beforeEach(holdTidy);
+
 beforeAll(async () => {
-  holdSweeps();
-  holdInventory();
-  holdTidy();
   root = await initialized();
   clock = Date.now();
 });

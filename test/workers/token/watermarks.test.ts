@@ -25,7 +25,6 @@ beforeAll(async () => {
 });
 
 afterEach(() => {
-  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -209,7 +208,7 @@ describe("a token that was changed in the storage", { timeout: 30_000 }, () => {
 
 describe("the clean-up", { timeout: 30_000 }, () => {
   it("revokes what is stored, twice so that nobody's ignorance is missed, and tells how far it is", async () => {
-    const held = holdWalks();
+    holdWalks();
     await role("clean");
     const tokens = await Promise.all([create("create/clean"), create("create/clean"), create("create/clean")]);
     const trees = await Promise.all(tokens.map(locate));
@@ -233,11 +232,10 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     for (let i = 0; i < 6; i++) await step(stub);
     expect(await shown()).toMatchObject({ clean_up: "finished", clean_up_finished: expect.any(String) });
     expect(await stub.progress()).toBeNull();
-    held.mockRestore();
   });
 
   it("goes on after the end of its object at any moment, and meets what was made late by somebody who did not know", async () => {
-    const held = holdWalks();
+    holdWalks();
     await role("late");
     const early = await create("create/late");
     await revoke("auth/token/create/late");
@@ -258,11 +256,10 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     expect((await watermarkOf("auth/token/create/late/"))?.cleaned).toBe(true);
     for (const token of [early, late]) await sweep((await locate(token)).stub);
     expect(await countRows(tree)).toBe(0);
-    held.mockRestore();
   });
 
   it("happens although the process ended before the system knew", async () => {
-    const held = holdWalks();
+    holdWalks();
     await role("crashed");
     const token = await create("create/crashed");
     const crashing = vi.spyOn(System.prototype, "addWatermark").mockImplementation(() => {
@@ -277,7 +274,6 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     expect((await watermarkOf("auth/token/create/crashed/"))?.cleaned).toBe(false);
     forgetInstallation();
     expect(await isAlive(token)).toBe(false);
-    held.mockRestore();
   });
 
   it("of an entity is tidy's, in every tree, and a watermark that nothing older needs is forgotten", async () => {

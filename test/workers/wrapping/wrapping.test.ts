@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
@@ -8,8 +8,9 @@ const INVALID = { errors: ["wrapping token is not valid or does not exist"] };
 const HIDDEN = "the-hidden-value";
 let root: string;
 
+beforeEach(holdSweeps);
+
 beforeAll(async () => {
-  holdSweeps();
   root = await initialized();
 });
 
@@ -125,7 +126,6 @@ describe("H10: the envelope of a wrapped answer", () => {
     const health = await call("GET", "sys/health", { headers: wrapHeader("60") });
     expect(health.body).toMatchObject({ initialized: true });
     expect(created).not.toHaveBeenCalled();
-    created.mockRestore();
   });
 
   it("may wait longer than the platform sets alarms for", async () => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudLookups } from "../../../../src/methods/cloud/clients/lookups.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../support/cloud-mount.ts";
@@ -30,10 +30,6 @@ beforeEach(() => {
   cloud.heal();
   cloud.calls.length = 0;
   cloud.beforeAnswer = async () => {};
-});
-
-afterEach(() => {
-  vi.mocked(CloudLookups.prototype.ask).mockRestore?.();
 });
 
 const addInstances = (count: number, account = HOME) =>

@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { invalid } from "../../../../src/base/errors.ts";
 import { cloudApi } from "../../../../src/methods/cloud/cloud-api.ts";
 import { cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
@@ -19,9 +19,6 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
 
   beforeEach(async () => {
     at = await enableCloud(root, `roles-${words.type}-${count++}`, words.type);
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
   });
 
   it("are one role in every casing, listed in lower case, and gone when deleted", async () => {

@@ -32,8 +32,6 @@ beforeEach(async () => {
 
 afterEach(() => {
   cloud.heal();
-  vi.mocked(CloudAuth.prototype.replaceAccessKey).mockRestore?.();
-  vi.mocked(CloudAuth.prototype.readClient).mockRestore?.();
 });
 
 const rotate = () => mount.call("POST", "config/rotate-root");

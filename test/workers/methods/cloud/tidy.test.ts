@@ -1,5 +1,5 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudAuth } from "../../../../src/methods/cloud/cloud-auth.ts";
 import { type cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
 import { initialized } from "../../../support/service.ts";
@@ -27,9 +27,6 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     vi.spyOn(CloudAuth.prototype, "alarm").mockResolvedValue(undefined);
     at = await enableCloud(root, `tidy-${words.type}-${count++}`, words.type);
     await at.post("config/identity", {});
-  });
-  afterEach(() => {
-    vi.restoreAllMocks();
   });
 
   /** Puts `count` entries into a list that end at `end` (ms). */

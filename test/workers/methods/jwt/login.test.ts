@@ -117,7 +117,6 @@ describe("a login by JWT", () => {
     expect((await login(jwt)).status).toBe(200);
     expect(asked.map((spy) => spy.mock.calls.length)).toEqual([1, 0]);
     expect(resolved).toHaveBeenCalledTimes(1);
-    for (const spy of [...asked, resolved]) spy.mockRestore();
   });
 
   it("can be renewed while the role is there, on its terms of today", async () => {
