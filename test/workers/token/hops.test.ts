@@ -1,5 +1,6 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { methodsOf } from "../../../scripts/scale/operations.ts";
 import { app } from "../../../src/app/app.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
@@ -85,18 +86,12 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
 
 describe("calls to objects", () => {
   it.each([
-    ["look-up self", "GET", "auth/token/lookup-self", undefined, ["TokenTree.run"]],
-    ["renewal of oneself", "POST", "auth/token/renew-self", {}, ["TokenTree.run"]],
-    ["creation of a child", "POST", "auth/token/create", {}, ["AccessorShard.add", "TokenTree.run"]],
-    [
-      "creation of an orphan",
-      "POST",
-      "auth/token/create-orphan",
-      {},
-      ["AccessorShard.add", "TokenTree.create", "TokenTree.run"],
-    ],
-    ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, ["TokenTree.run"]],
-    ["an unknown path", "GET", "auth/token/nothing", undefined, ["TokenTree.run"]],
+    ["look-up self", "GET", "auth/token/lookup-self", undefined, methodsOf("lookUp")],
+    ["renewal of oneself", "POST", "auth/token/renew-self", {}, methodsOf("renew")],
+    ["creation of a child", "POST", "auth/token/create", {}, methodsOf("createChild")],
+    ["creation of an orphan", "POST", "auth/token/create-orphan", {}, methodsOf("createOrphan")],
+    ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, methodsOf("createBatch")],
+    ["an unknown path", "GET", "auth/token/nothing", undefined, methodsOf("lookUp")],
   ])("%s", async (_, method, path, body, expected) => {
     expect(await hopsOf(method, path, { token, body })).toEqual(expected);
   });

@@ -1,0 +1,133 @@
+/**
+ * What requests cost, in calls to objects and rows: the one table that tests measure (test/workers/app/operations.test.ts) and that the
+ * simulation reads. A change of hops or rows is a change here; `npm run scale` then writes docs/scale.md anew.
+ */
+
+/** What the calls of one method cost together. */
+export interface Cost {
+  /** How often it is called: once unless said. */
+  readonly times: number;
+  /** Of the object and of what it does afterwards, for all the times together. */
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+}
+
+/** Calls to objects by `Class.method`. */
+export type Calls = Readonly<Record<string, Cost>>;
+
+/** What one request costs an isolate that has read the installation. */
+export interface Operation {
+  readonly title: string;
+  /** What the answer waits for. */
+  readonly calls: Calls;
+  /** What follows from it when the answer is out. */
+  readonly afterwards?: Calls;
+}
+
+/** The cost of a method's calls in the form of the table. */
+export function cost(rowsRead: number, rowsWritten: number, times = 1): Cost {
+  return { times, rowsRead, rowsWritten };
+}
+
+export const OPERATIONS = {
+  lookUp: {
+    title: "look-up of oneself",
+    calls: { "TokenTree.run": cost(1, 0) },
+  },
+  lookUpOfEntity: {
+    title: "same, of an entity that the isolate does not know",
+    calls: { "TokenTree.run": cost(2, 0), "Identity.view": cost(4, 0) },
+  },
+  lookUpOfBatch: {
+    title: "look-up of an orphan batch token, likewise",
+    calls: { "Identity.view": cost(5, 0) },
+  },
+  createChild: {
+    title: "creation of a child",
+    calls: { "TokenTree.run": cost(9, 3), "AccessorShard.add": cost(0, 2) },
+    afterwards: { "AccessorShard.describe": cost(12, 18, 2), "AccessorShard.setTree": cost(0, 2) },
+  },
+  createByRole: {
+    title: "creation of a child by a token role",
+    calls: { "TokenTree.run": cost(9, 3), "AccessorShard.add": cost(0, 2) },
+    afterwards: { "AccessorShard.describe": cost(13, 21, 2), "AccessorShard.setTree": cost(0, 2) },
+  },
+  createOrphan: {
+    title: "creation of an orphan",
+    calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(6, 5), "AccessorShard.add": cost(0, 2) },
+    afterwards: { "AccessorShard.describe": cost(8, 18) },
+  },
+  createBatch: {
+    title: "creation of a batch token",
+    calls: { "TokenTree.run": cost(1, 0) },
+  },
+  renew: {
+    title: "renewal of oneself",
+    calls: { "TokenTree.run": cost(5, 2) },
+    afterwards: { "AccessorShard.describe": cost(3, 2) },
+  },
+  renewLogin: {
+    title: "renewal of a token of a login",
+    calls: { "TokenTree.run": cost(5, 0), "CloudAuth.readLogin": cost(2, 0), "TokenTree.act": cost(2, 1) },
+    afterwards: { "AccessorShard.describe": cost(3, 2) },
+  },
+  revoke: {
+    title: "revocation of a leaf, and its sweep",
+    calls: { "TokenTree.run": cost(7, 2) },
+    afterwards: {
+      "TokenTree.alarm": cost(12, 1),
+      "AccessorShard.remove": cost(27, 16),
+      "AccessorShard.describe": cost(4, 2),
+      "AccessorShard.setTree": cost(0, 2),
+    },
+  },
+  loginByDocument: {
+    title: "login by the document of a machine",
+    calls: {
+      "CloudAuth.startLogin": cost(4, 0),
+      "CloudAuth.readLogin": cost(2, 0),
+      "CloudLookups.ask": cost(0, 0),
+      "CloudAuth.enterLogin": cost(3, 2),
+      "Identity.resolveAlias": cost(7, 0),
+      "TokenTree.create": cost(6, 5),
+      "AccessorShard.add": cost(0, 2),
+    },
+    afterwards: { "AccessorShard.describe": cost(9, 21) },
+  },
+  loginBySignature: {
+    title: "login by a signed request",
+    calls: {
+      "CloudAuth.startLogin": cost(2, 0),
+      "CloudAuth.readLogin": cost(2, 0),
+      "Identity.resolveAlias": cost(6, 0),
+      "TokenTree.create": cost(6, 5),
+      "AccessorShard.add": cost(0, 2),
+    },
+    afterwards: { "AccessorShard.describe": cost(9, 21) },
+  },
+  loginForBatch: {
+    title: "same, for a batch token",
+    calls: {
+      "CloudAuth.startLogin": cost(2, 0),
+      "CloudAuth.readLogin": cost(2, 0),
+      "Identity.resolveAlias": cost(7, 0),
+    },
+  },
+  listAccessors: {
+    title: "a list of one accessor",
+    calls: { "TokenTree.run": cost(1, 0), "AccessorShard.list": cost(24, 0, 16) },
+  },
+} as const satisfies Record<string, Operation>;
+
+export type OperationName = keyof typeof OPERATIONS;
+
+/** An operation, and what follows from it. */
+export function allCalls(name: OperationName): Calls {
+  const { calls, afterwards }: Operation = OPERATIONS[name];
+  return { ...calls, ...afterwards };
+}
+
+/** The methods that an answer waits for, in alphabetical order. */
+export function methodsOf(name: OperationName): string[] {
+  return Object.keys(OPERATIONS[name].calls).sort();
+}

@@ -1,0 +1,124 @@
+import { runInDurableObject } from "cloudflare:test";
+import { DurableObject } from "cloudflare:workers";
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Calls } from "../../scripts/scale/operations.ts";
+import type { Env } from "../../src/env.ts";
+import * as entry from "../../src/index.ts";
+import { bindings } from "./service.ts";
+
+type Counted = DurableObject<Env>;
+type Method = (this: Counted, ...args: unknown[]) => unknown;
+
+/** One call of an object, with the statements that it has run so far. */
+interface OpenCall {
+  readonly method: string;
+  readonly object: Counted;
+  /** Gives the object's stub in the context of whoever asks. */
+  readonly stub: () => DurableObjectStub<Counted>;
+  readonly cursors: { readonly rowsRead: number; readonly rowsWritten: number }[];
+}
+
+/** Calls to objects, from anywhere, while something is measured; with the rows that each read and wrote. */
+export class Meter {
+  /** The call that the code runs in: also in what it left to a timer. */
+  readonly #current = new AsyncLocalStorage<OpenCall>();
+  #calls: OpenCall[] = [];
+  readonly #watched = new Map<Counted, () => void>();
+  readonly #restores: (() => void)[] = [];
+
+  /** Counts from now on, until `stop`. */
+  constructor() {
+    for (const [name, type] of Object.entries(entry)) {
+      const prototype: unknown = "prototype" in type ? type.prototype : null;
+      if (!(prototype instanceof DurableObject)) continue;
+      for (const method of Object.getOwnPropertyNames(prototype)) {
+        if (method !== "constructor") this.#count(prototype, method, `${name}.${method}`, namespaceOf(name));
+      }
+    }
+  }
+
+  stop(): void {
+    for (const restore of [...this.#restores, ...this.#watched.values()]) restore();
+  }
+
+  /** The methods that were called, in alphabetical order, as often as they were. */
+  methods(): string[] {
+    return this.#calls.map(({ method }) => method).sort();
+  }
+
+  /** Resolves when nothing has been called for `ms`: what requests before it left to timers is done. */
+  async quiet(ms: number): Promise<void> {
+    for (let before = -1; before !== this.#calls.length; ) {
+      before = this.#calls.length;
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+  }
+
+  /** Counts from zero again. */
+  reset(): void {
+    this.#calls = [];
+  }
+
+  /** What the calls have cost so far, in the form of the table. */
+  async costs(): Promise<Calls> {
+    const costs: Record<string, { times: number; rowsRead: number; rowsWritten: number }> = {};
+    for (const call of this.#calls) {
+      const cost = costs[call.method] ?? { times: 0, rowsRead: 0, rowsWritten: 0 };
+      costs[call.method] = cost;
+      cost.times++;
+      // A statement that was not read to its end tells its rows in its own object only.
+      await runInDurableObject(call.stub(), () => {
+        for (const { rowsRead, rowsWritten } of call.cursors) {
+          cost.rowsRead += rowsRead;
+          cost.rowsWritten += rowsWritten;
+        }
+      });
+    }
+    return costs;
+  }
+
+  #count(prototype: object, name: string, method: string, namespace: DurableObjectNamespace<Counted>): void {
+    const property = Object.getOwnPropertyDescriptor(prototype, name);
+    const original: unknown = property?.value;
+    if (typeof original !== "function") return;
+    const meter = this;
+    const counted: Method = function (...args) {
+      meter.#watch(this);
+      // What an object calls of itself is no call to an object.
+      if (meter.#current.getStore()?.object === this) return Reflect.apply(original, this, args);
+      const id = stateOf(this).id.toString();
+      const stub = () => namespace.get(namespace.idFromString(id));
+      const call: OpenCall = { method, object: this, stub, cursors: [] };
+      meter.#calls.push(call);
+      return meter.#current.run(call, () => Reflect.apply(original, this, args));
+    };
+    Object.defineProperty(prototype, name, { ...property, value: counted });
+    this.#restores.push(() => Object.defineProperty(prototype, name, property ?? {}));
+  }
+
+  #watch(object: Counted): void {
+    if (this.#watched.has(object)) return;
+    const { sql } = stateOf(object).storage;
+    const original = sql.exec;
+    const current = this.#current;
+    sql.exec = function exec(this: SqlStorage, ...args: Parameters<typeof original>) {
+      const cursor = original.apply(sql, args);
+      current.getStore()?.cursors.push(cursor);
+      return cursor;
+    } as typeof original;
+    this.#watched.set(object, () => {
+      sql.exec = original;
+    });
+  }
+}
+
+/** An object keeps its state to itself and its subclasses. */
+function stateOf(object: Counted): DurableObjectState {
+  return Reflect.get(object, "ctx") as DurableObjectState;
+}
+
+/** The binding of a class is named like the class, in capitals. */
+function namespaceOf(name: string): DurableObjectNamespace<Counted> {
+  const binding = name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
+  return Reflect.get(bindings, binding) as DurableObjectNamespace<Counted>;
+}

@@ -1,0 +1,149 @@
+import { createExecutionContext } from "cloudflare:test";
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { allCalls, type Calls, cost, OPERATIONS, type OperationName } from "../../../scripts/scale/operations.ts";
+import { app } from "../../../src/app/app.ts";
+import { forgetEntities } from "../../../src/identity/standing.ts";
+import { DocumentSigner, documentOf, signCaller } from "../../support/cloud-login.ts";
+import { type CloudMount, HOME, mountCloud } from "../../support/cloud-mount.ts";
+import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
+import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
+import { userArn } from "../../support/fake-cloud/world.ts";
+import { Meter } from "../../support/meter.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+
+/** Longer than trees wait before they tell others of a change (ms). */
+const QUIET_MS = 400;
+/** Now and then a token and its parent are in the same shard, or the token is the first of its kind in a shard. */
+const ATTEMPTS = 6;
+/** So many requests of a kind find nearly every shard, and make it know groups of tokens. */
+const WARM_UP = 48;
+
+/** A request that is ready to be sent. */
+interface Prepared {
+  readonly method?: "GET" | "POST";
+  readonly path: string;
+  readonly token?: string;
+  readonly body?: unknown;
+}
+
+const cloud = new FakeCloud();
+const signer = new DocumentSigner();
+const alice = cloud.world.addUser(HOME, "Alice");
+const key = cloud.world.addKey(alice);
+let mount: CloudMount;
+let root: string;
+let maker: string;
+let meter: Meter;
+
+beforeAll(async () => {
+  root = await initialized();
+  const policy = 'path "auth/token/*" { capabilities = ["create", "update", "read", "list", "sudo"] }';
+  await call("POST", "sys/policies/acl/maker", { token: root, body: { policy } });
+  const made = await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["maker"] } });
+  maker = made.body.auth.client_token;
+  await call("POST", "auth/token/roles/service", { token: root, body: {} });
+  replaceInternet(cloud);
+  mount = await mountCloud(root, "cloud", cloud, signer);
+  await mount.write("role/machines", { auth_type: "vm", bound_account_id: HOME });
+  const people = { bound_iam_principal_arn: userArn(alice), token_ttl: "1h" };
+  await mount.write("role/people", people);
+  await mount.write("role/batches", { ...people, token_type: "batch" });
+  meter = new Meter();
+  // Tables are made, and isolates learn, at the first requests of a kind.
+  for (const prepare of Object.values(REQUESTS)) {
+    await Promise.all(Array.from({ length: WARM_UP }, async () => send(await prepare())));
+  }
+  // What an isolate remembers stays fresh.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+}, 120_000);
+
+afterAll(() => {
+  meter.stop();
+  vi.useRealTimers();
+});
+
+/** A login where no isolate remembers the entity. */
+function login(body: unknown): Prepared {
+  forgetEntities();
+  return { path: "auth/cloud/login", body };
+}
+
+const lookUp = (token: string): Prepared => ({ method: "GET", path: "auth/token/lookup-self", token });
+const child = async () => (await createToken(maker, { ttl: "1h" })).client_token;
+const document = () => signer.sign(documentOf(cloud.world.addInstance(HOME, "eu-west-1"))).pkcs7;
+const signature = async (role: string) => ({ ...(await signCaller(key)), role });
+
+async function loggedIn(role: string): Promise<string> {
+  const answer = await mount.login(await signature(role));
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body.auth.client_token;
+}
+
+/** A token that was used this hour, of an entity that no isolate remembers. */
+async function ofForgottenEntity(role: string): Promise<string> {
+  const token = await loggedIn(role);
+  await send(lookUp(token));
+  forgetEntities();
+  return token;
+}
+
+const REQUESTS: Readonly<Record<OperationName, () => Promise<Prepared>>> = {
+  lookUp: async () => lookUp(maker),
+  lookUpOfEntity: async () => lookUp(await ofForgottenEntity("people")),
+  lookUpOfBatch: async () => lookUp(await ofForgottenEntity("batches")),
+  createChild: async () => ({ path: "auth/token/create", token: maker, body: { ttl: "1h" } }),
+  createByRole: async () => ({ path: "auth/token/create/service", token: maker }),
+  createOrphan: async () => ({ path: "auth/token/create-orphan", token: maker, body: { ttl: "1h" } }),
+  createBatch: async () => ({ path: "auth/token/create", token: maker, body: { type: "batch" } }),
+  renew: async () => ({ path: "auth/token/renew-self", token: await child() }),
+  renewLogin: async () => ({ path: "auth/token/renew-self", token: await loggedIn("people") }),
+  revoke: async () => ({ path: "auth/token/revoke-self", token: await child() }),
+  loginByDocument: async () => login({ role: "machines", pkcs7: document() }),
+  loginBySignature: async () => login(await signature("people")),
+  loginForBatch: async () => login(await signature("batches")),
+  listAccessors: async () => ({ method: "GET", path: "auth/token/accessors?list=true&limit=1", token: maker }),
+};
+
+async function send({ method = "POST", path, token, body = {} }: Prepared): Promise<void> {
+  const headers = token === undefined ? {} : { "X-Vault-Token": token };
+  const init = { method, headers, body: method === "POST" ? JSON.stringify(body) : null };
+  const answer = await app.fetch(new Request(`http://grove.test/v1/${path}`, init), bindings, createExecutionContext());
+  const text = await answer.text();
+  if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${text}`);
+}
+
+/** Sends a request, waits for what follows from it, and tells the calls of all that. */
+async function costsOf(prepare: () => Promise<Prepared>): Promise<Calls> {
+  const prepared = await prepare();
+  await meter.quiet(QUIET_MS);
+  meter.reset();
+  await send(prepared);
+  await meter.quiet(QUIET_MS);
+  return meter.costs();
+}
+
+/**
+ * Calls and written rows are exact. A search in an index reads an entry more or less by what happens to be beside it: what is
+ * read stays within two rows of the table for each call.
+ */
+function agree(measured: Calls, table: Calls): boolean {
+  const rounded = Object.entries(measured).map(([method, { times, rowsRead, rowsWritten }]) => {
+    const expected = table[method]?.rowsRead ?? rowsRead;
+    return [method, cost(Math.abs(expected - rowsRead) <= 2 * times ? expected : rowsRead, rowsWritten, times)];
+  });
+  return isDeepStrictEqual(Object.fromEntries(rounded), table);
+}
+
+it.each(Object.keys(OPERATIONS) as OperationName[])(
+  "%s costs what the table says, now and afterwards",
+  async (name) => {
+    const measured: Calls[] = [];
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const costs = await costsOf(REQUESTS[name]);
+      if (agree(costs, allCalls(name))) return;
+      measured.push(costs);
+    }
+    expect(measured).toContainEqual(allCalls(name));
+  },
+);
