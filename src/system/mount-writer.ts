@@ -35,6 +35,12 @@ export class MountWriter {
     return ok(null);
   }
 
+  /** Notes a newer state of what a method keeps, see `System.announceMethodState`. */
+  noteMethodState(uuid: string, state: number): void {
+    const mount = this.#stores.mounts.all().find((one) => one.uuid === uuid);
+    if (mount && state > (mount.methodState ?? 0)) this.#put({ ...mount, methodState: state });
+  }
+
   /** Removes a mount and ends all that it issued, see `System.disableMount`. */
   disable(path: string, uuid: string, now: number): Result<number, Failure> {
     const { mounts, quotas, versions, watermarks } = this.#stores;

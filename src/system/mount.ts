@@ -19,6 +19,11 @@ export interface Mount {
   readonly disabled: boolean;
   /** What tells apart the tokens that it issued at one place from those of another; see `issuerOf`. */
   readonly issuer?: string;
+  /**
+   * Number of the newest state of what its method keeps for the whole mount, as the method announced it: isolates with a
+   * copy of that state need not ask. Absent before the first.
+   */
+  readonly methodState?: number;
   /** Its last move to another place, if it ever moved. */
   readonly move?: MountMove;
 }

@@ -203,6 +203,12 @@ export class System extends DurableObject<Env> {
     return this.#mounts.tune(path, change);
   }
 
+  /** Tells every isolate the number of a newer state of what the method of the mount with this uuid keeps. Safe to repeat. */
+  async announceMethodState(uuid: string, state: number): Promise<void> {
+    await this.#keys.mustOpen();
+    this.#mounts.noteMethodState(uuid, state);
+  }
+
   /** The mount at `path`, in service or not. */
   async findMount(path: string): Promise<Mount | null> {
     await this.#keys.mustOpen();

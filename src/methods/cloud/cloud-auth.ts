@@ -12,12 +12,13 @@ import type { AccessEntry } from "./access-list/entry.ts";
 import { decideLogin, type InstanceLogin } from "./access-list/rules.ts";
 import type { CertificateType, RegisteredCertificate } from "./certificates/registered.ts";
 import { type ClientChange, type ClientConfig, changeClient, DEFAULT_CLIENT } from "./config/client.ts";
+import { forgetCopies, type LoginSettings } from "./config/copies.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "./config/identity.ts";
 import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "./config/tidy-settings.ts";
 import type { DenyEntry } from "./deny-list/entry.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "./roles/change.ts";
 import { MAX_ROLE_LENGTH, MAX_ROLES } from "./roles/limits.ts";
-import type { AuthType, CloudRole } from "./roles/role.ts";
+import type { CloudRole } from "./roles/role.ts";
 import { CloudStore } from "./store.ts";
 import { TidyJobs } from "./tidy/jobs.ts";
 
@@ -32,24 +33,23 @@ const RETRY_MS = 30_000;
 /** What the caller's policies grant on the path of what is written. */
 export type WriteGrants = Pick<Verdict, "create" | "update">;
 
-/** What a login needs before its proof is read. */
-export interface LoginStart {
-  /** The role that the login names; null when there is none of that name, or it names none. */
-  readonly role: CloudRole | null;
-  /** For a login that names no role: false when no role of the mount could be the one that its proof leads to. */
-  readonly hasUnnamed: boolean;
-  readonly client: ClientConfig;
-  /** Registered certificates; empty for a login that needs none. */
-  readonly certificates: readonly RegisteredCertificate[];
+/** Parts of the configuration that a login lacks. */
+export interface LoginAsk {
+  readonly settings: boolean;
+  /** In lower case; null for none. */
+  readonly roleName: string | null;
+  /** Whose role to assume; null for none. */
+  readonly accountId: string | null;
 }
 
-/** The part of a mount's configuration that decides about one login. */
-export interface LoginView {
+/** The parts that were asked for, and null for the others. */
+export interface LoginParts {
+  /** The state of the configuration that they are of: a number that every change makes greater. */
+  readonly state: number;
+  readonly settings: LoginSettings | null;
   readonly role: CloudRole | null;
-  /** ARN of the role to assume for the account; null without one. */
+  /** ARN of the role to assume for the account. */
   readonly stsRole: string | null;
-  readonly client: ClientConfig;
-  readonly identity: IdentityConfig;
 }
 
 /** A login that was entered in the access list, and what stood there before. */
@@ -96,7 +96,9 @@ export class CloudAuth extends DurableObject<Env> {
     const before = this.#store.client.read();
     if (!mayWrite(before, grants)) return err(DENIED);
     const after = changeClient(before, change);
-    if (after.ok) this.#store.client.write(after.value);
+    if (!after.ok) return after;
+    this.#store.client.write(after.value);
+    this.#changed();
     return after;
   }
 
@@ -109,12 +111,15 @@ export class CloudAuth extends DurableObject<Env> {
     const before = this.#store.client.read();
     if (before?.accessKey !== from) return false;
     this.#store.client.write({ ...before, ...change });
+    this.#changed();
     return true;
   }
 
   /** Deletes the configuration of calls to the cloud. Safe to repeat. */
-  deleteClient(): void {
+  async deleteClient(): Promise<void> {
+    await this.#keys.open();
     this.#store.client.delete();
+    this.#changed();
   }
 
   /** What names the aliases and metadata of logins; the defaults when nothing was written. */
@@ -127,6 +132,7 @@ export class CloudAuth extends DurableObject<Env> {
   async writeIdentity(change: IdentityChange): Promise<void> {
     await this.#keys.open();
     this.#store.identity.write({ ...this.#identity(), ...change });
+    this.#changed();
   }
 
   /** The settings of the clean-up of one list. null when none were written, and the defaults apply. */
@@ -163,23 +169,6 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.certificates.names(after, limit);
   }
 
-  /**
-   * What a login of this kind begins with, in one call: what its role refuses at once, and what its proof is checked with.
-   *
-   * @param roleName in lower case; "" for a login that names none.
-   */
-  async startLogin(kind: AuthType, roleName: string): Promise<LoginStart> {
-    await this.#keys.open();
-    const client = this.#clientForLogin();
-    if (!client) return { role: null, hasUnnamed: false, client: DEFAULT_CLIENT, certificates: [] };
-    return {
-      role: roleName === "" ? null : this.#store.roles.read(roleName),
-      hasUnnamed: roleName === "" && this.#hasRoleFrom(kind === "vm" ? IMAGE_PREFIX : ""),
-      client,
-      certificates: kind === "vm" ? this.#store.certificates.values() : [],
-    };
-  }
-
   /** Registers a certificate. `type` null keeps that of the one it replaces. */
   async writeCertificate(
     name: string,
@@ -194,12 +183,15 @@ export class CloudAuth extends DurableObject<Env> {
       return full(`there are ${MAX_CERTIFICATES} certificates already`);
     }
     this.#store.certificates.write(name, { type: type ?? before?.type ?? "pkcs7", pem });
+    this.#changed();
     return ok(null);
   }
 
   /** Deletes a registered certificate. Safe to repeat. */
-  deleteCertificate(name: string): void {
+  async deleteCertificate(name: string): Promise<void> {
+    await this.#keys.open();
     this.#store.certificates.delete(name);
+    this.#changed();
   }
 
   /** The ARN of the role to assume for calls to this account, or null. */
@@ -224,12 +216,15 @@ export class CloudAuth extends DurableObject<Env> {
       return full(`there are ${MAX_STS_ROLES} sts roles already`);
     }
     this.#store.stsRoles.write(accountId, after);
+    this.#changed();
     return ok(null);
   }
 
   /** Deletes the role to assume for an account. Safe to repeat. */
-  deleteStsRole(accountId: string): void {
+  async deleteStsRole(accountId: string): Promise<void> {
+    await this.#keys.open();
     this.#store.stsRoles.delete(accountId);
+    this.#changed();
   }
 
   /** The role of this name (lower case), or null. */
@@ -238,14 +233,22 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.roles.read(name);
   }
 
-  /** What a login against the role `name` (lower case) of a holder in the account depends on, or its renewal. */
-  async readLogin(name: string, accountId: string): Promise<LoginView> {
+  /** What a login or a renewal goes by. */
+  async readForLogin({ settings, roleName, accountId }: LoginAsk): Promise<LoginParts> {
     await this.#keys.open();
-    const client = this.#clientForLogin();
-    const identity = this.#identityForLogin();
-    const view = { client: client ?? DEFAULT_CLIENT, identity: identity ?? DEFAULT_IDENTITY };
-    if (!client || !identity) return { role: null, stsRole: null, ...view };
-    return { role: this.#store.roles.read(name), stsRole: this.#store.stsRoles.read(accountId), ...view };
+    const all = this.#loginSettings();
+    return {
+      state: this.#state(),
+      settings: settings ? all : null,
+      role: roleName === null || all.tampered ? null : this.#store.roles.read(roleName),
+      stsRole: accountId === null ? null : this.#store.stsRoles.read(accountId),
+    };
+  }
+
+  /** The number of the state that the configuration and the roles are in; 0 before the first change. */
+  async configurationState(): Promise<number> {
+    await this.#keys.open();
+    return this.#state();
   }
 
   /** At most `limit` names of roles after `after`, in order. */
@@ -270,12 +273,15 @@ export class CloudAuth extends DurableObject<Env> {
     if (JSON.stringify(change.value.role).length > MAX_ROLE_LENGTH) return full("the role is too large");
     if (!before && this.#store.roles.count() >= MAX_ROLES) return full(`there are ${MAX_ROLES} roles already`);
     this.#store.roles.write(name, change.value.role);
+    this.#changed();
     return change;
   }
 
   /** Deletes a role. Its tokens live on and can not be renewed. Safe to repeat. */
-  deleteRole(name: string): void {
+  async deleteRole(name: string): Promise<void> {
+    await this.#keys.open();
     this.#store.roles.delete(name);
+    this.#changed();
   }
 
   /** The entry of a role tag (its canonical value) on the deny list, or null. Times in ms. */
@@ -415,19 +421,30 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.identity.read() ?? DEFAULT_IDENTITY;
   }
 
-  /**
-   * What logins go by: null when the settings were tampered with. Defaults in their place would let in whom those keep out, so
-   * nobody logs in then.
-   */
-  #clientForLogin(): ClientConfig | null {
-    const { client } = this.#store;
-    return client.read() ?? (client.isWritten ? null : DEFAULT_CLIENT);
+  /** Nobody logs in by settings that were tampered with: defaults in their place would let in whom those keep out. */
+  #loginSettings(): LoginSettings {
+    const { client, identity, certificates } = this.#store;
+    return {
+      client: client.read() ?? DEFAULT_CLIENT,
+      identity: this.#identity(),
+      certificates: certificates.values(),
+      hasRoles: this.#hasRoleFrom(""),
+      hasImageRoles: this.#hasRoleFrom(IMAGE_PREFIX),
+      tampered: isTampered(client) || isTampered(identity),
+    };
   }
 
-  /** The same for what names the holders. */
-  #identityForLogin(): IdentityConfig | null {
-    const { identity } = this.#store;
-    return identity.read() ?? (identity.isWritten ? null : DEFAULT_IDENTITY);
+  #state(): number {
+    return this.#store.state.read() ?? 0;
+  }
+
+  /** Notes a change of what isolates keep copies of, in the step that makes it. */
+  #changed(): void {
+    if (!this.#store.exists) return;
+    // Greater than before, also after a restore to an earlier state.
+    this.#store.state.write(Math.max(this.#state() + 1, currentTime()));
+    // Where one process serves, this isolate is the one that answers requests.
+    forgetCopies();
   }
 
   #hasRoleFrom(prefix: string): boolean {
@@ -441,6 +458,11 @@ export class CloudAuth extends DurableObject<Env> {
     this.#alarmAt = due;
     this.ctx.storage.setAlarm(due);
   }
+}
+
+/** True when there is a value that can't be read. */
+function isTampered(setting: { read(): unknown; readonly isWritten: boolean }): boolean {
+  return setting.read() === null && setting.isWritten;
 }
 
 /** A write needs the right to create what is not there, and the right to change what is. */

@@ -45,6 +45,8 @@ export class CloudStore implements RowsHost {
   readonly seals: RowSeals;
   readonly client: Setting<ClientConfig>;
   readonly identity: Setting<IdentityConfig>;
+  /** The number of the state of what isolates keep copies of. */
+  readonly state: Setting<number>;
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
   readonly certificates: Rows<RegisteredCertificate>;
   /** By account id: the ARN of the role to assume. */
@@ -65,6 +67,7 @@ export class CloudStore implements RowsHost {
     this.#settings = settings;
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
+    this.state = new Setting(settings, "state");
     this.tidy = { access: new Setting(settings, "tidy access"), deny: new Setting(settings, "tidy deny") };
     this.certificates = new Rows(this, "certificates", "cloud certificate");
     this.stsRoles = new Rows(this, "sts_roles", "cloud sts role");

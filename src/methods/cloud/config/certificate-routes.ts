@@ -9,6 +9,7 @@ import { namedSegment } from "../../path-name.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../certificates/registered.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
+import { changeConfiguration } from "./change.ts";
 
 const PATH = `config/certificate/${namedSegment("cert_name")}`;
 const FIELDS = z.object({
@@ -59,8 +60,9 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
       prepare: async ({ fields }) => readCertificateFields(fields),
       async handle(context) {
         const { params, prepared, verdict } = context;
-        const auth = cloudAuthOf(context);
-        const written = await auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict);
+        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+          auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
+        );
         return written.ok ? ok(EMPTY) : written;
       },
     },
@@ -77,7 +79,7 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     },
     z.object({}),
     async (context) => {
-      await cloudAuthOf(context).deleteCertificate(context.params.cert_name ?? "");
+      await changeConfiguration(context, (auth) => auth.deleteCertificate(context.params.cert_name ?? ""));
       return ok(EMPTY);
     },
   ),

@@ -8,10 +8,12 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
+import { changeConfiguration } from "./change.ts";
 import {
   CLIENT_FIELDS,
   CLIENT_SHAPE,
   type ClientChange,
+  type ClientConfig,
   readClientChange,
   renderClient,
   SECRET_KEY,
@@ -58,7 +60,9 @@ export const CLIENT_ROUTES: readonly Route[] = [
         return ok({ ...change.value, sealedSecretKey });
       },
       async handle(context) {
-        const written = await cloudAuthOf(context).writeClient(context.prepared, context.verdict);
+        const written = await changeConfiguration<Result<ClientConfig, Failure>>(context, (auth) =>
+          auth.writeClient(context.prepared, context.verdict),
+        );
         if (!written.ok) return written;
         const lonely = written.value.stsRegion !== "" && written.value.stsEndpoint === "";
         return ok(lonely ? { kind: "empty", warnings: ["sts_region has no effect without sts_endpoint"] } : EMPTY);
@@ -76,7 +80,7 @@ export const CLIENT_ROUTES: readonly Route[] = [
     },
     NO_FIELDS,
     async (context) => {
-      await cloudAuthOf(context).deleteClient();
+      await changeConfiguration(context, (auth) => auth.deleteClient());
       return ok(EMPTY);
     },
   ),

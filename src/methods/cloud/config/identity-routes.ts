@@ -4,6 +4,7 @@ import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
+import { changeConfiguration } from "./change.ts";
 import { IDENTITY_FIELDS, IDENTITY_SHAPE, readIdentityChange, renderIdentity } from "./identity.ts";
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
@@ -32,7 +33,7 @@ export const IDENTITY_ROUTES: readonly Route[] = [
     {
       prepare: async ({ fields }) => readIdentityChange(fields),
       async handle(context) {
-        await cloudAuthOf(context).writeIdentity(context.prepared);
+        await changeConfiguration(context, (auth) => auth.writeIdentity(context.prepared));
         return ok(EMPTY);
       },
     },

@@ -7,6 +7,7 @@ import type { CloudAccess } from "../clients/open-client.ts";
 import { cloudApi, type NewAccessKey } from "../cloud-api.ts";
 import { cloudAuthAt } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
+import { changeConfigurationAt } from "./change.ts";
 import { type ClientConfig, SECRET_KEY } from "./client.ts";
 
 /**
@@ -73,7 +74,8 @@ async function configureKey(
   change: { readonly accessKey: string; readonly sealedSecretKey: string },
 ): Promise<string | null> {
   try {
-    if (await cloudAuthAt(env, mount).replaceAccessKey(oldKey, change)) return change.accessKey;
+    const replaced = await changeConfigurationAt(env, mount, (auth) => auth.replaceAccessKey(oldKey, change));
+    if (replaced) return change.accessKey;
   } catch {
     // The object may have stored it before it went away: it is asked below.
   }

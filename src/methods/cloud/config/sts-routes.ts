@@ -8,6 +8,7 @@ import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
+import { changeConfiguration } from "./change.ts";
 import { readStsRole, stsRoleWarning } from "./sts-role.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
@@ -59,7 +60,9 @@ export const STS_ROUTES: readonly Route[] = [
       async handle(context) {
         const { params, prepared, verdict } = context;
         const accountId = params.account_id ?? "";
-        const written = await cloudAuthOf(context).writeStsRole(accountId, prepared, verdict);
+        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+          auth.writeStsRole(accountId, prepared, verdict),
+        );
         if (!written.ok) return written;
         const warning = prepared === undefined ? null : stsRoleWarning(accountId, prepared);
         return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
@@ -78,7 +81,7 @@ export const STS_ROUTES: readonly Route[] = [
     },
     z.object({}),
     async (context) => {
-      await cloudAuthOf(context).deleteStsRole(context.params.account_id ?? "");
+      await changeConfiguration(context, (auth) => auth.deleteStsRole(context.params.account_id ?? ""));
       return ok(EMPTY);
     },
   ),

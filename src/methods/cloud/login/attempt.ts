@@ -6,10 +6,10 @@ import type { AuditNotes } from "../../../wire/audit.ts";
 import { isName } from "../../path-name.ts";
 import type { CloudAccount, CloudClient } from "../clients/client.ts";
 import { type CloudAccess, openClient } from "../clients/open-client.ts";
-import type { LoginStart } from "../cloud-auth.ts";
+import type { LoginSettings } from "../config/copies.ts";
+import { configurationForLogin } from "../config/for-login.ts";
 import type { IdentityConfig } from "../config/identity.ts";
 import { isPlainWord } from "../fields.ts";
-import { cloudAuthAt } from "../mount.ts";
 import { MAX_ROLE_NAME } from "../roles/limits.ts";
 import type { AuthType, CloudRole } from "../roles/role.ts";
 
@@ -48,15 +48,19 @@ export async function startLogin(
   attempt: Attempt,
   kind: AuthType,
   name: string | undefined,
-): Promise<Result<LoginStart, Failure>> {
-  const roleName = readRoleName(name ?? "");
-  if (!roleName.ok) return roleName;
-  const start = await cloudAuthAt(attempt.env, attempt.mount).startLogin(kind, roleName.value);
-  if (roleName.value !== "") attempt.notes.role = roleName.value;
-  if (roleName.value === "") return start.hasUnnamed ? ok(start) : err(invalid("entry for role not found"));
-  if (!start.role) return err(notFound(roleName.value));
-  const allowed = judgeRole(start.role, roleName.value, kind, attempt.clientAddress);
-  return allowed.ok ? ok(start) : allowed;
+): Promise<Result<LoginSettings, Failure>> {
+  const read = readRoleName(name ?? "");
+  if (!read.ok) return read;
+  const roleName = read.value;
+  const { settings, role } = await configurationForLogin(attempt, roleName === "" ? null : roleName, null);
+  if (roleName === "") {
+    const mayLead = kind === "vm" ? settings.hasImageRoles : settings.hasRoles;
+    return mayLead && !settings.tampered ? ok(settings) : err(invalid("entry for role not found"));
+  }
+  attempt.notes.role = roleName;
+  if (!role) return err(notFound(roleName));
+  const allowed = judgeRole(role, roleName, kind, attempt.clientAddress);
+  return allowed.ok ? ok(settings) : allowed;
 }
 
 /**
@@ -75,16 +79,16 @@ export async function findTarget(
   if (!read.ok) return read;
   const roleName = read.value;
   attempt.notes.role = roleName;
-  const view = await cloudAuthAt(attempt.env, attempt.mount).readLogin(roleName, accountId);
-  if (!view.role) return err(notFound(roleName));
-  const boundCidrs = judgeRole(view.role, roleName, kind, attempt.clientAddress);
+  const { settings, role, stsRole } = await configurationForLogin(attempt, roleName, accountId);
+  if (!role) return err(notFound(roleName));
+  const boundCidrs = judgeRole(role, roleName, kind, attempt.clientAddress);
   if (!boundCidrs.ok) return boundCidrs;
   return ok({
     roleName,
-    role: view.role,
-    identity: view.identity,
-    account: { accountId, stsRole: view.stsRole },
-    client: await openClient(attempt, view.client),
+    role,
+    identity: settings.identity,
+    account: { accountId, stsRole },
+    client: await openClient(attempt, settings.client),
     boundCidrs: boundCidrs.value,
   });
 }

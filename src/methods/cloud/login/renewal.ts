@@ -7,6 +7,7 @@ import type { RenewTerms } from "../../../token/rules/renew.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { findRunningInstance } from "../clients/instances.ts";
 import { openClient } from "../clients/open-client.ts";
+import { configurationForLogin } from "../config/for-login.ts";
 import { cloudAuthAt, mountTypeOf } from "../mount.ts";
 import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { translateMessage } from "../vocabulary.ts";
@@ -38,11 +39,11 @@ async function readTarget(
   { env, installation, mount }: LoginRenewal,
   data: InstanceData | PrincipalData,
 ): Promise<Result<Target, Failure>> {
-  const view = await cloudAuthAt(env, mount).readLogin(data.role, data.accountId);
-  if (!view.role || view.role.authType !== data.kind) return err(invalid("role entry not found"));
-  const client = await openClient({ env, keys: installation.keys, mount }, view.client);
-  const account = { accountId: data.accountId, stsRole: view.stsRole };
-  return ok({ roleName: data.role, role: view.role, identity: view.identity, account, client });
+  const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
+  if (!role || role.authType !== data.kind) return err(invalid("role entry not found"));
+  const client = await openClient({ env, keys: installation.keys, mount }, settings.client);
+  const account = { accountId: data.accountId, stsRole };
+  return ok({ roleName: data.role, role, identity: settings.identity, account, client });
 }
 
 /** The instance must still run, and its entry must still be there: deleting it is how an operator ends its renewals. */

@@ -7,10 +7,12 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
+import { changeConfiguration } from "../config/change.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { newTagKey } from "../role-tag/tag-value.ts";
 import { sealSecret } from "../secrets.ts";
+import type { RoleChange } from "./change.ts";
 import { ROLE_FIELDS, type RoleFields } from "./fields.ts";
 import { MAX_ROLE_NAME } from "./limits.ts";
 import { ROLE_SHAPE, renderRole } from "./render.ts";
@@ -67,7 +69,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE, answers: NO_CONTENT },
     z.object({}),
     async (context) => {
-      await cloudAuthOf(context).deleteRole(nameOf(context));
+      await changeConfiguration(context, (auth) => auth.deleteRole(nameOf(context)));
       return ok(EMPTY);
     },
   ),
@@ -96,7 +98,9 @@ async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Res
   let resolved: Readonly<Record<string, string>> = {};
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const write = { sent: context.prepared, mount: mountTtl(mount), fresh, resolved };
-    const written = await cloudAuthOf(context).writeRole(nameOf(context), write, verdict);
+    const written = await changeConfiguration<Result<RoleChange, Failure>>(context, (auth) =>
+      auth.writeRole(nameOf(context), write, verdict),
+    );
     if (!written.ok) return written;
     if (written.value.kind === "changed") return ok({ kind: "empty", warnings: written.value.warnings });
     const answer = await resolvePrincipals({ env, keys: installation.keys, mount }, written.value.arns);

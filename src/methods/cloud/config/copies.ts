@@ -1,0 +1,100 @@
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import { isWithin } from "../../../system/copy-age.ts";
+import type { RegisteredCertificate } from "../certificates/registered.ts";
+import type { CloudRole } from "../roles/role.ts";
+import type { ClientConfig } from "./client.ts";
+import type { IdentityConfig } from "./identity.ts";
+
+/** What every login at a mount goes by. Secrets in it are sealed. */
+export interface LoginSettings {
+  readonly client: ClientConfig;
+  readonly identity: IdentityConfig;
+  readonly certificates: readonly RegisteredCertificate[];
+  /** False when there is no role at all: then no login without a role can lead to one. */
+  readonly hasRoles: boolean;
+  /** The same for roles that are named like an image. */
+  readonly hasImageRoles: boolean;
+  /** True when they were tampered with. Then there are no roles: defaults would let in whom the settings keep out. */
+  readonly tampered: boolean;
+}
+
+/** What the copies of an isolate are of, by the name of the part. */
+interface Parts {
+  readonly settings: LoginSettings;
+  readonly role: CloudRole;
+  /** ARN of the role to assume for an account; null where none is configured. */
+  readonly sts: string | null;
+}
+
+/** How old a copy may get that is of the announced state (ms): a bound for whatever is not announced, as a restored object. */
+const LONGEST_MS = 60_000;
+/** Characters of copies in one generation. A role has 131,072 at most, and usually less than 2,000. */
+const MAX_CHARACTERS = 2 ** 22;
+
+interface Copy {
+  readonly part: Parts[keyof Parts];
+  /** The state that the object was in. */
+  readonly state: number;
+  /** ms. */
+  readonly readAt: number;
+}
+
+/** Which mount's copy, and how it is judged. */
+export interface CopyOf {
+  /** Id of the mount's object. */
+  readonly object: string;
+  /** The newest state of the mount's configuration that this isolate heard of; 0 before the first. */
+  readonly announced: number;
+  /** How long a copy of another state is good, in ms: POLICY_CACHE_SECONDS. */
+  readonly maxAgeMs: number;
+}
+
+const copies = new GenerationalCache<string, Copy>(MAX_CHARACTERS);
+/** Counts the changes that this isolate made: what was read while one was made may be older than it, and is not kept. */
+let changes = 0;
+
+/**
+ * The copy of a part, or undefined. `name` is that of a role or an account, "" for the settings. `now` in ms.
+ *
+ * A copy of the state that was announced last is good without asking; the snapshot of the installation says what was
+ * announced, so a change holds within POLICY_CACHE_SECONDS. One of another state is good for that long too.
+ */
+export function copyOf<P extends keyof Parts>(of: CopyOf, part: P, name: string, now: number): Parts[P] | undefined {
+  const copy = copies.get(keyOf(of, part, name));
+  if (!copy) return undefined;
+  const goodFor = copy.state === of.announced ? LONGEST_MS : of.maxAgeMs;
+  return isWithin(copy.readAt, goodFor, now) ? (copy.part as Parts[P]) : undefined;
+}
+
+/** What `keepCopy` takes. Call it before the object is asked. `now` in ms. */
+export function beginReading(now: number): Reading {
+  return { changes, now };
+}
+
+/** Keeps a part that was read in some state of the object, unless this isolate made a change meanwhile. */
+export function keepCopy<P extends keyof Parts>(
+  of: CopyOf,
+  part: P,
+  name: string,
+  value: Parts[P],
+  state: number,
+  reading: Reading,
+): void {
+  if (reading.changes !== changes) return;
+  copies.set(keyOf(of, part, name), { part: value, state, readAt: reading.now }, JSON.stringify(value).length + 256);
+}
+
+/** Drops all copies. Called with every change that this isolate makes, so that it sees its own at once. */
+export function forgetCopies(): void {
+  changes++;
+  copies.clear();
+}
+
+interface Reading {
+  readonly changes: number;
+  readonly now: number;
+}
+
+function keyOf({ object }: CopyOf, part: keyof Parts, name: string): string {
+  return `${object} ${part} ${name}`;
+}
