@@ -15,6 +15,8 @@ export interface Envelope<T> {
   } | null;
   readonly wrap_info?: { readonly token: string; readonly ttl: number; readonly creation_time: string } | null;
   readonly warnings?: readonly string[] | null;
+  /** Of lists of teams: which page it is, and of how many. */
+  readonly meta?: unknown;
 }
 
 export interface CallOptions {
@@ -22,7 +24,9 @@ export interface CallOptions {
   readonly body?: unknown;
   /** Seconds; the answer is put away, and the token for it is returned. */
   readonly wrapSeconds?: number;
-  readonly method?: "GET" | "POST" | "DELETE";
+  readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Of the body, where it is not what the API takes unless told. */
+  readonly contentType?: string;
   /** Ends the call when the page that made it is gone. */
   readonly signal?: AbortSignal;
 }
@@ -51,18 +55,26 @@ export class Api {
     return done(answer.value.keys);
   }
 
-  /** @param path below `/v1/`, its parts encoded by the caller */
+  /** @param path below `/v1/`, or with a slash before it the whole one; its parts are encoded by the caller */
   async call<T>(path: string, options: CallOptions = {}): Promise<Answer<Envelope<T>>> {
-    const { query = {}, body, wrapSeconds, method = body === undefined ? "GET" : "POST", signal } = options;
+    const {
+      query = {},
+      body,
+      wrapSeconds,
+      method = body === undefined ? "GET" : "POST",
+      contentType,
+      signal,
+    } = options;
     const words = Object.entries(query).flatMap(([name, value]) =>
       value === undefined || value === "" ? [] : [[name, String(value)]],
     );
     const search = words.length === 0 ? "" : `?${new URLSearchParams(words)}`;
     const headers: Record<string, string> = this.#token === "" ? {} : { "X-Vault-Token": this.#token };
+    if (contentType !== undefined) headers["Content-Type"] = contentType;
     if (wrapSeconds !== undefined) headers["X-Vault-Wrap-TTL"] = String(wrapSeconds);
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const response = await fetch(`/v1/${path}${search}`, {
+      const response = await fetch(`${path.startsWith("/") ? path : `/v1/${path}`}${search}`, {
         method,
         headers,
         ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -88,7 +100,7 @@ export class Api {
       // Some answers about the service stand outside the envelope.
       return done("data" in body || "auth" in body ? (body as Envelope<T>) : { data: body as T });
     }
-    if (response.status === 403) this.#onRefused();
+    if (response.status === 403 || response.status === 401) this.#onRefused();
     return failed({
       status: response.status,
       messages: messagesOf(body) ?? [`The server answered with status ${response.status}.`],
@@ -107,8 +119,15 @@ function parse(text: string): unknown {
 
 function messagesOf(body: unknown): readonly string[] | null {
   if (typeof body !== "object" || body === null || !("errors" in body) || !Array.isArray(body.errors)) return null;
-  const messages = body.errors.filter((message): message is string => typeof message === "string");
+  const messages = body.errors.map(messageOf).filter((message) => message !== "");
   return messages.length > 0 ? messages : null;
+}
+
+/** A message as it stands, or what an error of the interface of teams says. */
+function messageOf(error: unknown): string {
+  if (typeof error === "string") return error;
+  const detail = typeof error === "object" && error !== null && "detail" in error ? error.detail : "";
+  return typeof detail === "string" ? detail : "";
 }
 
 /** A path with each part encoded: names hold slashes and spaces. */

@@ -3,14 +3,18 @@ import { duration } from "./format.ts";
 import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
+import { IdentityPage } from "./pages/identity.tsx";
 import { LeasesPage } from "./pages/leases.tsx";
 import { MethodPage } from "./pages/method.tsx";
 import { MethodsPage, NewMethodPage } from "./pages/methods.tsx";
 import { NewTokenPage } from "./pages/new-token.tsx";
+import { OrganizationPage } from "./pages/organization.tsx";
+import { NewOrganizationPage, OrganizationsPage } from "./pages/organizations.tsx";
 import { PoliciesPage } from "./pages/policies.tsx";
 import { NewPolicyPage, PolicyPage } from "./pages/policy.tsx";
 import { SessionPage } from "./pages/session.tsx";
 import { SignIn } from "./pages/sign-in.tsx";
+import { TeamPage } from "./pages/team.tsx";
 import { TokenPage } from "./pages/token.tsx";
 import { TokensPage } from "./pages/tokens.tsx";
 import { href, type Place, partsOf, usePlace } from "./router.ts";
@@ -47,6 +51,8 @@ const NAV: readonly { readonly title: string; readonly items: readonly NavItem[]
     items: [
       { name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] },
       { name: "methods", label: "Auth methods", icon: "enter", needs: [ASKED_PATHS.methods, "read"] },
+      { name: "identity", label: "Entities and groups", icon: "entity", needs: [ASKED_PATHS.entities, "list"] },
+      { name: "teams", label: "Teams", icon: "team", needs: [ASKED_PATHS.organizations, "read"] },
     ],
   },
   {
@@ -97,7 +103,7 @@ function Shell() {
   );
 }
 
-function pageAt([name = "", item = ""]: readonly string[], { query }: Place): ComponentChildren {
+function pageAt([name = "", item = "", below = ""]: readonly string[], { query }: Place): ComponentChildren {
   switch (name) {
     case "":
       return <ForestPage key={query.toString()} query={query} />;
@@ -115,6 +121,12 @@ function pageAt([name = "", item = ""]: readonly string[], { query }: Place): Co
     case "methods":
       if (query.has("new") && item === "") return <NewMethodPage />;
       return item === "" ? <MethodsPage /> : <MethodPage key={item} path={item} query={query} />;
+    case "identity":
+      return <IdentityPage query={query} />;
+    case "teams":
+      if (item === "") return query.has("new") ? <NewOrganizationPage /> : <OrganizationsPage />;
+      if (below !== "") return <TeamPage key={below} organization={item} id={below} />;
+      return <OrganizationPage key={item} name={item} query={query} />;
     case "health":
       return <HealthPage />;
     case "session":

@@ -44,6 +44,8 @@ export const ASKED_PATHS = {
   roles: "auth/token/roles",
   policies: "sys/policies/acl/",
   methods: "sys/auth",
+  entities: "identity/entity/name/",
+  organizations: "organizations",
   tidy: "auth/token/tidy",
   tidyStatus: "auth/token/tidy-status",
   keys: "sys/key-status",

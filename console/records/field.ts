@@ -1,3 +1,5 @@
+import { localTime, queryTime } from "../local-time.ts";
+
 /** What a field holds, which decides how it is entered and what is sent. */
 export type FieldKind =
   | "text"
@@ -5,6 +7,7 @@ export type FieldKind =
   | "secret"
   | "names"
   | "duration"
+  | "time"
   | "number"
   | "flag"
   | "choice"
@@ -63,6 +66,13 @@ export function typedDuration(seconds: number): string {
   return text;
 }
 
+/** The seconds of a typed duration; 0 for none. */
+export function secondsOf(text: string): number {
+  const sizes: Readonly<Record<string, number>> = { ms: 0.001, s: 1, m: 60, h: 3_600, d: DAY, "": 1 };
+  const parts = text.matchAll(/(\d+(?:\.\d+)?)(ms|[smhd]|)/g);
+  return [...parts].reduce((sum, [, amount, unit]) => sum + Number(amount) * (sizes[unit ?? ""] ?? 0), 0);
+}
+
 /** What the input of a field shows for a value of the API. */
 export function shownValue({ kind, choices }: Field, value: unknown): string {
   if (kind === "secret") return "";
@@ -70,6 +80,7 @@ export function shownValue({ kind, choices }: Field, value: unknown): string {
   if (value === undefined || value === null) return kind === "choice" ? (choices?.[0] ?? "") : "";
   if (kind === "names") return Array.isArray(value) ? value.map(String).join("\n") : String(value);
   if (kind === "duration" && typeof value === "number") return typedDuration(value);
+  if (kind === "time") return localTime(String(value));
   if (kind === "number") return value === 0 ? "" : String(value);
   if (kind === "pairs" && typeof value === "object") {
     return Object.entries(value)
@@ -139,6 +150,8 @@ export function sentValue({ kind }: Field, text: string): unknown {
       );
     case "json":
       return value === "" ? {} : JSON.parse(value);
+    case "time":
+      return value === "" ? null : queryTime(value);
     case "long text":
       return text;
     default:

@@ -6,19 +6,20 @@ import { Field as Labelled } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { bodyOf, draftOf, type Field, type FieldGroup, isShown, mistakeIn, type RecordValue } from "./field.ts";
 
-interface RecordFormProps {
+interface RecordFormProps<T> {
   readonly groups: readonly FieldGroup[];
   /** As it is now; null for one that is to be made. */
   readonly record: RecordValue | null;
   /** The word on the button. */
   readonly action: string;
   /** Sends what was changed. */
-  readonly send: (body: Record<string, unknown>) => Promise<Answer<Envelope<unknown>>>;
-  readonly onSaved: (body: Record<string, unknown>) => void;
+  readonly send: (body: Record<string, unknown>) => Promise<Answer<Envelope<T>>>;
+  /** Called with what was sent, and what the API told of it. */
+  readonly onSaved: (body: Record<string, unknown>, data: T) => void;
 }
 
 /** Makes or changes a record: an input for each field, and only what was changed is sent. */
-export function RecordForm({ groups, record, action, send, onSaved }: RecordFormProps) {
+export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordFormProps<T>) {
   const fields = groups.flatMap((group) => group.fields);
   const before = draftOf(fields, record);
   const [typed, setTyped] = useState(before);
@@ -52,7 +53,7 @@ export function RecordForm({ groups, record, action, send, onSaved }: RecordForm
       ),
     }));
     setSaved(answer.value.warnings ?? []);
-    onSaved(body);
+    onSaved(body, answer.value.data);
   };
   const changed = shown.some(({ name }) => typed[name] !== before[name]);
 
@@ -155,6 +156,7 @@ function Input({ field, value, wrong, fixed, onChange }: InputProps) {
     if (kind === "json" || kind === "long text") {
       return <textarea {...typing} class="mono" rows={Math.min(16, Math.max(4, lines + 1))} />;
     }
+    if (kind === "time") return <input type="datetime-local" {...typing} />;
     return <input {...typing} inputMode={kind === "number" ? "numeric" : undefined} />;
   };
   const wide = kind === "json" || kind === "long text";

@@ -1,7 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import { localTime, queryTime } from "../local-time.ts";
 import { Field } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
-import { FILTER_FIELDS, type Filter, type FilterField, localTime, MAIN_FIELDS, queryTime } from "./filter.ts";
+import { FILTER_FIELDS, type Filter, type FilterField, MAIN_FIELDS } from "./filter.ts";
 
 interface FilterBarProps {
   readonly filter: Filter;

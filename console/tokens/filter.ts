@@ -50,17 +50,3 @@ export function filterBody(filter: Filter): Readonly<Record<string, string | boo
   });
   return Object.fromEntries(entries);
 }
-
-/** What an input of the kind datetime-local shows for a time of the query. */
-export function localTime(value: string | undefined): string {
-  const ms = Date.parse(value ?? "");
-  if (Number.isNaN(ms)) return "";
-  const here = new Date(ms - new Date(ms).getTimezoneOffset() * 60_000);
-  return here.toISOString().slice(0, 16);
-}
-
-/** The time that such an input has, for the query. */
-export function queryTime(local: string): string {
-  const ms = Date.parse(local);
-  return Number.isNaN(ms) ? "" : new Date(ms).toISOString();
-}

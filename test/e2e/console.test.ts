@@ -299,6 +299,102 @@ describe.skipIf(executable === undefined)("the console", () => {
     expect(made.body.data).toMatchObject({ allowed_policies: ["deploy"], renewable: true });
   });
 
+  it("makes an organization, a team and its tokens, rotates one, and deletes them together", async () => {
+    await visit("Teams");
+    await shows("No organizations yet");
+    await page.getByRole("link", { name: "New organization" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("edge");
+    await page.getByLabel(/^E-mail/).fill("nobody");
+    await page.getByRole("button", { name: "Make the organization" }).click();
+    await shows(/e-mail address/);
+    await page.getByLabel(/^E-mail/).fill("ops@example.com");
+    await page.getByRole("button", { name: "Make the organization" }).click();
+    await page.getByRole("link", { name: "New team" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("platform");
+    await page.getByLabel("Policies of its tokens").fill("deploy");
+    await page.getByRole("button", { name: "Make the team" }).click();
+    await page.getByRole("heading", { level: 1, name: "platform" }).waitFor();
+    await expectAccessible(page);
+    for (const description of ["", "pipeline"]) {
+      await page.getByRole("button", { name: "New token…" }).click();
+      await page.getByRole("textbox", { name: "Description" }).fill(description);
+      await page.getByRole("button", { name: "Make the token" }).click();
+      await page.getByRole("status", { name: "Token" }).waitFor();
+      await page.getByRole("button", { name: "Done" }).click();
+    }
+    await page
+      .getByRole("row", { name: /pipeline/ })
+      .getByRole("button", { name: "Rotate…" })
+      .click();
+    await page.getByLabel("The old one stays good for").fill("1h");
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    const rotated = await page.getByRole("status", { name: "Token" }).textContent();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Done" }).click();
+    const self = await call(server, "GET", "/v1/auth/token/lookup-self", { token: rotated ?? "" });
+    expect(self.body.data ?? self.status).toBeTruthy();
+    await page.getByText("rotated", { exact: true }).waitFor();
+    await picture("console-team");
+
+    await page.getByRole("link", { name: "edge", exact: true }).click();
+    await page.getByRole("link", { name: "Tokens", exact: true }).last().click();
+    const rows = page.getByRole("region", { name: "Tokens" }).getByRole("checkbox");
+    await rows.nth(2).waitFor();
+    for (const row of await rows.all()) await row.check();
+    await page.getByRole("button", { name: "Delete 3 tokens…" }).click();
+    await page.getByLabel("Type 3 to confirm").fill("3");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await shows("No tokens of teams");
+    await page.getByRole("link", { name: "Settings", exact: true }).click();
+    await page.getByLabel(/^Team tokens live, unless/).fill("30d");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await shows("Saved");
+    const organization = await call(server, "GET", "/api/v2/organizations/edge", { token: server.rootToken });
+    expect(organization.body.data).toMatchObject({ attributes: { "default-team-token-ttl-ms": 2_592_000_000 } });
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await shows("No webhooks yet");
+    await expectAccessible(page);
+    await page.getByRole("link", { name: "All organizations" }).click();
+    await page.getByRole("link", { name: "edge", exact: true }).waitFor();
+    await expectAccessible(page);
+  });
+
+  it("makes an entity with an alias and a group with a member, ends the entity's tokens, and deletes the group", async () => {
+    await visit("Entities and groups");
+    await page.getByRole("link", { name: "New entity" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("release-robot");
+    await page.getByLabel("Policies", { exact: true }).fill("deploy");
+    await page.getByLabel("Metadata").fill("team=edge");
+    await page.getByRole("button", { name: "Make the entity" }).click();
+    await page.getByRole("heading", { name: "Entity release-robot" }).waitFor();
+    await page.getByRole("button", { name: "New alias…" }).click();
+    await page.getByLabel("Auth method").selectOption("ci/");
+    await page.getByLabel("Name that the method knows").fill("repo:edge");
+    await page.getByRole("button", { name: "Make the alias" }).click();
+    await page.getByRole("cell", { name: "repo:edge" }).waitFor();
+    await expectAccessible(page);
+    const found = await call(server, "GET", "/v1/identity/entity/name/release-robot", { token: server.rootToken });
+    const { id } = found.body.data as { id: string };
+    await page.getByRole("button", { name: "End its tokens…" }).click();
+    await page.getByLabel("Type release-robot to confirm").fill("release-robot");
+    await page.getByRole("button", { name: "End them" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "Groups", exact: true }).click();
+    await page.getByRole("link", { name: "New group" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("releases");
+    await page.getByLabel("Members, by id").fill(id);
+    await page.getByRole("button", { name: "Make the group" }).click();
+    await page.getByRole("region", { name: "Members" }).getByRole("link", { name: id }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await page.getByLabel("Type releases to confirm").fill("releases");
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await shows("No groups yet");
+    await expectAccessible(page);
+  });
+
   it("fits a narrow screen: nothing but tables and the navigation is wider than it", async () => {
     await page.setViewportSize({ width: 360, height: 760 });
     for (const name of [
@@ -308,6 +404,8 @@ describe.skipIf(executable === undefined)("the console", () => {
       "New token",
       "Policies",
       "Auth methods",
+      "Entities and groups",
+      "Teams",
       "Health",
       "Your session",
     ]) {

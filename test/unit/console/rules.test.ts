@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compact, duration, relative } from "../../../console/format.ts";
+import { localTime, queryTime } from "../../../console/local-time.ts";
 import { offsetOf, placeIn } from "../../../console/policies/place.ts";
-import { filterBody, filterOf, filterText, localTime, queryTime } from "../../../console/tokens/filter.ts";
+import { filterBody, filterOf, filterText } from "../../../console/tokens/filter.ts";
 
 describe("times and numbers of the console", () => {
   it("tells a duration by its two largest units", () => {

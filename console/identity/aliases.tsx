@@ -1,0 +1,126 @@
+import { useState } from "preact/hooks";
+import { pathOf } from "../api.ts";
+import type { Mounts } from "../methods/mount.ts";
+import { Confirm } from "../records/confirm.tsx";
+import type { FieldGroup } from "../records/field.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { Dialog } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import type { Alias } from "./records.ts";
+
+interface AliasesProps {
+  readonly kind: "entity-alias" | "group-alias";
+  /** Of whom. */
+  readonly owner: string;
+  readonly aliases: readonly Alias[];
+  readonly onChange: () => void;
+}
+
+/** By what auth methods know an entity or a group. */
+export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
+  const { api } = useSession();
+  const [adding, setAdding] = useState(false);
+  const [leaving, setLeaving] = useState<Alias | null>(null);
+  const done = (): void => {
+    setAdding(false);
+    setLeaving(null);
+    onChange();
+  };
+  return (
+    <section class="card" aria-labelledby="aliases">
+      <header>
+        <h2 id="aliases">Aliases</h2>
+        {(kind === "entity-alias" || aliases.length === 0) && (
+          <button type="button" class="button slim" onClick={() => setAdding(true)}>
+            New alias…
+          </button>
+        )}
+      </header>
+      {aliases.length === 0 ? (
+        <p class="body muted">None: no login leads to it.</p>
+      ) : (
+        <DataTable
+          rows={aliases}
+          keyOf={({ id }) => id}
+          columns={[
+            { label: "Name", cell: ({ name }) => name },
+            {
+              label: "Method",
+              cell: ({ mount_path: path }) => (
+                <a class="mono" href={href(["methods", path.replace(/^auth\/|\/$/g, "")])}>
+                  {path || "gone"}
+                </a>
+              ),
+            },
+            {
+              label: "Action",
+              right: true,
+              cell: (alias) => (
+                <button type="button" class="button slim danger" onClick={() => setLeaving(alias)}>
+                  Delete…
+                </button>
+              ),
+            },
+          ]}
+        />
+      )}
+      {adding && <NewAlias kind={kind} owner={owner} onMade={done} onClose={() => setAdding(false)} />}
+      {leaving && (
+        <Confirm
+          title="Delete the alias"
+          typing={leaving.name}
+          action="Delete"
+          send={() => api.call(`identity/${kind}/id/${pathOf(leaving.id)}`, { method: "DELETE" })}
+          onDone={done}
+          onClose={() => setLeaving(null)}
+        >
+          <p>Logins of this name lead elsewhere from now on. Tokens that came by it stay.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}
+
+interface NewAliasProps {
+  readonly kind: AliasesProps["kind"];
+  readonly owner: string;
+  readonly onMade: () => void;
+  readonly onClose: () => void;
+}
+
+function NewAlias({ kind, owner, onMade, onClose }: NewAliasProps) {
+  const { api } = useSession();
+  const mounts = useLoad("mounts", () => api.read<Mounts>("sys/auth"));
+  const paths = Object.keys(mounts.value ?? {});
+  const groups: readonly FieldGroup[] = [
+    {
+      title: "Alias",
+      fields: [
+        { name: "mount", label: "Auth method", kind: "choice", choices: paths },
+        { name: "name", label: "Name that the method knows", kind: "text", required: true },
+      ],
+    },
+  ];
+  return (
+    <Dialog title="New alias" onClose={onClose}>
+      {mounts.problem && <ProblemNotice problem={mounts.problem} />}
+      {mounts.value && (
+        <RecordForm
+          groups={groups}
+          record={null}
+          action="Make the alias"
+          send={({ mount, name }) =>
+            api.call(`identity/${kind}`, {
+              body: { name, canonical_id: owner, mount_accessor: mounts.value?.[String(mount)]?.accessor },
+            })
+          }
+          onSaved={onMade}
+        />
+      )}
+    </Dialog>
+  );
+}

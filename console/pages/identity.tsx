@@ -1,0 +1,95 @@
+import { EntityCard } from "../identity/entity-card.tsx";
+import { GroupCard } from "../identity/group-card.tsx";
+import { ENTITY, GROUP } from "../identity/records.ts";
+import { NameList } from "../records/name-list.tsx";
+import { RecordForm } from "../records/record-form.tsx";
+import { go, href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { Icon } from "../ui/icons.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Tabs } from "../ui/tabs.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+const KINDS = {
+  entities: {
+    path: "identity/entity",
+    title: "Entities",
+    one: "entity",
+    groups: ENTITY,
+    card: EntityCard,
+    empty: {
+      title: "No entities yet",
+      text: "The first login of somebody makes one. It is who they are, by whatever method they come.",
+    },
+  },
+  groups: {
+    path: "identity/group",
+    title: "Groups",
+    one: "group",
+    groups: GROUP,
+    card: GroupCard,
+    empty: { title: "No groups yet", text: "A group gives its policies to all its members." },
+  },
+} as const;
+
+/** Entities or groups, and one of them. */
+export function IdentityPage({ query }: { readonly query: URLSearchParams }) {
+  const { api } = useSession();
+  const part = query.get("part") === "groups" ? "groups" : "entities";
+  const { path, title, one, groups, card: Card, empty } = KINDS[part];
+  const name = query.get("name") ?? "";
+  const id = query.get("id") ?? "";
+  const names = useLoad(path, () => api.list(`${path}/name`));
+  const placeOf = (shown: string): string => href(["identity"], { part, name: shown });
+  const goTo = (address: string): void => {
+    names.reload();
+    go(address, "replace");
+  };
+  return (
+    <>
+      <PageHead title="Entities and groups" />
+      <Tabs
+        label="Kinds"
+        current={part}
+        tabs={(["entities", "groups"] as const).map((kind) => ({
+          name: kind,
+          title: KINDS[kind].title,
+          href: href(["identity"], { part: kind }),
+        }))}
+      />
+      <div class="columns">
+        {query.has("new") && (
+          <section class="card" aria-labelledby="new-identity">
+            <header>
+              <h2 id="new-identity">New {one}</h2>
+            </header>
+            <div class="body">
+              <RecordForm
+                key={part}
+                groups={groups}
+                record={null}
+                action={`Make the ${one}`}
+                send={(body) => api.call(path, { body })}
+                onSaved={({ name: made }) => goTo(placeOf(String(made)))}
+              />
+            </div>
+          </section>
+        )}
+        {!query.has("new") && (name !== "" || id !== "") && (
+          <Card
+            key={`${part} ${id} ${name}`}
+            by={id === "" ? "name" : "id"}
+            value={id === "" ? name : id}
+            onRenamed={(renamed) => goTo(placeOf(renamed))}
+            onDeleted={() => goTo(href(["identity"], { part }))}
+          />
+        )}
+        <NameList key={part} title={title} names={names} current={name} placeOf={placeOf} empty={empty}>
+          <a class="button slim" href={href(["identity"], { part, new: "1" })}>
+            <Icon name="plus" size={13} /> New {one}
+          </a>
+        </NameList>
+      </div>
+    </>
+  );
+}

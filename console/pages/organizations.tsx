@@ -1,0 +1,77 @@
+import { useState } from "preact/hooks";
+import { count } from "../format.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { go, href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { NEW_ORGANIZATION } from "../teams/forms.ts";
+import { listResources, type Organization, sendResource, teamsPath } from "../teams/resources.ts";
+import { Empty } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { Icon } from "../ui/icons.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Pager } from "../ui/pager.tsx";
+import { Time } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+/** The organizations that teams are in. */
+export function OrganizationsPage() {
+  const { api } = useSession();
+  const [page, setPage] = useState(1);
+  const list = useLoad(`organizations ${page}`, () =>
+    listResources<Organization>(api, teamsPath("organizations"), page),
+  );
+  return (
+    <>
+      <PageHead title="Teams" text="Organizations, their teams, and the tokens of these.">
+        <a class="button primary" href={href(["teams"], { new: "1" })}>
+          <Icon name="plus" /> New organization
+        </a>
+      </PageHead>
+      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      {list.value && (
+        <section class="card" aria-labelledby="organizations">
+          <header>
+            <h2 id="organizations">
+              Organizations <span class="muted number">{count(list.value.total)}</span>
+            </h2>
+          </header>
+          {list.value.items.length === 0 ? (
+            <Empty title="No organizations yet">
+              <p>An organization holds teams; a team has tokens, as clients of Terraform use them.</p>
+            </Empty>
+          ) : (
+            <DataTable
+              rows={list.value.items}
+              keyOf={({ id }) => id}
+              columns={[
+                { label: "Name", cell: ({ id }) => <a href={href(["teams", id])}>{id}</a> },
+                { label: "E-mail", cell: ({ attributes }) => attributes.email },
+                { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
+              ]}
+            />
+          )}
+          <Pager page={page} pages={list.value.pages} onPage={setPage} />
+        </section>
+      )}
+    </>
+  );
+}
+
+export function NewOrganizationPage() {
+  const { api } = useSession();
+  return (
+    <>
+      <PageHead title="New organization" />
+      <div class="card form">
+        <RecordForm
+          groups={NEW_ORGANIZATION}
+          record={null}
+          action="Make the organization"
+          send={(body) => sendResource(api, "POST", teamsPath("organizations"), "organizations", body)}
+          onSaved={({ name }) => go(href(["teams", String(name)]), "replace")}
+        />
+      </div>
+    </>
+  );
+}

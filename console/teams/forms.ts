@@ -1,0 +1,108 @@
+import type { FieldGroup, RecordValue } from "../records/field.ts";
+import { secondsOf } from "../records/field.ts";
+import type { Organization } from "./resources.ts";
+
+export const NEW_ORGANIZATION: readonly FieldGroup[] = [
+  {
+    title: "Organization",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true, hint: "It can't be changed." },
+      { name: "email", label: "E-mail address of who administers it", kind: "text", required: true },
+    ],
+  },
+];
+
+export const ORGANIZATION_SETTINGS: readonly FieldGroup[] = [
+  {
+    title: "Settings",
+    fields: [
+      { name: "email", label: "E-mail address of who administers it", kind: "text", required: true },
+      {
+        name: "default-team-token-ttl-ms",
+        label: "Team tokens live, unless they name an end",
+        kind: "duration",
+        hint: "Empty: they never end.",
+      },
+      { name: "max-ttl-enabled", label: "Team tokens live no longer than their greatest lifetime", kind: "flag" },
+    ],
+  },
+];
+
+export const TTL_POLICY: readonly FieldGroup[] = [
+  {
+    title: "Greatest lifetime",
+    fields: [{ name: "team", label: "Of team tokens", kind: "duration", hint: "Counts while the flag above is set." }],
+  },
+];
+
+export const TEAM: readonly FieldGroup[] = [
+  {
+    title: "Team",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true },
+      { name: "visibility", label: "Visibility", kind: "choice", choices: ["secret", "organization"] },
+      { name: "token-policies", label: "Policies of its tokens", kind: "names", hint: "Needs sudo." },
+      { name: "sso-team-id", label: "Name at the identity provider", kind: "text" },
+    ],
+  },
+];
+
+export const NEW_TOKEN: readonly FieldGroup[] = [
+  {
+    title: "Token",
+    fields: [
+      {
+        name: "description",
+        label: "Description",
+        kind: "text",
+        hint: "A team has one token without: it takes the place of the one before.",
+      },
+      { name: "expired-at", label: "Ends", kind: "time", hint: "Empty: never, or what the organization says." },
+    ],
+  },
+];
+
+export const ROTATION: readonly FieldGroup[] = [
+  {
+    title: "New token",
+    fields: [
+      {
+        name: "overlap-seconds",
+        label: "The old one stays good for",
+        kind: "duration",
+        hint: "Empty: it ends at once. At most 30d.",
+      },
+      { name: "expired-at", label: "The new one ends", kind: "time", hint: "Empty: never." },
+    ],
+  },
+];
+
+const TRIGGERS = ["team_token:expires_in_30_days", "team_token:expires_in_7_days", "team_token:expired"];
+
+export const WEBHOOK: readonly FieldGroup[] = [
+  {
+    title: "Webhook",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true },
+      { name: "url", label: "Address", kind: "text", required: true },
+      { name: "token", label: "Secret that signs what is sent", kind: "secret" },
+      { name: "triggers", label: "Told of", kind: "names", usual: TRIGGERS.join("\n") },
+      { name: "enabled", label: "Enabled: it has to take a verification first", kind: "flag" },
+    ],
+  },
+];
+
+const DEFAULT_TTL = "default-team-token-ttl-ms";
+
+/** Settings with times in seconds, as forms have them. */
+export const shownSettings = (organization: Organization): RecordValue => ({
+  ...organization,
+  [DEFAULT_TTL]: Math.round((organization[DEFAULT_TTL] ?? 0) / 1000),
+});
+
+/** What was typed with times in ms; none is null. */
+export function sentSettings(body: RecordValue): RecordValue {
+  if (!(DEFAULT_TTL in body)) return body;
+  const seconds = secondsOf(String(body[DEFAULT_TTL]));
+  return { ...body, [DEFAULT_TTL]: seconds === 0 ? null : Math.round(seconds * 1000) };
+}

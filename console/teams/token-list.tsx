@@ -1,0 +1,120 @@
+import { useState } from "preact/hooks";
+import { counted } from "../format.ts";
+import { Confirm } from "../records/confirm.tsx";
+import { href } from "../router.ts";
+import { useSession } from "../session.ts";
+import { type DataColumn, DataTable } from "../ui/data-table.tsx";
+import { End, Time } from "../ui/time.tsx";
+import { deleteTokens, type Resource, type TeamToken, teamOf } from "./resources.ts";
+
+/** As many as one call deletes. */
+const MOST = 100;
+
+interface TokenListProps {
+  readonly organization: string;
+  readonly tokens: readonly Resource<TeamToken>[];
+  /** Without the column that names the team. */
+  readonly ofOneTeam?: boolean;
+  readonly onChange: () => void;
+  readonly onRotate?: (token: Resource<TeamToken>) => void;
+}
+
+/** Tokens of teams; those that are selected are deleted together. */
+export function TokenList({ organization, tokens, ofOneTeam = false, onChange, onRotate }: TokenListProps) {
+  const { api } = useSession();
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [asking, setAsking] = useState(false);
+  const chosen = tokens.filter(({ id }) => selected.has(id)).slice(0, MOST);
+  const toggle = (id: string): void => {
+    const next = new Set(selected);
+    if (!next.delete(id)) next.add(id);
+    setSelected(next);
+  };
+  const columns: readonly DataColumn<Resource<TeamToken>>[] = [
+    {
+      label: "Selected",
+      cell: ({ id, attributes }) => (
+        <input
+          type="checkbox"
+          aria-label={`Select ${attributes.description ?? "the token without a description"} of ${attributes["team-name"]}`}
+          checked={selected.has(id)}
+          onChange={() => toggle(id)}
+        />
+      ),
+    },
+    ...(ofOneTeam
+      ? []
+      : [
+          {
+            label: "Team",
+            cell: (token: Resource<TeamToken>) => (
+              <a href={href(["teams", organization, teamOf(token)])}>{token.attributes["team-name"]}</a>
+            ),
+          },
+        ]),
+    {
+      label: "Description",
+      cell: ({ attributes: { description, "rotated-at": rotated } }) => (
+        <>
+          {description ?? <span class="muted">none</span>}
+          {rotated !== undefined && <span class="tag warn">rotated</span>}
+        </>
+      ),
+    },
+    { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
+    {
+      label: "Last used",
+      cell: ({ attributes: { "last-used-at": used } }) =>
+        used ? <Time at={used} /> : <span class="muted">never</span>,
+    },
+    { label: "Ends", cell: ({ attributes }) => <End at={attributes["expired-at"]} /> },
+    ...(onRotate
+      ? [
+          {
+            label: "Rotation",
+            right: true,
+            cell: (token: Resource<TeamToken>) =>
+              token.attributes["rotated-at"] === undefined && (
+                <button type="button" class="button slim" onClick={() => onRotate(token)}>
+                  Rotate…
+                </button>
+              ),
+          },
+        ]
+      : []),
+  ];
+  return (
+    <>
+      <DataTable rows={tokens} columns={columns} keyOf={({ id }) => id} />
+      {chosen.length > 0 && (
+        <div class="more">
+          <button type="button" class="button danger" onClick={() => setAsking(true)}>
+            Delete {counted(chosen.length, "token")}…
+          </button>
+        </div>
+      )}
+      {asking && (
+        <Confirm
+          title={`Delete ${counted(chosen.length, "token")}`}
+          typing={String(chosen.length)}
+          action="Delete"
+          send={() =>
+            deleteTokens(
+              api,
+              organization,
+              chosen.map(({ id }) => id),
+            )
+          }
+          onDone={() => {
+            setAsking(false);
+            setSelected(new Set());
+            onChange();
+          }}
+          onClose={() => setAsking(false)}
+        >
+          <p>They are refused from the answer on. All are deleted, or none.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,102 @@
+import { useState } from "preact/hooks";
+import { Confirm } from "../records/confirm.tsx";
+import { RecordForm } from "../records/record-form.tsx";
+import type { Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Empty, Tags } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { WEBHOOK } from "./forms.ts";
+import { type Resource, sendResource, teamsPath, type Webhook } from "./resources.ts";
+
+const TYPE = "notification-configurations";
+
+/** Addresses that are told of tokens that end. */
+export function Webhooks({ organization }: { readonly organization: string }) {
+  const { api } = useSession();
+  const path = teamsPath("organizations", organization, TYPE);
+  const list = useLoad(path, () => api.read<readonly Resource<Webhook>[]>(path));
+  const [leaving, setLeaving] = useState<Resource<Webhook> | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [verified, setVerified] = useState(false);
+  const verify = async (id: string): Promise<void> => {
+    const answer = await api.call(teamsPath("organizations", organization, TYPE, id, "actions", "verify"), {
+      method: "POST",
+    });
+    setProblem(answer.ok ? null : answer.problem);
+    setVerified(answer.ok);
+  };
+  return (
+    <div class="columns">
+      <section class="card" aria-labelledby="webhooks">
+        <header>
+          <h2 id="webhooks">Webhooks</h2>
+        </header>
+        {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+        {problem && <ProblemNotice problem={problem} />}
+        {verified && <Notice tone="good" title="It took the verification" />}
+        {list.value?.length === 0 && (
+          <Empty title="No webhooks yet">
+            <p>A webhook is told of tokens of teams 30 and 7 days before they end, and when they have.</p>
+          </Empty>
+        )}
+        {list.value && list.value.length > 0 && (
+          <DataTable
+            rows={list.value}
+            keyOf={({ id }) => id}
+            columns={[
+              { label: "Name", cell: ({ attributes }) => attributes.name },
+              { label: "Address", cell: ({ attributes }) => <span class="mono">{attributes.url}</span> },
+              { label: "Enabled", cell: ({ attributes }) => (attributes.enabled ? "yes" : "no") },
+              { label: "Told of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
+              {
+                label: "Actions",
+                right: true,
+                cell: (webhook) => (
+                  <span class="row">
+                    <button type="button" class="button slim" onClick={() => verify(webhook.id)}>
+                      Verify
+                    </button>
+                    <button type="button" class="button slim danger" onClick={() => setLeaving(webhook)}>
+                      Delete…
+                    </button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+        )}
+      </section>
+      <section class="card" aria-labelledby="new-webhook">
+        <header>
+          <h2 id="new-webhook">New webhook</h2>
+        </header>
+        <div class="body">
+          <RecordForm
+            groups={WEBHOOK}
+            record={null}
+            action="Make the webhook"
+            send={(body) => sendResource(api, "POST", path, TYPE, { ...body, "destination-type": "generic" })}
+            onSaved={list.reload}
+          />
+        </div>
+      </section>
+      {leaving && (
+        <Confirm
+          title="Delete the webhook"
+          typing={leaving.attributes.name}
+          action="Delete"
+          send={() => api.call(teamsPath("organizations", organization, TYPE, leaving.id), { method: "DELETE" })}
+          onDone={() => {
+            setLeaving(null);
+            list.reload();
+          }}
+          onClose={() => setLeaving(null)}
+        >
+          <p>It is told of nothing any more.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
