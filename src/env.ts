@@ -56,6 +56,8 @@ export interface Env {
    * be in another isolate.
    */
   readonly ONE_PROCESS?: string;
+  /** Where Cloudflare keeps and runs all objects (`eu`, …); empty: anywhere. Never changes once there is an installation. */
+  readonly JURISDICTION?: string;
   /** "false": nobody is told when a token was last used. */
   readonly TRACK_LAST_USE?: string;
   /** Largest request body in bytes. */

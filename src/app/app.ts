@@ -3,6 +3,7 @@ import { AuditRecord } from "../auth/audit-record.ts";
 import { initializeForDevelopment } from "../auth/initialize.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
+import { jurisdictionProblem } from "../base/location.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { countEvent } from "../metrics/events.ts";
@@ -95,7 +96,7 @@ async function handleSafely(raw: Request, env: Env, arrived: Arrived): Promise<H
 }
 
 async function readAndHandle(raw: Request, env: Env, { id, place, head, dialect, record }: Arrived): Promise<Handled> {
-  const problem = sealKeyProblem(env);
+  const problem = sealKeyProblem(env) ?? jurisdictionProblem(env);
   if (problem) return unhandled({ code: "sealed", message: problem });
   const onArrival = head.path.ok ? await admit(env, { ...head, path: head.path.value }) : ADMITTED;
   if (onArrival.refusal) return { ...unhandled(onArrival.refusal), headers: onArrival.headers };

@@ -10,6 +10,7 @@ import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
+import { newTree } from "../tree/find-tree.ts";
 import { sealToken } from "../tree/tree-store.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
@@ -33,18 +34,17 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   const now = currentTime();
   const ring = newKeyRing(now);
   const keys = await importKeys(ring);
-  const treeId = env.TOKEN_TREE.newUniqueId();
-  const tree = env.TOKEN_TREE.get(treeId);
-  const ids = await newTokenIds(keys, treeId.toString(), now, rootId || undefined);
+  const { id: treeId, stub: tree } = newTree(env);
+  const ids = await newTokenIds(keys, treeId, now, rootId || undefined);
   const customId = rootId === "" ? null : (await customIdHashes(keys, rootId, now))[0];
   const spec = rootToken(now, customId?.directoryKey ?? null);
   // The tree can't make the seal: the keys are stored later.
-  const seal = sealToken(keys.rows, treeId.toString(), { ...ids, recordJson: JSON.stringify(spec.record) });
+  const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: JSON.stringify(spec.record) });
   const created = await tree.create(spec, { ...ids, seal });
   if (!created.ok) return created;
   if (customId) {
     const { directoryKey, filterKey } = customId;
-    await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId: treeId.toString(), row: ids.row }, null);
+    await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
     await systemOf(env).admitCustomId(filterKey);
   }
   // Before the key ring: if this failed after it, nobody would have the root token.

@@ -1,5 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
+import type { LocationHint } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
@@ -16,7 +17,7 @@ import {
 } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
-import { treeOf } from "../tree/find-tree.ts";
+import { newTree, treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { forgetCustomId } from "./custom-id-tokens.ts";
@@ -84,13 +85,18 @@ async function insert(
   return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
 }
 
-/** Starts a new tree. Its id is drawn, not derived from a name, so no object wakes but the new one. */
+/** Starts a new tree. */
 async function startTree(env: Env, installation: Installation, spec: TokenSpec): Promise<Result<AuthReply, Failure>> {
-  const id = env.TOKEN_TREE.newUniqueId();
-  const ids = await newTokenIds(installation.keys, id.toString(), currentTime());
-  const created = await env.TOKEN_TREE.get(id).create(spec, ids);
-  noteChange(id.toString(), currentTime());
+  const tree = newTree(env, locationOf(installation, spec));
+  const ids = await newTokenIds(installation.keys, tree.id, currentTime());
+  const created = await tree.stub.create(spec, ids);
+  noteChange(tree.id, currentTime());
   return created.ok ? ok(authOfToken(created.value, ids.token)) : created;
+}
+
+/** Where the tree of an orphan shall be: its spec says it, or the mount of tokens for those that no login made. */
+function locationOf(installation: Installation, spec: TokenSpec): LocationHint | undefined {
+  return spec.location ?? (spec.record.login ? undefined : installation.mountAt("token/")?.config.locationHint);
 }
 
 /**
@@ -112,8 +118,8 @@ async function issueWithCustomId(
       return err(DUPLICATE_ID);
     }
   }
-  const newTree = parent ? null : env.TOKEN_TREE.newUniqueId();
-  const treeId = parent?.treeId ?? newTree?.toString() ?? "";
+  const tree = parent ? null : newTree(env, locationOf(installation, spec));
+  const treeId = parent?.treeId ?? tree?.id ?? "";
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
   for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
     const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
@@ -123,8 +129,8 @@ async function issueWithCustomId(
     forgetCustomId(customId);
     const refreshed = await refreshInstallation(env);
     if (!refreshed.ok) return refreshed;
-    if (newTree) {
-      const created = await env.TOKEN_TREE.get(newTree).create(keyed, ids);
+    if (tree) {
+      const created = await tree.stub.create(keyed, ids);
       noteChange(treeId, currentTime());
       return created.ok ? ok(authOfToken(created.value, customId)) : created;
     }

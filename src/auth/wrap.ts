@@ -7,6 +7,7 @@ import { newTokenIds } from "../token/ids.ts";
 import { wrappingToken } from "../token/wrapping-token.ts";
 import { MAX_VALUE_BYTES } from "../tree/cubbyhole/limits.ts";
 import { sealValue } from "../tree/cubbyhole/seal.ts";
+import { newTree } from "../tree/find-tree.ts";
 import type { WrapInfo } from "../wire/reply.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "../wire/stored-answer.ts";
 
@@ -23,14 +24,14 @@ export async function wrapAnswer(
   ttl: number,
   creationPath: string,
 ): Promise<Result<WrapInfo, Failure>> {
-  const treeId = env.TOKEN_TREE.newUniqueId();
+  const { id: treeId, stub: tree } = newTree(env);
   const now = currentTime();
-  const ids = await newTokenIds(installation.keys, treeId.toString(), now);
-  const owner = { treeId: treeId.toString(), row: ids.row };
+  const ids = await newTokenIds(installation.keys, treeId, now);
+  const owner = { treeId, row: ids.row };
   const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
   if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
   const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
-  const created = await env.TOKEN_TREE.get(treeId).create(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
+  const created = await tree.create(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
   if (!created.ok) return created;
   return ok({
     token: ids.token,

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../base/errors.ts";
+import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { RowSeals } from "../storage/row-seals.ts";
@@ -381,5 +382,5 @@ export class Identity extends DurableObject<Env> {
 
 /** The identity object of the installation. */
 export function identityOf(env: Env): DurableObjectStub<Identity> {
-  return env.IDENTITY.getByName("identity");
+  return within(env, env.IDENTITY).getByName("identity");
 }

@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
+import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { RowSeals } from "../storage/row-seals.ts";
@@ -300,5 +301,5 @@ export class OidcIssuer extends DurableObject<Env> {
 
 /** The issuer of the installation. */
 export function issuerOf(env: Env): DurableObjectStub<OidcIssuer> {
-  return env.OIDC_ISSUER.getByName("issuer");
+  return within(env, env.OIDC_ISSUER).getByName("issuer");
 }

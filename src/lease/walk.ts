@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
+import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -285,15 +286,15 @@ export async function progressOfEnd(env: Env, prefix: string, id: string): Promi
 
 /** The walk of a move, which nobody else starts. */
 export function walkOfMove(env: Env, id: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
-  return env.LEASE_WALK.getByName(`move:${id}`);
+  return within(env, env.LEASE_WALK).getByName(`move:${id}`);
 }
 
 /** The walk of a mount that is disabled. */
 export function walkOfMount(env: Env, uuid: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
-  return env.LEASE_WALK.getByName(`mount:${uuid}`);
+  return within(env, env.LEASE_WALK).getByName(`mount:${uuid}`);
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */
 export function walkOf(env: Env, job: WalkJob): ReturnType<Env["LEASE_WALK"]["getByName"]> {
-  return env.LEASE_WALK.getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
+  return within(env, env.LEASE_WALK).getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
 }

@@ -1,3 +1,4 @@
+import { readLocationHint } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { QuotaPlace } from "../quota/rules.ts";
 import { type Mount, type MountConfig, type MountTokenType, placesOf, SYSTEM_TTL_SECONDS } from "./mount.ts";
@@ -27,6 +28,8 @@ export interface MountChange {
   readonly allowedResponseHeaders: readonly string[] | null;
   readonly auditNonHmacRequestKeys: readonly string[] | null;
   readonly auditNonHmacResponseKeys: readonly string[] | null;
+  /** "" for none. */
+  readonly locationHint: string | null;
 }
 
 /** The path of a mount as it is stored: without slashes at the start, with one at the end. */
@@ -119,12 +122,15 @@ function apply(base: MountConfig, change: MountChange): Result<MountConfig, stri
       return err(`a list of headers or keys holds at most ${MAX_LIST} names of ${MAX_LIST_ITEM} characters`);
     }
   }
+  const hint = change.locationHint === null ? ok(base.locationHint ?? null) : readLocationHint(change.locationHint);
+  if (!hint.ok) return hint;
   return ok({
     defaultLeaseTtl: change.defaultLeaseTtl ?? base.defaultLeaseTtl,
     maxLeaseTtl: change.maxLeaseTtl ?? base.maxLeaseTtl,
     tokenType: tokenType as MountTokenType,
     listingVisibility: listingVisibility as MountConfig["listingVisibility"],
     ...lists,
+    ...(hint.value && { locationHint: hint.value }),
   });
 }
 

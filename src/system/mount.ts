@@ -1,3 +1,4 @@
+import type { LocationHint } from "../base/location.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
 
 /** Default and maximum lifetime of tokens when nothing else is set: 768 h, in seconds. */
@@ -64,6 +65,8 @@ export interface MountConfig {
   readonly allowedResponseHeaders: readonly string[];
   readonly auditNonHmacRequestKeys: readonly string[];
   readonly auditNonHmacResponseKeys: readonly string[];
+  /** Where the trees of its tokens shall be; absent: near whoever logs in. */
+  readonly locationHint?: LocationHint;
 }
 
 /** The configuration of a mount that nobody tuned. */

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../base/errors.ts";
+import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
@@ -307,5 +308,5 @@ export class System extends DurableObject<Env> {
 
 /** The system object of the installation. */
 export function systemOf(env: Env): DurableObjectStub<System> {
-  return env.SYSTEM.getByName("system");
+  return within(env, env.SYSTEM).getByName("system");
 }

@@ -1,9 +1,10 @@
+import { within } from "../base/location.ts";
 import { nameKey } from "../base/name.ts";
 import type { Env } from "../env.ts";
 
 /** The team at `route`. A team that does not exist answers so, and its object stores nothing. */
 export function teamAt(env: Env, route: string): ReturnType<Env["TEAM"]["getByName"]> {
-  return env.TEAM.getByName(`team-${route}`);
+  return within(env, env.TEAM).getByName(`team-${route}`);
 }
 
 /**
@@ -11,10 +12,10 @@ export function teamAt(env: Env, route: string): ReturnType<Env["TEAM"]["getByNa
  * can be taken. The object answers only to its exact name, since policies compare exact names.
  */
 export function organizationNamed(env: Env, name: string): ReturnType<Env["ORGANIZATION"]["getByName"]> {
-  return env.ORGANIZATION.getByName(`organization-${nameKey(name)}`);
+  return within(env, env.ORGANIZATION).getByName(`organization-${nameKey(name)}`);
 }
 
 /** The list of all organizations. */
 export function organizationDirectory(env: Env): ReturnType<Env["ORGANIZATION_DIRECTORY"]["getByName"]> {
-  return env.ORGANIZATION_DIRECTORY.getByName("organizations");
+  return within(env, env.ORGANIZATION_DIRECTORY).getByName("organizations");
 }

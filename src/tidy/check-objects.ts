@@ -1,3 +1,4 @@
+import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
 
 import { identityOf } from "../identity/identity.ts";
@@ -25,8 +26,8 @@ export async function checkObjects(env: Env): Promise<Found> {
   if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
   // Of a mount's objects only the one of its method has anything.
   const mounts = loaded.value.allMounts.flatMap(({ uuid }): [string, SealedObject][] => [
-    [uuid, env.CLOUD_AUTH.getByName(uuid)],
-    [uuid, env.JWT_AUTH.getByName(uuid)],
+    [uuid, within(env, env.CLOUD_AUTH).getByName(uuid)],
+    [uuid, within(env, env.JWT_AUTH).getByName(uuid)],
   ]);
   const objects: [string, SealedObject][] = [
     ["system", systemOf(env)],

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
+import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
 import { requireSeals } from "../system/key-rotation.ts";
@@ -140,7 +141,7 @@ export class Tidy extends DurableObject<Env> {
 
 /** The coordinator of this installation. */
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {
-  return env.TIDY.getByName("tidy");
+  return within(env, env.TIDY).getByName("tidy");
 }
 
 function workLeft(answers: readonly TreeTidyAnswer[]): TreeWork[] {

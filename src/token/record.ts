@@ -1,3 +1,5 @@
+import type { LocationHint } from "../base/location.ts";
+
 /** A service token is stored and can be revoked; a batch token is a sealed text that nothing stores. */
 export type TokenType = "service" | "batch";
 
@@ -77,6 +79,8 @@ export interface TokenSpec {
   readonly expiresAt: number | null;
   /** True when it gets no parent. */
   readonly orphan: boolean;
+  /** Where its tree shall be, for one without a parent; absent: near whoever asks for it. */
+  readonly location?: LocationHint;
 }
 
 /** A live service token as its tree shows it to the Worker. Holds nothing secret. */

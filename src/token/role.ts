@@ -1,3 +1,5 @@
+import type { LocationHint } from "../base/location.ts";
+
 /** What a role can say about the type of its tokens. */
 export const ROLE_TOKEN_TYPES = ["service", "batch", "default", "default-service", "default-batch"] as const;
 
@@ -29,6 +31,8 @@ export interface TokenRole {
   readonly tokenNumUses: number;
   readonly tokenNoDefaultPolicy: boolean;
   readonly tokenType: RoleTokenType;
+  /** Where the trees of its orphans shall be; absent: near whoever asks for them. */
+  readonly locationHint?: LocationHint;
   /** Those whose value was last written by its deprecated name: only these are shown under it. */
   readonly writtenByOldName: readonly RenamedField[];
 }

@@ -1,4 +1,5 @@
 import { DurableObject } from "cloudflare:workers";
+import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import type { TokenAddress } from "../token/ids.ts";
@@ -97,7 +98,7 @@ export function customIdsShardNumber(key: string): number {
 
 /** The object with this number. */
 export function customIdsShard(env: Env, number: number): DurableObjectStub<CustomIds> {
-  return env.CUSTOM_IDS.getByName(`custom-ids-${number.toString(16)}`);
+  return within(env, env.CUSTOM_IDS).getByName(`custom-ids-${number.toString(16)}`);
 }
 
 /** The object that holds `key`. */

@@ -12,6 +12,7 @@ const SETTINGS_SHAPE = {
   "allowed_response_headers?": ["string"],
   "audit_non_hmac_request_keys?": ["string"],
   "audit_non_hmac_response_keys?": ["string"],
+  "location_hint?": "string",
 } as const satisfies Shape;
 
 /** The shape of a mount. */
@@ -142,5 +143,6 @@ function optionalSettings({ config }: Mount): Record<string, unknown> {
   return {
     ...(config.listingVisibility !== "" && { listing_visibility: config.listingVisibility }),
     ...Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0)),
+    ...(config.locationHint && { location_hint: config.locationHint }),
   };
 }

@@ -36,6 +36,9 @@ const SETTINGS = {
   allowed_response_headers: commaList().describe("Kept and shown"),
   audit_non_hmac_request_keys: commaList().describe("Fields that the audit log shows as they are"),
   audit_non_hmac_response_keys: commaList().describe("Kept and shown"),
+  location_hint: optionalText().describe(
+    "Where tokens are stored: a location hint of Cloudflare's; empty for near the client",
+  ),
 };
 
 const CONFIG = z.object({ ...SETTINGS, ...WITHOUT_EFFECT });
@@ -306,6 +309,7 @@ function readChange(settings: z.infer<typeof CONFIG>, description: string | null
     allowedResponseHeaders: settings.allowed_response_headers,
     auditNonHmacRequestKeys: settings.audit_non_hmac_request_keys,
     auditNonHmacResponseKeys: settings.audit_non_hmac_response_keys,
+    locationHint: settings.location_hint,
   });
 }
 

@@ -21,6 +21,7 @@ export const ROLE_SHAPE = {
   "token_bound_cidrs?": ["string"],
   "bound_cidrs?": ["string"],
   "token_num_uses?": "integer",
+  "location_hint?": "string",
 } as const satisfies Shape;
 
 /** What a read of a role shows. A field with a deprecated name shows its value there only when it was written by it. */
@@ -46,5 +47,6 @@ export function renderRole(role: TokenRole): Record<string, unknown> {
     ...(bound && { token_bound_cidrs: role.tokenBoundCidrs }),
     ...(bound && old("bound_cidrs") && { bound_cidrs: role.tokenBoundCidrs }),
     ...(role.tokenNumUses > 0 && { token_num_uses: role.tokenNumUses }),
+    ...(role.locationHint && { location_hint: role.locationHint }),
   };
 }

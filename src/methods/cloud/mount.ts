@@ -1,4 +1,5 @@
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
+import { within } from "../../base/location.ts";
 import type { Env } from "../../env.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
@@ -14,7 +15,7 @@ export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
  * empty.
  */
 export function cloudAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {
-  return env.CLOUD_AUTH.getByName(mount.uuid);
+  return within(env, env.CLOUD_AUTH).getByName(mount.uuid);
 }
 
 /** The object of the mount that a request is for. */

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../../base/errors.ts";
+import { within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
@@ -158,5 +159,5 @@ export class JwtAuth extends DurableObject<Env> {
  * empty.
  */
 export function jwtAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
-  return env.JWT_AUTH.getByName(mount.uuid);
+  return within(env, env.JWT_AUTH).getByName(mount.uuid);
 }

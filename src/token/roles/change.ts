@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../../base/errors.ts";
+import { readLocationHint } from "../../base/location.ts";
 import { hasUnprintable } from "../../base/name.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
@@ -71,6 +72,10 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
   const cidrs = renamed.bound_cidrs ? readCidrs(renamed.bound_cidrs.value ?? [], renamed.bound_cidrs.label) : null;
   if (cidrs && !cidrs.ok) return cidrs;
 
+  const hint = sent.location_hint === undefined ? null : readLocationHint(sent.location_hint);
+  if (hint && !hint.ok) return err(invalid(hint.error));
+  const location = hint ? hint.value : before.locationHint;
+
   const role: TokenRole = {
     name: before.name,
     allowedPolicies: grantedNames(sent.allowed_policies) ?? before.allowedPolicies,
@@ -88,6 +93,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
     tokenNoDefaultPolicy: sent.token_no_default_policy ?? before.tokenNoDefaultPolicy,
     tokenType: (sent.token_type as RoleTokenType | undefined) ?? before.tokenType,
     writtenByOldName: oldNames,
+    ...(location && { locationHint: location }),
   };
   const problem = problemOf(role, sent);
   if (problem) return err(invalid(problem));

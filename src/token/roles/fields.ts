@@ -24,6 +24,9 @@ export const ROLE_FIELDS = z.object({
   token_num_uses: sent(integer()).describe("Requests that a token is good for; 0 for any number"),
   token_no_default_policy: sent(flag(false)).describe("True: without the policy `default`"),
   token_type: sent(text()).describe("`service`, `batch`, `default-service` or `default-batch`"),
+  location_hint: sent(text()).describe(
+    "Where orphans are stored: a location hint of Cloudflare's; empty for near their maker",
+  ),
 });
 
 /** A write of a role, parsed but not validated. Durations in seconds, possibly negative. */

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
+import { within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
@@ -121,5 +122,5 @@ export class TokenRoles extends DurableObject<Env> {
 
 /** The roles of the token method at `auth/token/`. */
 export function tokenRoles(env: Env): DurableObjectStub<TokenRoles> {
-  return env.TOKEN_ROLES.getByName("token");
+  return within(env, env.TOKEN_ROLES).getByName("token");
 }

@@ -141,6 +141,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
       type: type.value,
       orphan,
       expiresAt,
+      ...(orphan && role?.locationHint && { location: role.locationHint }),
       record: {
         ...PLAIN_RECORD,
         policies,

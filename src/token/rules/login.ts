@@ -71,6 +71,7 @@ export function planLogin(mount: Mount, login: Login, watermark: number, now: nu
       type,
       orphan: true,
       expiresAt: grant.value.expiresAt,
+      ...(mount.config.locationHint && { location: mount.config.locationHint }),
       record: {
         ...PLAIN_RECORD,
         policies,

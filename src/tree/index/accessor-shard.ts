@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
+import { within } from "../../base/location.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
 import { type GroupCount, InventoryCounts, type TreeSize } from "../inventory/counts.ts";
@@ -289,5 +290,5 @@ export class AccessorShard extends DurableObject<Env> {
 
 /** The shard object with this number. */
 export function accessorShard(env: Env, number: number): DurableObjectStub<AccessorShard> {
-  return env.ACCESSOR_SHARD.getByName(accessorShardName(number));
+  return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
 }

@@ -1,3 +1,4 @@
+import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
@@ -9,11 +10,11 @@ import type { InventoryEntry } from "./entry.ts";
  */
 export async function describeListed(env: Env, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+  const trees = within(env, env.TOKEN_TREE);
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);
   const described = await inGroups([...byTree], async ([treeId, inTree]) => {
     try {
-      const tree = env.TOKEN_TREE.get(env.TOKEN_TREE.idFromString(treeId));
-      return await tree.describe(inTree.map(({ row }) => row));
+      return await trees.get(trees.idFromString(treeId)).describe(inTree.map(({ row }) => row));
     } catch (error) {
       console.error(JSON.stringify({ type: "inventory", tree: treeId, error: String(error) }));
       return [];

@@ -1,5 +1,6 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
+import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
@@ -210,8 +211,9 @@ export class TokenRevocations extends DurableObject<Env> {
 
   async #revoke({ includeRoot, spare }: Selection, accessors: readonly string[]): Promise<RevokedInTree> {
     const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+    const trees = within(this.env, this.env.TOKEN_TREE);
     const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], ([treeId, of]) => {
-      const tree = this.env.TOKEN_TREE.get(this.env.TOKEN_TREE.idFromString(treeId));
+      const tree = trees.get(trees.idFromString(treeId));
       const tokens = of.map(({ row, tail }) => ({ row, tail }));
       return tree.revokeFiltered({ tokens, includeRoot, spare: spare?.treeId === treeId ? spare.row : null });
     });
@@ -247,7 +249,7 @@ export class TokenRevocations extends DurableObject<Env> {
 
 /** The jobs of this installation. */
 export function revocationsOf(env: Env): DurableObjectStub<TokenRevocations> {
-  return env.TOKEN_REVOCATIONS.getByName("revocations");
+  return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
 
 function beforeNow({ createdBefore }: TokenFilter, now: number): number {

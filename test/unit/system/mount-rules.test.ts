@@ -21,6 +21,7 @@ const NO_CHANGE: MountChange = {
   allowedResponseHeaders: null,
   auditNonHmacRequestKeys: null,
   auditNonHmacResponseKeys: null,
+  locationHint: null,
 };
 
 function mountAt(path: string, type = "cloud") {

@@ -200,6 +200,66 @@ describe("calls to objects where one process serves everything", () => {
   });
 });
 
+describe("where a new tree is put", () => {
+  /** The location hints of the trees that `request` makes. */
+  async function hintsOf(path: string, body: object): Promise<(string | undefined)[]> {
+    const hints: (string | undefined)[] = [];
+    const trees = bindings.TOKEN_TREE;
+    const recording = new Proxy(trees, {
+      get(_, name: keyof typeof trees) {
+        if (name === "get") {
+          return (id: DurableObjectId, options?: DurableObjectNamespaceGetDurableObjectOptions) => {
+            hints.push(options?.locationHint);
+            return trees.get(id, options);
+          };
+        }
+        return trees[name].bind(trees);
+      },
+    });
+    const headers = { "X-Vault-Token": root };
+    const init = { method: "POST", headers, body: JSON.stringify(body) };
+    const request = new Request(`http://grove.test/v1/${path}`, init);
+    const response = await app.fetch(request, { ...bindings, TOKEN_TREE: recording }, createExecutionContext());
+    expect([200, 204]).toContain(response.status);
+    await response.text();
+    // The first is the tree of the caller.
+    return hints.slice(1);
+  }
+  const write = (path: string, body: unknown) => call("POST", path, { token: root, body });
+
+  it("is near its maker, or where the role of tokens says", async () => {
+    expect(await hintsOf("auth/token/create-orphan", {})).toEqual([undefined]);
+    await write("auth/token/roles/far", { orphan: true, location_hint: "weur" });
+    expect((await call("GET", "auth/token/roles/far", { token: root })).body.data.location_hint).toBe("weur");
+    expect(await hintsOf("auth/token/create/far", {})).toEqual(["weur"]);
+    expect(await hintsOf("auth/token/create/far", { id: "far-and-chosen" })).toEqual(["weur"]);
+    await write("auth/token/roles/far", { orphan: false });
+    expect(await hintsOf("auth/token/create/far", {})).toEqual([]);
+    await write("auth/token/roles/far", { orphan: true, location_hint: "" });
+    expect(await hintsOf("auth/token/create/far", {})).toEqual([undefined]);
+  });
+
+  it("is where the mount says, below what a role says", async () => {
+    await write("auth/token/roles/farther", { orphan: true, location_hint: "apac-ne" });
+    expect((await write("sys/auth/token/tune", { location_hint: "oc" })).status).toBe(204);
+    expect((await call("GET", "sys/auth/token/tune", { token: root })).body.data.location_hint).toBe("oc");
+    expect(await hintsOf("auth/token/create-orphan", {})).toEqual(["oc"]);
+    expect(await hintsOf("auth/token/create/farther", {})).toEqual(["apac-ne"]);
+    await write("sys/auth/token/tune", { description: "still there" });
+    expect(await hintsOf("auth/token/create-orphan", {})).toEqual(["oc"]);
+    await write("sys/auth/token/tune", { location_hint: "" });
+    expect(await hintsOf("auth/token/create-orphan", {})).toEqual([undefined]);
+  });
+
+  it("is one of the platform's places", async () => {
+    for (const path of ["auth/token/roles/nowhere", "sys/auth/token/tune"]) {
+      const refused = await write(path, { location_hint: "the moon" });
+      expect([refused.status, refused.body.errors[0]]).toEqual([400, expect.stringContaining("wnam, enam")]);
+    }
+    expect((await call("GET", "auth/token/roles/nowhere", { token: root })).status).toBe(404);
+  });
+});
+
 describe("rows", () => {
   it.each([
     ["look-up self", "GET", "lookup-self", undefined, { rowsRead: 1, rowsWritten: 0 }],

@@ -1,4 +1,5 @@
 import type { Failure } from "../../../base/errors.ts";
+import { within } from "../../../base/location.ts";
 import type { Result } from "../../../base/result.ts";
 import { type CloudAccount, type CloudClient, nameOf } from "./client.ts";
 import type { FetchItems } from "./lookups.ts";
@@ -19,7 +20,7 @@ export async function sharedLookup<T>(
   fetch: FetchItems<T>,
 ): Promise<Result<T | null, Failure>> {
   const name = await nameOf(client.revision, account.accountId, account.stsRole);
-  const lookups = client.env.CLOUD_LOOKUPS.getByName(name);
+  const lookups = within(client.env, client.env.CLOUD_LOOKUPS).getByName(name);
   return (await lookups.ask(group.name, item, group.maxItems, fetch as FetchItems<unknown>)) as Result<
     T | null,
     Failure

@@ -36,6 +36,11 @@ function refusal(login: Partial<Login>, config: Partial<MountConfig> = {}) {
 }
 
 describe("the token of a login", () => {
+  it("has its tree where the mount says", () => {
+    expect(plan({}).spec).not.toHaveProperty("location");
+    expect(plan({}, { locationHint: "weur" }).spec.location).toBe("weur");
+  });
+
   it.each([
     ["service", "default", "service"],
     ["service", "service", "service"],
