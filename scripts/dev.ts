@@ -44,6 +44,7 @@ async function prepare(command: DevCommand & { kind: "run" }): Promise<Result<Pr
     ...settingsFromEnvironment(definition.value, process.env),
     GROVE_SEAL_KEY: identity.value.sealKey,
     GROVE_DEV_ROOT_TOKEN: identity.value.rootToken,
+    GROVE_PRIVATE_HOSTS: command.privateHosts.text,
     ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLIENT_ADDRESS_HEADER,
   });

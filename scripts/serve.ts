@@ -48,6 +48,7 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
     ...settingsFromEnvironment(definition, process.env),
     ...(commit !== "" && { GROVE_COMMIT: commit }),
     CLOUD_METADATA_CREDENTIALS: String(metadataServices),
+    GROVE_PRIVATE_HOSTS: command.privateHosts.text,
     ...SELF_HOSTED,
   };
   if (!("GROVE_SEAL_KEY" in settings)) {
@@ -66,7 +67,7 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
     socket,
     ...(command.direct !== undefined && { direct: command.direct }),
     installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
-    privateHosts: command.privateHosts,
+    privateHosts: command.privateHosts.blocks,
     metadataServices,
   });
   data.write("worker/config.capnp", config);

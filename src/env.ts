@@ -64,8 +64,11 @@ export interface Env {
   readonly MAX_BODY_BYTES?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
   readonly CLIENT_ADDRESS_HEADER?: string;
-  /** Development only: "true" lets endpoints of the cloud and targets of revocations be http and in private networks. */
-  readonly ALLOW_PRIVATE_ENDPOINTS?: string;
+  /**
+   * Addresses, CIDR blocks and names of hosts that requests may go to beside public ones, also without TLS, with commas
+   * between. Set by `npm run serve` and `npm run dev`.
+   */
+  readonly GROVE_PRIVATE_HOSTS?: string;
   /** Hosts that revocations of leases may be sent to, with commas between; empty: any public host. */
   readonly LEASE_TARGET_HOSTS?: string;
   /** Names of this Worker's service bindings that revocations of leases may be sent to, with commas between. */

@@ -1,6 +1,7 @@
 import { readFlags } from "../../gateway/flags.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { checkCustomId } from "../../src/token/rules/custom-id.ts";
+import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run dev -- [options]
 
@@ -11,6 +12,9 @@ Data is kept between starts.
   --data DIR         where data and keys are kept (default .grove/dev)
   --fresh            start empty: forget data, keys and the root token
   --root-token ID    the root token of a new installation (default a random one)
+  --allow-private-host LIST
+                     hosts, separated by commas, that the Worker may call beside public ones, also by http:
+                     addresses, CIDR blocks and names (default none)
   --help             this text
 
 Settings of the Worker (docs/operations.md) are taken from the environment, as in POLICY_CACHE_SECONDS=0 npm run dev.
@@ -25,6 +29,8 @@ export type DevCommand =
       readonly data: string;
       readonly fresh: boolean;
       readonly rootToken: string | undefined;
+      /** What the Worker may call beside public hosts. */
+      readonly privateHosts: PrivateHostList;
     };
 
 /** Reads the command line; the error is a message for the user. */
@@ -34,6 +40,7 @@ export function parseDevArguments(argv: readonly string[]): Result<DevCommand, s
     data: { type: "string", default: ".grove/dev" },
     fresh: { type: "boolean", default: false },
     "root-token": { type: "string" },
+    "allow-private-host": { type: "string", default: "" },
     help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
@@ -43,5 +50,7 @@ export function parseDevArguments(argv: readonly string[]): Result<DevCommand, s
   if (data === "") return err("--data takes a directory");
   const problem = rootToken === undefined ? null : rootToken === "" ? "it is empty" : checkCustomId(rootToken);
   if (problem !== null) return err(`--root-token cannot be used: ${problem}`);
-  return ok({ kind: "run", port: Number(port), data, fresh, rootToken });
+  const privateHosts = parsePrivateHosts(flags.value["allow-private-host"]);
+  if (!privateHosts.ok) return privateHosts;
+  return ok({ kind: "run", port: Number(port), data, fresh, rootToken, privateHosts: privateHosts.value });
 }

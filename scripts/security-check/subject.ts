@@ -53,7 +53,6 @@ export class Subject {
         ...process.env,
         GROVE_SEAL_KEY: this.#sealKey,
         GROVE_DEV_ROOT_TOKEN: this.root,
-        ALLOW_PRIVATE_ENDPOINTS: "true",
         POLICY_CACHE_SECONDS: "1",
       },
       stdio: ["ignore", "pipe", "pipe"],

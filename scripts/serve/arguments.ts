@@ -1,9 +1,10 @@
-import { type BlockList, isIP } from "node:net";
+import type { BlockList } from "node:net";
 import { parseClientShare, parseListen } from "../../gateway/arguments.ts";
 import { parseTrustedProxies } from "../../gateway/client-address.ts";
 import { readFlags } from "../../gateway/flags.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
 
@@ -17,8 +18,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
                             and of the requests under way (default 25; 100: no bound of its own)
   --direct PORT             a second port on the same host that leads to the Worker past the gateway: faster, without
                             LIST, and closed to tokens that are bound to addresses (default none)
-  --allow-private-host LIST private addresses or CIDR blocks, separated by commas, that the Worker may call
-                            beside public ones, whatever name leads to them (default none)
+  --allow-private-host LIST hosts, separated by commas, that the Worker may call beside public ones, also by http:
+                            addresses, CIDR blocks, and names that lead to them or to public ones (default none)
   --metrics HOST:PORT       answers GET /metrics about the gateway and the processes, without a token, at an address for
                             Prometheus alone (default none; the service's own are at /v1/sys/metrics)
   --help                    this text
@@ -41,8 +42,8 @@ export type ServeCommand =
       readonly direct: ListenAddress | undefined;
       /** Where metrics of the gateway and the processes are answered. */
       readonly metrics: ListenAddress | undefined;
-      /** CIDR blocks. */
-      readonly privateHosts: readonly string[];
+      /** What the Worker may call beside public hosts. */
+      readonly privateHosts: PrivateHostList;
     };
 
 /** Reads the command line; the error is a message for the operator. */
@@ -91,20 +92,4 @@ function parseDirect(text: string | undefined, listen: ListenAddress): Result<Li
   if (port < 1 || port > 65_535) return err(`--direct takes a port from 1 to 65535, not "${text}"`);
   if (port === listen.port) return err("--direct takes another port than --listen");
   return ok({ host: listen.host, port });
-}
-
-/** Reads addresses and CIDR blocks. No names: what a name leads to is for others to change. */
-function parsePrivateHosts(text: string): Result<readonly string[], string> {
-  const blocks: string[] = [];
-  for (const item of text.split(",").map((part) => part.trim())) {
-    if (item === "" && text === "") continue;
-    const [address = "", bits, ...rest] = item.split("/");
-    const widest = isIP(address) === 6 ? 128 : 32;
-    const prefix = bits === undefined ? widest : /^\d{1,3}$/.test(bits) ? Number(bits) : -1;
-    if (isIP(address) === 0 || rest.length > 0 || prefix < 0 || prefix > widest) {
-      return err(`--allow-private-host takes addresses and CIDR blocks; "${item}" is neither`);
-    }
-    blocks.push(`${address}/${prefix}`);
-  }
-  return ok(blocks);
 }

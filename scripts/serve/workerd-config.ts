@@ -19,7 +19,7 @@ export interface WorkerdSetup {
    * ids that do not match, so nobody without it can make one up. Losing it loses the data.
    */
   readonly installationId: string;
-  /** CIDR blocks of private addresses that the Worker may call beside public ones. */
+  /** CIDR blocks of private addresses that may be connected to beside public ones, whatever name leads there. */
   readonly privateHosts: readonly string[];
   /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
   readonly metadataServices: boolean;

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import type { Env } from "../env.ts";
+import { isListed, type PrivateHosts } from "./private-hosts.ts";
 
 /** Names that lead into a private network, or nowhere, with everything below them. */
 const PRIVATE_NAMES: ReadonlySet<string> = new Set([
@@ -9,9 +9,16 @@ const PRIVATE_NAMES: ReadonlySet<string> = new Set([
 
 const GIVEN_OUT = ipaddr.parseCIDR("2000::/3");
 
-/** True when requests may go without TLS and into private networks: for development. */
-export function allowsPrivateHosts(env: Pick<Env, "ALLOW_PRIVATE_ENDPOINTS">): boolean {
-  return env.ALLOW_PRIVATE_ENDPOINTS === "true";
+/**
+ * Why no request may go to `url`, or null: "scheme" when it must be https, "host" when it leads nowhere on the public internet.
+ * Every request to a host that somebody configures is judged by this where it goes out: the list may have become shorter.
+ *
+ * @param listed hosts that are allowed besides, also without TLS.
+ */
+export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "host" | null {
+  const isOnList = isListed(listed, url.hostname);
+  if (url.protocol !== "https:" && !(isOnList && url.protocol === "http:")) return "scheme";
+  return isOnList || isPublicHost(url.hostname) ? null : "host";
 }
 
 /**

@@ -23,7 +23,7 @@ describe("logins against a cloud", () => {
     const worker = cloud.world.addRole(HOME, "Worker");
     session = cloud.world.addSession(worker, "job", Date.now() + 3_600_000);
     server = await startServe({
-      env: { ALLOW_PRIVATE_ENDPOINTS: "true", AWS_EC2_METADATA_SERVICE_ENDPOINT: cloudServer.endpoint },
+      env: { AWS_EC2_METADATA_SERVICE_ENDPOINT: cloudServer.endpoint },
       flags: ["--allow-private-host=127.0.0.1"],
     });
     await configure("cloud", { kind: "vm", certificate: "cloud_public_cert", worker: roleArn(worker) });

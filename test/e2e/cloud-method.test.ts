@@ -27,7 +27,8 @@ describe("node-vault and the cloud method", () => {
     cloudServer = await serveCloud(cloud);
     key = cloud.world.addKey(cloud.world.addUser(HOME, "server"));
     server = await startDev({
-      env: { ALLOW_PRIVATE_ENDPOINTS: "true", CLOUD_ACCESS_KEY: key.id, CLOUD_SECRET_KEY: key.secret },
+      env: { CLOUD_ACCESS_KEY: key.id, CLOUD_SECRET_KEY: key.secret },
+      flags: ["--allow-private-host=127.0.0.1"],
     });
   });
   afterAll(async () => {

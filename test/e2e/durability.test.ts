@@ -39,8 +39,7 @@ describe("a server that is killed while a request acts", () => {
     const engine = createServer(() => reached()).listen(0, "127.0.0.1");
     await once(engine, "listening");
     const { port } = engine.address() as AddressInfo;
-    const env = { ...SECRETS, ALLOW_PRIVATE_ENDPOINTS: "true" };
-    const server = await startServe({ data, env, flags: ["--allow-private-host=127.0.0.1"] });
+    const server = await startServe({ data, env: SECRETS, flags: ["--allow-private-host=127.0.0.1"] });
     onTestFinished(async () => {
       engine.closeAllConnections();
       engine.close();

@@ -11,7 +11,6 @@ import { call, type RunningServer, startServe } from "./support/server.ts";
 const ENV = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
   GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
-  ALLOW_PRIVATE_ENDPOINTS: "true",
 };
 const FLAGS = ["--allow-private-host=127.0.0.1"];
 

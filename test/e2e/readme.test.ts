@@ -68,7 +68,7 @@ describe("docs/cloud-login.md", () => {
 
   beforeAll(async () => {
     cloudServer = await serveCloud(cloud);
-    server = await startDev({ env: { ALLOW_PRIVATE_ENDPOINTS: "true" } });
+    server = await startDev({ flags: ["--allow-private-host=127.0.0.1"] });
   });
   afterAll(async () => {
     await server?.stop();

@@ -33,7 +33,7 @@ describe.each(archives)("an installation that was stored by an earlier release (
     cloudServer = await serveCloud(cloud);
     server = await startServe({
       data,
-      env: { GROVE_SEAL_KEY: facts.sealKey, GROVE_DEV_ROOT_TOKEN: facts.rootToken, ALLOW_PRIVATE_ENDPOINTS: "true" },
+      env: { GROVE_SEAL_KEY: facts.sealKey, GROVE_DEV_ROOT_TOKEN: facts.rootToken },
       flags: ["--allow-private-host=127.0.0.1"],
     });
     send = sender(server.address);

@@ -63,7 +63,6 @@ export async function runKills(options: KillOptions): Promise<KillResult> {
   const env = {
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
     GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
-    ALLOW_PRIVATE_ENDPOINTS: "true",
   };
   const port = await freePort();
   const until = performance.now() + options.minutes * 60_000;

@@ -29,7 +29,7 @@ export async function buildGrove(directory: string): Promise<GroveBuild> {
   const settings = {
     ...settingsFromEnvironment(definition, process.env),
     ...SELF_HOSTED,
-    ALLOW_PRIVATE_ENDPOINTS: "true",
+    GROVE_PRIVATE_HOSTS: "127.0.0.0/8",
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
   };
   const { modules } = must(await buildWorker(definition, join(directory, "worker"), join(directory, "wrangler")));

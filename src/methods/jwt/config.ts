@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../base/errors.ts";
-import { isPublicHost } from "../../base/public-host.ts";
+import type { PrivateHosts } from "../../base/private-hosts.ts";
+import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { flag, list, text, unread } from "../../wire/fields.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -67,10 +68,10 @@ const NOT_HERE: readonly (readonly [field: keyof ConfigFields, why: string])[] =
 /**
  * Checks a write of the configuration; messages are the reference's where it has the rule.
  *
- * @param allowPrivate lets URLs be http and anywhere, for development.
+ * @param listed hosts that URLs may have beside public ones.
  */
-export function readConfig(fields: ConfigFields, allowPrivate: boolean): Result<JwtConfig, Failure> {
-  const problem = problemOf(fields, allowPrivate);
+export function readConfig(fields: ConfigFields, listed: PrivateHosts): Result<JwtConfig, Failure> {
+  const problem = problemOf(fields, listed);
   if (problem) return err(invalid(problem));
   return ok({
     discoveryUrl: fields.oidc_discovery_url.replace(/\/$/, ""),
@@ -124,17 +125,17 @@ export function renderConfig(config: JwtConfig): Record<string, unknown> {
 }
 
 /** Why requests may not go to `url`, as a phrase without it, or null. */
-export function urlProblem(url: string, allowPrivate: boolean): string | null {
+export function urlProblem(url: string, listed: PrivateHosts): string | null {
   const parsed = url.length <= MAX_LENGTH && URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol)) return "must be an https URL";
   if (parsed.username !== "" || parsed.password !== "" || parsed.hash !== "")
     return "must not have a user or a fragment";
-  if (allowPrivate) return null;
-  if (parsed.protocol !== "https:") return "must be an https URL";
-  return isPublicHost(parsed.hostname) ? null : "must be a host on the public internet";
+  const problem = outboundProblem(parsed, listed);
+  if (problem === "scheme") return "must be an https URL";
+  return problem === "host" ? "must be a host on the public internet" : null;
 }
 
-function problemOf(fields: ConfigFields, allowPrivate: boolean): string | null {
+function problemOf(fields: ConfigFields, listed: PrivateHosts): string | null {
   const here = NOT_HERE.find(([field]) => fields[field] !== "");
   if (here) return `${here[0]} can't be set: ${here[1]}`;
   if (fields.override_allowed_server_names.length > 0) return "override_allowed_server_names can't be set";
@@ -148,7 +149,7 @@ function problemOf(fields: ConfigFields, allowPrivate: boolean): string | null {
     return "'oidc_discovery_url' contains '.well-known' component";
   }
   const url = discovery || jwks;
-  const badUrl = url === "" ? null : urlProblem(url, allowPrivate);
+  const badUrl = url === "" ? null : urlProblem(url, listed);
   if (badUrl) return `${discovery === "" ? "jwks_url" : "oidc_discovery_url"} ${badUrl}`;
   if (keys.length > MAX_PUBLIC_KEYS) return `jwt_validation_pubkeys holds at most ${MAX_PUBLIC_KEYS} keys`;
   const badKey = keys.findIndex((pem) => readPublicKey(pem) === null);

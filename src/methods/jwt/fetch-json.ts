@@ -1,4 +1,6 @@
 import { readBoundedText } from "../../base/bounded-text.ts";
+import type { PrivateHosts } from "../../base/private-hosts.ts";
+import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 
 const TIMEOUT_MS = 5_000;
@@ -8,9 +10,11 @@ const MAX_BYTES = 262_144;
 /**
  * Fetches a JSON object. A redirect is not followed: it would let whoever answers choose the next host.
  *
+ * @param listed hosts that may be called beside public ones.
  * @returns why there is none, as a phrase without anything of the answer.
  */
-export async function fetchJson(url: string): Promise<Result<Record<string, unknown>, string>> {
+export async function fetchJson(url: string, listed: PrivateHosts): Promise<Result<Record<string, unknown>, string>> {
+  if (outboundProblem(new URL(url), listed) !== null) return err("its host may not be called from here");
   try {
     const response = await fetch(url, {
       redirect: "manual",

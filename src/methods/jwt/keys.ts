@@ -1,6 +1,7 @@
 import type { JWK } from "jose";
 import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
+import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { type JwtConfig, urlProblem } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
@@ -40,7 +41,7 @@ const fetched = new GenerationalCache<string, Fetched>(MAX_SOURCES);
 export async function keysFor(
   config: JwtConfig,
   kid: string | undefined,
-  allowPrivate: boolean,
+  listed: PrivateHosts,
 ): Promise<Result<readonly JWK[], string>> {
   if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
   const now = currentTime();
@@ -52,7 +53,7 @@ export async function keysFor(
     return known.keys ? ok(known.keys) : err("the keys of the issuer could not be fetched");
   }
   remember(config.revision, { keys: null, fetchedAt: 0, ...known, triedAt: now, failed: false });
-  const answer = await fetchKeys(config, allowPrivate);
+  const answer = await fetchKeys(config, listed);
   if (answer.ok) {
     remember(config.revision, { keys: answer.value, fetchedAt: now, triedAt: now, failed: false });
     return answer;
@@ -64,10 +65,10 @@ export async function keysFor(
 }
 
 /** Fetches the keys of a configuration, as a write of it does to tell its mistakes. */
-export async function fetchKeys(config: JwtConfig, allowPrivate: boolean): Promise<Result<readonly JWK[], string>> {
-  const url = config.jwksUrl === "" ? await discover(config.discoveryUrl, allowPrivate) : ok(config.jwksUrl);
+export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promise<Result<readonly JWK[], string>> {
+  const url = config.jwksUrl === "" ? await discover(config.discoveryUrl, listed) : ok(config.jwksUrl);
   if (!url.ok) return url;
-  const answer = await fetchJson(url.value);
+  const answer = await fetchJson(url.value, listed);
   if (!answer.ok) return err(`error fetching the keys of the issuer: ${answer.error}`);
   const { keys } = answer.value;
   if (!Array.isArray(keys) || keys.length > MAX_KEYS) return err("error fetching the keys of the issuer: no key set");
@@ -76,15 +77,15 @@ export async function fetchKeys(config: JwtConfig, allowPrivate: boolean): Promi
 }
 
 /** Finds the URL of the keys; the document must be of the issuer that was asked (OpenID Connect Discovery, section 4.3). */
-async function discover(discoveryUrl: string, allowPrivate: boolean): Promise<Result<string, string>> {
-  const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`);
+async function discover(discoveryUrl: string, listed: PrivateHosts): Promise<Result<string, string>> {
+  const answer = await fetchJson(`${discoveryUrl}/.well-known/openid-configuration`, listed);
   if (!answer.ok) return err(`error checking oidc discovery URL: ${answer.error}`);
   const { issuer, jwks_uri: url } = answer.value;
   if (typeof issuer !== "string" || issuer.replace(/\/$/, "") !== discoveryUrl) {
     return err("error checking oidc discovery URL: the document names another issuer");
   }
   if (typeof url !== "string") return err("error checking oidc discovery URL: the document names no keys");
-  const problem = urlProblem(url, allowPrivate);
+  const problem = urlProblem(url, listed);
   return problem ? err(`error checking oidc discovery URL: the URL of the keys ${problem}`) : ok(url);
 }
 

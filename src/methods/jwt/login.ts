@@ -5,7 +5,7 @@ import type { LoginContext } from "../../auth/route.ts";
 import { bindAddress, tokenTypeOf } from "../../auth/token-settings.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
-import { allowsPrivateHosts } from "../../base/public-host.ts";
+import { type PrivateHosts, privateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { entityForLogin } from "../../identity/login.ts";
 import { text } from "../../wire/fields.ts";
@@ -44,7 +44,7 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   const boundCidrs = bindAddress(role.token, request.clientAddress);
   if (!boundCidrs.ok) return boundCidrs;
 
-  const claims = await verifiedClaims(config, fields.jwt, allowsPrivateHosts(env));
+  const claims = await verifiedClaims(config, fields.jwt, privateHosts(env));
   if (!claims.ok) return claims;
   if (typeof claims.value.sub === "string") request.notes.principal = claims.value.sub;
   const holder = identityOf(config, role, claims.value, currentTime());
@@ -77,11 +77,11 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
 async function verifiedClaims(
   config: JwtConfig,
   token: string,
-  allowPrivate: boolean,
+  listed: PrivateHosts,
 ): Promise<Result<Claims, Failure>> {
   const head = readHead(token, config.algorithms);
   if (!head.ok) return err(refused(head.error));
-  const keys = await keysFor(config, head.value.kid, allowPrivate);
+  const keys = await keysFor(config, head.value.kid, listed);
   if (!keys.ok) return err({ code: "unavailable", message: keys.error, retryAfterSeconds: 5 });
   const claims = await verifySignature(token, head.value, keys.value);
   return claims.ok ? claims : err(refused(claims.error));

@@ -3,7 +3,7 @@ import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
-import { allowsPrivateHosts } from "../../base/public-host.ts";
+import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { mountTtl } from "../../system/mount.ts";
@@ -45,11 +45,11 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
     CONFIG_FIELDS,
     async (context) => {
       const { env, fields } = context;
-      const allowPrivate = allowsPrivateHosts(env);
-      const config = readConfig(fields, allowPrivate);
+      const listed = privateHosts(env);
+      const config = readConfig(fields, listed);
       if (!config.ok) return config;
       const remote = config.value.publicKeys.length === 0;
-      const keys = remote ? await fetchKeys(config.value, allowPrivate) : ok([]);
+      const keys = remote ? await fetchKeys(config.value, listed) : ok([]);
       if (!keys.ok && !fields.skip_jwks_validation) return err(invalid(keys.error));
       await at(context).writeConfig(config.value);
       return ok(keys.ok ? EMPTY : { kind: "empty", warnings: [keys.error] });

@@ -1,4 +1,5 @@
-import { allowsPrivateHosts, isPublicHost } from "../../base/public-host.ts";
+import { type PrivateHosts, privateHosts } from "../../base/private-hosts.ts";
+import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 
@@ -8,8 +9,8 @@ export interface EndpointSettings {
   readonly hosts: readonly string[];
   /** Names of service bindings of this Worker that take revocations. */
   readonly services: readonly string[];
-  /** Development: http and private addresses too. */
-  readonly development: boolean;
+  /** Beside public ones, also without TLS. */
+  readonly privateHosts: PrivateHosts;
 }
 
 const MAX_TARGET = 2048;
@@ -20,13 +21,13 @@ export function endpointSettings(env: Env): EndpointSettings {
   return {
     hosts: names(env.LEASE_TARGET_HOSTS).map((host) => host.toLowerCase()),
     services: names(env.LEASE_SERVICES),
-    development: allowsPrivateHosts(env),
+    privateHosts: privateHosts(env),
   };
 }
 
 /**
  * Reads the place that a revocation is sent to: an https URL, or `service://BINDING/path`. Only hosts of the
- * public internet are taken.
+ * public internet are taken, and those on the list.
  *
  * @returns the target in one spelling, or a message that does not repeat it.
  */
@@ -41,15 +42,15 @@ export function readRevocationEndpoint(text: string, settings: EndpointSettings)
   }
   const url = parseUrl(text);
   if (!url) return err("target must be an https URL, or service:// and the name of a service binding");
-  if (url.protocol !== "https:" && !(settings.development && url.protocol === "http:")) {
+  const problem = outboundProblem(url, settings.privateHosts);
+  if (problem === "scheme") {
     return err("target must be an https URL, or service:// and the name of a service binding");
   }
   if (url.username !== "" || url.password !== "" || url.hash !== "") {
     return err("target must be a URL without credentials and without a fragment");
   }
-  if (settings.development) return ok(url.href);
   const host = url.hostname.replace(/\.$/, "").toLowerCase();
-  if (!isPublicHost(host)) return err("target must be a host on the public internet");
+  if (problem === "host") return err("target must be a host on the public internet");
   if (settings.hosts.length > 0 && !settings.hosts.some((allowed) => hostMatches(allowed, host))) {
     return err("target is not one of the hosts in LEASE_TARGET_HOSTS");
   }

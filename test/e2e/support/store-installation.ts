@@ -17,7 +17,6 @@ const sealKey = `1:${Buffer.alloc(32, 7).toString("base64")}`;
 const env = {
   GROVE_SEAL_KEY: sealKey,
   GROVE_DEV_ROOT_TOKEN: "root-of-the-stored-installation",
-  ALLOW_PRIVATE_ENDPOINTS: "true",
 };
 const server = await startServe({ data, env, flags: ["--allow-private-host=127.0.0.1"] });
 const cloudEndpoint = cloudServer.endpoint;

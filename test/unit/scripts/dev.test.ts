@@ -93,7 +93,14 @@ describe("the command line of dev", () => {
   it("has defaults", () => {
     expect(parseDevArguments([])).toEqual({
       ok: true,
-      value: { kind: "run", port: 8200, data: ".grove/dev", fresh: false, rootToken: undefined },
+      value: {
+        kind: "run",
+        port: 8200,
+        data: ".grove/dev",
+        fresh: false,
+        rootToken: undefined,
+        privateHosts: { text: "", blocks: [] },
+      },
     });
   });
 
@@ -103,6 +110,7 @@ describe("the command line of dev", () => {
     [["--data="], "--data"],
     [["--root-token="], "--root-token"],
     [["--root-token", "hvs.x"], "--root-token"],
+    [["--allow-private-host", "127.0.0.1:80"], "--allow-private-host"],
     [["extra"], "extra"],
   ])("says what is wrong with %j", (flags, named) => {
     expect(parseDevArguments(flags)).toMatchObject({ ok: false, error: expect.stringContaining(named) });

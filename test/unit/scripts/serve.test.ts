@@ -147,16 +147,21 @@ describe("workerdConfig", () => {
 });
 
 describe("the command line of serve", () => {
-  it("reads private hosts as blocks", () => {
-    const flags = ["--allow-private-host", "10.0.0.5, 192.168.0.0/16,fd00::1"];
-    const privateHosts = ["10.0.0.5/32", "192.168.0.0/16", "fd00::1/128"];
-    expect(parseServeArguments(flags)).toMatchObject({ ok: true, value: { privateHosts } });
+  it("reads private hosts: connections go by blocks, URLs by the whole list", () => {
+    const list = "10.0.0.5, 192.168.0.0/16,fd00::1, ec2.internal";
+    const privateHosts = { text: list, blocks: ["10.0.0.5/32", "192.168.0.0/16", "fd00::1/128"] };
+    expect(parseServeArguments(["--allow-private-host", list])).toMatchObject({ ok: true, value: { privateHosts } });
   });
 
   it("has defaults", () => {
     expect(parseServeArguments([])).toMatchObject({
       ok: true,
-      value: { kind: "run", listen: { host: "127.0.0.1", port: 8200 }, data: ".grove/data", privateHosts: [] },
+      value: {
+        kind: "run",
+        listen: { host: "127.0.0.1", port: 8200 },
+        data: ".grove/data",
+        privateHosts: { text: "", blocks: [] },
+      },
     });
   });
 
@@ -166,7 +171,7 @@ describe("the command line of serve", () => {
     [["--trust-proxy", "10.0.0.0/99"], "--trust-proxy"],
     [["--allow-private"], "--allow-private"],
     [["--allow-private-network"], "--allow-private-network"],
-    [["--allow-private-host", "kubernetes.default.svc"], "--allow-private-host"],
+    [["--allow-private-host", "http://10.0.0.1"], "--allow-private-host"],
     [["--allow-private-host", "10.0.0.0/33"], "--allow-private-host"],
     [["--direct", "0"], "--direct"],
     [["--direct", "127.0.0.1:8300"], "--direct"],

@@ -6,7 +6,7 @@ import { callApi } from "./call-api.ts";
 import type { CloudClient } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
 import { iamCall } from "./principals.ts";
-import type { RetryPolicy } from "./retry.ts";
+import type { CallPolicy } from "./retry.ts";
 import { serverPartition } from "./server-credentials.ts";
 
 /** The friendly name of the user whose keys these are. */
@@ -26,7 +26,7 @@ export async function createAccessKey(
   userName: string,
 ): Promise<Result<AccessKey, Failure>> {
   const form = { Action: "CreateAccessKey", UserName: userName };
-  const answer = await callIam(client, keys, form, { maxRetries: 0 });
+  const answer = await callIam(client, keys, form, { ...client.policy, maxRetries: 0 });
   const created = answer.ok ? readCreatedAccessKey(answer.value) : answer;
   return created.ok ? created : err(inContext("error calling CreateAccessKey", created.error));
 }
@@ -39,7 +39,7 @@ export async function deleteAccessKey(
   accessKeyId: string,
 ): Promise<Result<null, Failure>> {
   const form = { Action: "DeleteAccessKey", UserName: userName, AccessKeyId: accessKeyId };
-  const answer = await callIam(client, keys, form, { maxRetries: 12, alsoTemporary: UNKNOWN_KEY });
+  const answer = await callIam(client, keys, form, { ...client.policy, maxRetries: 12, alsoTemporary: UNKNOWN_KEY });
   const deleted = answer.ok ? readAnswer(answer.value, "IAM", "DeleteAccessKeyResponse") : answer;
   return deleted.ok ? ok(null) : err(inContext("error calling DeleteAccessKey", deleted.error));
 }
@@ -50,7 +50,7 @@ function callIam(
   client: CloudClient,
   keys: Credentials,
   form: Readonly<Record<string, string>>,
-  retry: RetryPolicy = client.retry,
+  policy: CallPolicy = client.policy,
 ) {
-  return callApi(retry, iamCall(client, serverPartition(client.env), form), keys);
+  return callApi(policy, iamCall(client, serverPartition(client.env), form), keys);
 }

@@ -51,7 +51,7 @@ export async function callForAccount(
     if (!base.ok) return base;
     const credentials = await credentialsFor(client, account, partition, base.value);
     if (!credentials.ok) return credentials;
-    const answer = await callApi(client.retry, call, credentials.value);
+    const answer = await callApi(client.policy, call, credentials.value);
     const stale = answer.ok && answer.value.status !== 200 && STALE_CODES.has(errorCodeOf(answer.value) ?? "");
     if (!stale || fresh || !forget(client, account, partition, base.value)) return answer;
   }
@@ -108,7 +108,7 @@ async function assumeRole(
     DurationSeconds: String(SESSION_SECONDS),
   });
   if (!call.ok) return call;
-  const answer = await callApi(client.retry, call.value, base);
+  const answer = await callApi(client.policy, call.value, base);
   const assumed = answer.ok ? readAssumedCredentials(answer.value, accountId) : answer;
   if (assumed.ok) sessions.set(key, assumed.value, assumed.value.expiresAt - EARLY_MS);
   return assumed;
@@ -127,7 +127,7 @@ async function ownAccount(
   if (known !== undefined) return ok(known);
   const call = stsCall(client, partition, { Action: "GetCallerIdentity" });
   if (!call.ok) return call;
-  const answer = await callApi(client.retry, call.value, base);
+  const answer = await callApi(client.policy, call.value, base);
   const account = answer.ok ? readOwnAccount(answer.value) : answer;
   if (account.ok) ownAccounts.set(key, account.value, currentTime() + OWN_ACCOUNT_MS);
   return account;

@@ -4,7 +4,7 @@ import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import type { CloudAnswer, Service } from "../answers/answer.ts";
 import type { Credentials } from "./credentials.ts";
-import { callService, type RetryPolicy } from "./retry.ts";
+import { type CallPolicy, callService } from "./retry.ts";
 import type { OutboundRequest } from "./send.ts";
 
 /** One operation of a service's query API. */
@@ -20,7 +20,7 @@ export type ApiCall = {
 
 /** Calls an operation, signed, and repeats it while that may help. */
 export function callApi(
-  policy: RetryPolicy,
+  policy: CallPolicy,
   call: ApiCall,
   credentials: Credentials,
 ): Promise<Result<CloudAnswer, Failure>> {

@@ -2,11 +2,11 @@ import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import { type CallerIdentity, readCallerIdentity } from "../answers/sts.ts";
 import type { CallerIdentityRequest } from "../sts/signed-request.ts";
-import { callService, type RetryPolicy } from "./retry.ts";
+import { type CallPolicy, callService } from "./retry.ts";
 
 /** Has STS say who signed a request that was checked. Only STS can: it alone knows the secrets of the signers. */
 export async function askCallerIdentity(
-  policy: RetryPolicy,
+  policy: CallPolicy,
   request: CallerIdentityRequest,
 ): Promise<Result<CallerIdentity, Failure>> {
   const { method, url, headers, body } = request;

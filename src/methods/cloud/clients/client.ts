@@ -3,12 +3,12 @@ import type { Result } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import type { Credentials } from "./credentials.ts";
-import type { RetryPolicy } from "./retry.ts";
+import type { CallPolicy } from "./retry.ts";
 
 /** How one mount talks to the cloud, as its configuration is now. */
 export type CloudClient = {
   readonly env: Env;
-  readonly retry: RetryPolicy;
+  readonly policy: CallPolicy;
   /** URLs that replace the cloud's own hosts; "" leaves them. */
   readonly endpoints: { readonly ec2: string; readonly iam: string; readonly sts: string };
   /** Region that `endpoints.sts` takes signatures for; "" leaves it to the settings of the installation. */

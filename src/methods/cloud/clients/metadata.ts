@@ -5,7 +5,7 @@ import type { TemporaryCredentials } from "./credentials.ts";
 import { type OutboundRequest, send } from "./send.ts";
 
 /** The metadata services answer at once or not at all: they are one network hop away. */
-const LIMITS = { timeoutMs: 1_000, maxBytes: 16 * 1024 };
+const LIMITS = { timeoutMs: 1_000, maxBytes: 16 * 1024, hosts: "any" } as const;
 
 const CONTAINER_HOST = "http://169.254.170.2";
 const INSTANCE_HOST = "http://169.254.169.254";

@@ -1,4 +1,5 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Keys } from "../../../crypto/key-ring.ts";
 import type { Env } from "../../../env.ts";
@@ -21,7 +22,7 @@ export async function openClient(access: CloudAccess, config: ClientConfig): Pro
   const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries, webIdentity } = config;
   return {
     env: access.env,
-    retry: { maxRetries },
+    policy: { hosts: privateHosts(access.env), maxRetries },
     endpoints: { ec2: withoutSlash(endpoint), iam: withoutSlash(iamEndpoint), sts: withoutSlash(stsEndpoint) },
     stsRegion,
     staticKeys: () => openKeys(access, config),

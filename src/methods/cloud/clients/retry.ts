@@ -1,6 +1,7 @@
 import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { invalid } from "../../../base/errors.ts";
+import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { countEvent } from "../../../metrics/events.ts";
 import {
@@ -13,8 +14,10 @@ import {
 } from "../answers/answer.ts";
 import { type NoAnswer, type OutboundRequest, type SentAnswer, send } from "./send.ts";
 
-/** How a call is repeated after a temporary failure. */
-export type RetryPolicy = {
+/** How a service is called: where it may be, and how a call is repeated after a temporary failure. */
+export type CallPolicy = {
+  /** Hosts that may be called beside public ones. */
+  readonly hosts: PrivateHosts;
   /** From the configuration: repetitions after the first try; -1 leaves it to this client. */
   readonly maxRetries: number;
   /** Error codes of temporary failures, besides those that always are temporary. */
@@ -38,14 +41,14 @@ const LONGEST_PAUSE_MS = 2_000;
  */
 export async function callService(
   service: Service,
-  policy: RetryPolicy,
+  policy: CallPolicy,
   request: () => Promise<OutboundRequest>,
 ): Promise<Result<CloudAnswer, Failure>> {
   const retries = policy.maxRetries < 0 ? DEFAULT_RETRIES : policy.maxRetries;
   const deadline = currentTime() + CALL_MS;
   for (let attempt = 0; ; attempt++) {
     const timeoutMs = Math.min(TRY_MS, Math.max(1, deadline - currentTime()));
-    const sent = await send(await request(), { timeoutMs, maxBytes: MAX_ANSWER_BYTES[service] });
+    const sent = await send(await request(), { timeoutMs, maxBytes: MAX_ANSWER_BYTES[service], hosts: policy.hosts });
     countEvent("cloud_call", [service.toLowerCase(), resultOf(sent)]);
     const pause = pauseBeforeNext(sent, attempt, policy, Math.random());
     if (pause === null || attempt >= retries || currentTime() + pause >= deadline) return outcomeOf(service, sent);
@@ -63,10 +66,11 @@ export async function callService(
 export function pauseBeforeNext(
   sent: Result<SentAnswer, NoAnswer>,
   attempt: number,
-  policy: RetryPolicy,
+  policy: Pick<CallPolicy, "alsoTemporary">,
   random: number,
 ): number | null {
-  if (!(sent.ok ? mayChange(sent.value, policy) : sent.error !== "unreadable")) return null;
+  const mayHelp = sent.ok ? mayChange(sent.value, policy) : sent.error !== "unreadable" && sent.error !== "not_allowed";
+  if (!mayHelp) return null;
   const longest = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10));
   const asked = (sent.ok ? sent.value.retryAfterSeconds : null) ?? 0;
   return Math.max(Math.ceil(longest * (0.5 + random / 2)), asked * 1000);
@@ -79,7 +83,7 @@ function resultOf(sent: Result<SentAnswer, NoAnswer>): string {
   return isTemporary(sent.value) ? "temporary" : "refused";
 }
 
-function mayChange(answer: SentAnswer, { alsoTemporary }: RetryPolicy): boolean {
+function mayChange(answer: SentAnswer, { alsoTemporary }: Pick<CallPolicy, "alsoTemporary">): boolean {
   if (isTemporary(answer)) return answer.status !== 501;
   return answer.status !== 200 && alsoTemporary?.has(errorCodeOf(answer) ?? "") === true;
 }
@@ -89,6 +93,8 @@ function outcomeOf(service: Service, sent: Result<SentAnswer, NoAnswer>): Result
   switch (sent.error) {
     case "unreadable":
       return err(invalid(`answer of ${service} is too long or no text`));
+    case "not_allowed":
+      return err(invalid(`the configured host of ${service} may not be called from here`));
     case "timeout":
       return err(unavailable(`${service} does not answer in time`));
     case "unreachable":

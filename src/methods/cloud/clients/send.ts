@@ -1,4 +1,6 @@
 import { readBoundedText } from "../../../base/bounded-text.ts";
+import type { PrivateHosts } from "../../../base/private-hosts.ts";
+import { outboundProblem } from "../../../base/public-host.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { CloudAnswer } from "../answers/answer.ts";
 
@@ -15,13 +17,18 @@ export type SendLimits = {
   readonly timeoutMs: number;
   /** Reading stops beyond it. */
   readonly maxBytes: number;
+  /** Hosts that may be called beside public ones; "any" for services of the machine, which the settings name. */
+  readonly hosts: PrivateHosts | "any";
 };
 
 /** An answer, and the pause in seconds that the service asks for before the next try (null: it doesn't say). */
 export type SentAnswer = CloudAnswer & { readonly retryAfterSeconds: number | null };
 
-/** Why there is no answer. A too long one, or one that is not UTF-8, will not be another one next time. */
-export type NoAnswer = "unreachable" | "timeout" | "unreadable";
+/**
+ * Why there is no answer. A too long one, or one that is not UTF-8, will not be another one next time, and a host that may not
+ * be called stays one.
+ */
+export type NoAnswer = "unreachable" | "timeout" | "unreadable" | "not_allowed";
 
 /**
  * Sends one request. A redirect is an answer like any other and is not followed: it would let whoever answers choose the
@@ -29,6 +36,7 @@ export type NoAnswer = "unreachable" | "timeout" | "unreadable";
  */
 export async function send(request: OutboundRequest, limits: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const { method, url, headers, body } = request;
+  if (limits.hosts !== "any" && outboundProblem(new URL(url), limits.hosts) !== null) return err("not_allowed");
   const abort = new AbortController();
   let timer: ReturnType<typeof setTimeout> | undefined;
   const timeout = new Promise<"timeout">((resolve) => {

@@ -44,7 +44,7 @@ export async function webIdentityCredentials(
     DurationSeconds: String(SESSION_SECONDS),
     WebIdentityToken: signed.value,
   };
-  const answer = await callService("STS", { ...client.retry, alsoTemporary: ALSO_TEMPORARY }, async () => ({
+  const answer = await callService("STS", { ...client.policy, alsoTemporary: ALSO_TEMPORARY }, async () => ({
     method: "POST",
     url: `${to.value.endpoint}/`,
     headers: { "Content-Type": "application/x-www-form-urlencoded; charset=utf-8" },

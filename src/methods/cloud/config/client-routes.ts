@@ -3,7 +3,7 @@ import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
-import { allowsPrivateHosts } from "../../../base/public-host.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
@@ -52,7 +52,7 @@ export const CLIENT_ROUTES: readonly Route[] = [
       createsOrUpdates: true,
       async prepare(context): Promise<Result<ClientChange, Failure>> {
         const { env, installation, fields } = context;
-        const change = readClientChange(fields, allowsPrivateHosts(env));
+        const change = readClientChange(fields, privateHosts(env));
         if (!change.ok || fields.secret_key === undefined) return change;
         const secret = fields.secret_key;
         const sealedSecretKey =

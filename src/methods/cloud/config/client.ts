@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
+import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
@@ -100,11 +101,11 @@ const HEADER_VALUE = /^[ -~]{0,1024}$/;
 /**
  * Checks a write of the client configuration.
  *
- * @param allowPrivate lets endpoints be anywhere.
+ * @param listed hosts that endpoints may have beside public ones.
  * @returns what it changes but the secret key, which has to be sealed first; or a 400.
  */
-export function readClientChange(fields: ClientFields, allowPrivate: boolean): Result<ClientChange, Failure> {
-  const problem = fieldProblem(fields) ?? endpointsProblem(fields, allowPrivate);
+export function readClientChange(fields: ClientFields, listed: PrivateHosts): Result<ClientChange, Failure> {
+  const problem = fieldProblem(fields) ?? endpointsProblem(fields, listed);
   if (problem) return err(invalid(problem));
   return ok(
     onlySent({
@@ -224,9 +225,9 @@ function webIdentityProblem(fields: ClientFields): string | null {
   return fields.identity_token_key === undefined ? null : issuerNameProblem(fields.identity_token_key);
 }
 
-function endpointsProblem(fields: ClientFields, allowPrivate: boolean): string | null {
+function endpointsProblem(fields: ClientFields, listed: PrivateHosts): string | null {
   for (const name of ["endpoint", "iam_endpoint", "sts_endpoint"] as const) {
-    const problem = endpointProblem(fields[name] ?? "", allowPrivate);
+    const problem = endpointProblem(fields[name] ?? "", listed);
     if (problem) return `${name} ${problem}`;
   }
   return null;

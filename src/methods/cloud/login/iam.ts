@@ -1,7 +1,9 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, inContext, invalid } from "../../../base/errors.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import { askCallerIdentity } from "../clients/caller-identity.ts";
 import type { ClientConfig } from "../config/client.ts";
@@ -23,7 +25,7 @@ import { writeTokenData } from "./token-data.ts";
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
   const start = await startLogin(attempt, "iam", fields.role);
   if (!start.ok) return start;
-  const caller = await identifyCaller(start.value.client, fields);
+  const caller = await identifyCaller(attempt.env, start.value.client, fields);
   if (!caller.ok) return caller;
   const { principal, accountId } = caller.value;
   attempt.notes.principal = principal.arn;
@@ -39,7 +41,11 @@ export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): P
   return inferred.ok ? issueToPrincipal(attempt, target, caller.value, inferred.value) : inferred;
 }
 
-async function identifyCaller(config: ClientConfig, fields: LoginFields): Promise<Result<CallerIdentity, Failure>> {
+async function identifyCaller(
+  env: Env,
+  config: ClientConfig,
+  fields: LoginFields,
+): Promise<Result<CallerIdentity, Failure>> {
   const request = checkSignedRequest(
     {
       iam_http_request_method: fields.iam_http_request_method ?? "",
@@ -51,7 +57,7 @@ async function identifyCaller(config: ClientConfig, fields: LoginFields): Promis
     currentTime(),
   );
   if (!request.ok) return request;
-  const caller = await askCallerIdentity({ maxRetries: config.maxRetries }, request.value);
+  const caller = await askCallerIdentity({ hosts: privateHosts(env), maxRetries: config.maxRetries }, request.value);
   return caller.ok ? caller : err(inContext("error making upstream request", caller.error));
 }
 

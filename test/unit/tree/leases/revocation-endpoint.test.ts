@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../src/base/private-hosts.ts";
 import type { Env } from "../../../../src/env.ts";
 import {
   type EndpointSettings,
@@ -7,7 +8,7 @@ import {
   readRevocationEndpoint,
 } from "../../../../src/tree/leases/revocation-endpoint.ts";
 
-const SETTINGS: EndpointSettings = { hosts: [], services: ["ENGINE"], development: false };
+const SETTINGS: EndpointSettings = { hosts: [], services: ["ENGINE"], privateHosts: NO_PRIVATE_HOSTS };
 
 describe("the target of a revocation", () => {
   it("is an https URL of a public host, or a service binding that operators named", () => {
@@ -82,20 +83,25 @@ describe("the target of a revocation", () => {
     expect(allowed("https://x.db.example.com/")).toBe(false);
   });
 
-  it("may be nearby and without TLS in development alone", () => {
-    const development = { ...SETTINGS, development: true };
-    expect(readRevocationEndpoint("http://127.0.0.1:8080/revoke", development).ok).toBe(true);
-    expect(readRevocationEndpoint("ftp://127.0.0.1/", development).ok).toBe(false);
+  it("may be nearby and without TLS where the host is on the list, and LEASE_TARGET_HOSTS narrows that too", () => {
+    const listed = { ...SETTINGS, privateHosts: privateHosts({ GROVE_PRIVATE_HOSTS: "127.0.0.1,engine.internal" }) };
+    const allowed = (target: string, hosts: string[] = []) => readRevocationEndpoint(target, { ...listed, hosts }).ok;
+    expect(allowed("http://127.0.0.1:8080/revoke")).toBe(true);
+    expect(allowed("http://engine.internal/revoke")).toBe(true);
+    expect(allowed("http://127.0.0.2:8080/revoke")).toBe(false);
+    expect(allowed("http://db.example.com/")).toBe(false);
+    expect(allowed("ftp://127.0.0.1/")).toBe(false);
+    expect(allowed("http://127.0.0.1/", ["db.example.com"])).toBe(false);
+    expect(allowed("http://127.0.0.1/", ["127.0.0.1"])).toBe(true);
   });
 
   it("reads its limits from the settings of the deployment", () => {
-    const env = { LEASE_TARGET_HOSTS: " A.example.com , ", LEASE_SERVICES: "X, Y", ALLOW_PRIVATE_ENDPOINTS: "yes" };
+    const env = { LEASE_TARGET_HOSTS: " A.example.com , ", LEASE_SERVICES: "X, Y" };
     expect(endpointSettings(env as unknown as Env)).toEqual({
       hosts: ["a.example.com"],
       services: ["X", "Y"],
-      development: false,
+      privateHosts: NO_PRIVATE_HOSTS,
     });
-    expect(endpointSettings({ ALLOW_PRIVATE_ENDPOINTS: "true" } as unknown as Env).development).toBe(true);
   });
 
   it("belongs to an origin, which has one key", () => {

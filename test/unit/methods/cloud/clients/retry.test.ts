@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/private-hosts.ts";
 import { err, ok } from "../../../../../src/base/result.ts";
 import { CALL_MS, callService, pauseBeforeNext } from "../../../../../src/methods/cloud/clients/retry.ts";
 import type { OutboundRequest, SentAnswer } from "../../../../../src/methods/cloud/clients/send.ts";
@@ -18,7 +19,7 @@ afterEach(() => {
 
 describe("the pause before another try", () => {
   const pause = (sent: Parameters<typeof pauseBeforeNext>[0], attempt = 0, random = 1) =>
-    pauseBeforeNext(sent, attempt, { maxRetries: -1 }, random);
+    pauseBeforeNext(sent, attempt, {}, random);
 
   it("doubles up to two seconds, and half of it is random", () => {
     const failed = answer(500);
@@ -57,7 +58,7 @@ describe("a call", () => {
   const run = async (maxRetries: number, fetched: () => Promise<Response>) => {
     const spy = vi.spyOn(globalThis, "fetch").mockReset().mockImplementation(fetched);
     const started = Date.now();
-    const made = callService("STS", { maxRetries }, async () => request);
+    const made = callService("STS", { hosts: NO_PRIVATE_HOSTS, maxRetries }, async () => request);
     await vi.runAllTimersAsync();
     return { result: await made, tries: spy.mock.calls.length, took: Date.now() - started };
   };
@@ -120,8 +121,21 @@ describe("a call", () => {
 
   it("S1: does not follow a redirect", async () => {
     const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async () => reply(302));
-    await callService("STS", { maxRetries: 0 }, async () => request);
+    await callService("STS", { hosts: NO_PRIVATE_HOSTS, maxRetries: 0 }, async () => request);
     expect(spy.mock.calls[0]?.[0]).toMatchObject({ redirect: "manual" });
+  });
+
+  it("goes to no host that has been taken off the list since it was configured", async () => {
+    const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async () => reply(200));
+    const ask = (list: string) =>
+      callService("STS", { hosts: privateHosts({ GROVE_PRIVATE_HOSTS: list }), maxRetries: 3 }, async () => ({
+        ...request,
+        url: "http://10.0.0.5/sts",
+      }));
+    expect((await ask("10.0.0.5")).ok).toBe(true);
+    spy.mockClear();
+    expect(await ask("10.0.0.6")).toMatchObject({ error: { message: expect.stringContaining("may not be called") } });
+    expect(spy).not.toHaveBeenCalled();
   });
 
   it("that nobody takes is unavailable", async () => {

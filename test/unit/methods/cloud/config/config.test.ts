@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_PRIVATE_HOSTS } from "../../../../../src/base/private-hosts.ts";
 import { CLIENT_FIELDS, DEFAULT_CLIENT, readClientChange } from "../../../../../src/methods/cloud/config/client.ts";
 import {
   DEFAULT_IDENTITY,
@@ -8,7 +9,7 @@ import {
 import { readStsRole, stsRoleWarning } from "../../../../../src/methods/cloud/config/sts-role.ts";
 import { readTidyChange, TIDY_FIELDS } from "../../../../../src/methods/cloud/config/tidy-settings.ts";
 
-const client = (body: Record<string, unknown>) => readClientChange(CLIENT_FIELDS.parse(body), false);
+const client = (body: Record<string, unknown>) => readClientChange(CLIENT_FIELDS.parse(body), NO_PRIVATE_HOSTS);
 const identity = (body: Record<string, unknown>) => readIdentityChange(IDENTITY_FIELDS.parse(body));
 const refused = (message: string) => ({ ok: false, error: { code: "invalid_request", message } });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allowsPrivateHosts } from "../../../../../src/base/public-host.ts";
+import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../../src/base/private-hosts.ts";
 import { endpointProblem } from "../../../../../src/methods/cloud/config/endpoint.ts";
 
 const PRIVATE = "must not be a private, loopback or link-local address";
@@ -19,7 +19,7 @@ describe("an endpoint that an operator configures", () => {
     "https://notlocalhost.example",
     "https://gateway.example.com/ec2",
     "https://gateway.example.com/aws/v1.2/ec2/",
-  ])("may be %j", (url) => expect(endpointProblem(url, false)).toBeNull());
+  ])("may be %j", (url) => expect(endpointProblem(url, NO_PRIVATE_HOSTS)).toBeNull());
 
   it.each([
     ["http://ec2.example", "must be an https URL"],
@@ -78,22 +78,16 @@ describe("an endpoint that an operator configures", () => {
     ["ec2.example", FORM],
     [" https://ec2.example", FORM],
     ["https://ec2.example\n", FORM],
-  ])("may not be %j", (url, problem) => expect(endpointProblem(url, false)).toBe(problem));
+  ])("may not be %j", (url, problem) => expect(endpointProblem(url, NO_PRIVATE_HOSTS)).toBe(problem));
 
-  it.each(["http://127.0.0.1:4566", "https://localhost", "http://metadata"])(
-    "may be %j where the installation allows it",
-    (url) => expect(endpointProblem(url, true)).toBeNull(),
+  const LISTED = privateHosts({ GROVE_PRIVATE_HOSTS: "127.0.0.0/8,localhost,metadata" });
+
+  it.each(["http://127.0.0.1:4566", "https://localhost", "http://metadata"])("may be %j where that is listed", (url) =>
+    expect(endpointProblem(url, LISTED)).toBeNull(),
   );
 
-  it.each(["https://user@localhost", "https://2130706433", "file://x"])("may never be %j", (url) =>
-    expect(endpointProblem(url, true)).not.toBeNull(),
+  it.each(["https://user@localhost", "https://2130706433", "file://localhost", "http://10.0.0.1", "https://127.1"])(
+    "may not be %j beside that list",
+    (url) => expect(endpointProblem(url, LISTED)).not.toBeNull(),
   );
-
-  it("may be private only when the setting says exactly so", () => {
-    expect(allowsPrivateHosts({ ALLOW_PRIVATE_ENDPOINTS: "true" })).toBe(true);
-    for (const value of ["false", "", "0", "yes", "True"]) {
-      expect(allowsPrivateHosts({ ALLOW_PRIVATE_ENDPOINTS: value })).toBe(false);
-    }
-    expect(allowsPrivateHosts({})).toBe(false);
-  });
 });

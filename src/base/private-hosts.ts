@@ -1,0 +1,73 @@
+import ipaddr from "ipaddr.js";
+import type { Env } from "../env.ts";
+import { err, ok, type Result } from "./result.ts";
+
+/** A CIDR block. */
+type Block = readonly [address: ipaddr.IPv4 | ipaddr.IPv6, bits: number];
+
+/** Hosts beside those of the public internet that requests may go to, also without TLS: as operators list them. */
+export interface PrivateHosts {
+  /** In lower case. A name stands for itself alone, whatever it leads to. */
+  readonly names: ReadonlySet<string>;
+  readonly blocks: readonly Block[];
+}
+
+/** No host but the public ones. */
+export const NO_PRIVATE_HOSTS: PrivateHosts = { names: new Set(), blocks: [] };
+
+const NAME = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*$/;
+/** What a URL parser takes for an IPv4 address: its last part is a number. */
+const LIKE_AN_ADDRESS = /(?:^|\.)(?:\d+|0x[0-9a-f]*)$/;
+
+/**
+ * Reads a list of addresses, CIDR blocks and names of hosts with commas between.
+ *
+ * @returns the item that is none of them as the error.
+ */
+export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
+  const names = new Set<string>();
+  const blocks: Block[] = [];
+  for (const item of list === "" ? [] : list.split(",").map((part) => part.trim().toLowerCase())) {
+    const block = blockOf(item);
+    if (block) blocks.push(block);
+    else if (NAME.test(item) && !LIKE_AN_ADDRESS.test(item)) names.add(item);
+    else return err(item);
+  }
+  return ok({ names, blocks });
+}
+
+/** The list of this deployment; a list with a mistake allows nothing. */
+export function privateHosts(env: Pick<Env, "GROVE_PRIVATE_HOSTS">): PrivateHosts {
+  const list = env.GROVE_PRIVATE_HOSTS ?? "";
+  if (list === "") return NO_PRIVATE_HOSTS;
+  const hosts = readPrivateHosts(list);
+  return hosts.ok ? hosts.value : NO_PRIVATE_HOSTS;
+}
+
+/** True for a host on the list. @param host as the URL parser gives it. */
+export function isListed({ names, blocks }: PrivateHosts, host: string): boolean {
+  const name = host.replace(/\.$/, "").toLowerCase();
+  if (names.has(name)) return true;
+  const text = name.startsWith("[") ? name.slice(1, -1) : name;
+  if (blocks.length === 0 || !ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  return blocks.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+}
+
+/** A block as text: `10.0.0.0/8`. */
+export function blockText([address, bits]: Block): string {
+  return `${address.toString()}/${bits}`;
+}
+
+function blockOf(item: string): Block | null {
+  if (item.includes("/"))
+    return ipaddr.isValidCIDR(item) && isUsual(item.slice(0, item.indexOf("/"))) ? ipaddr.parseCIDR(item) : null;
+  if (!isUsual(item)) return null;
+  const address = ipaddr.parse(item);
+  return [address, address.kind() === "ipv4" ? 32 : 128];
+}
+
+/** True for an address in the spelling that everybody reads in the same way: not `010.0.0.1`, `10.1` or `0x0a000001`. */
+function isUsual(address: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(address) || (address.includes(":") && ipaddr.IPv6.isValid(address));
+}
