@@ -4,42 +4,46 @@ import { initializeForDevelopment } from "../auth/initialize.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { jurisdictionProblem } from "../base/location.ts";
-import { err, type Result } from "../base/result.ts";
+import { err } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { countEvent } from "../metrics/events.ts";
 import { dataPoint, noteAnswer, noteArrival } from "../metrics/request-figures.ts";
+import type { Operation } from "../policy/acl.ts";
 import { sealKeyProblem } from "../system/open-ring.ts";
 import { unservedPath } from "../wire/audit.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import { failureOfException } from "../wire/exception.ts";
-import { type RequestPlace, readClientAddress, readOperation, readPlace } from "../wire/request.ts";
+import { type RequestHead, readHead } from "../wire/request.ts";
 import { consoleAnswer } from "./console.ts";
 import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
-import { ADMITTED, admit, admitByRole, type RequestHead } from "./rate-limit.ts";
+import { ADMITTED, admit, admitByRole } from "./rate-limit.ts";
 
-/** The HTTP side of the Worker: the same for every route. */
-export const app = new Hono<{ Bindings: Env }>();
+/**
+ * The HTTP side of the Worker: the same for every route. Its one handler is for every path, so the router need not know which
+ * it is.
+ */
+export const app = new Hono<{ Bindings: Env }>({ getPath: () => "/" });
 
 app.all("*", (context) => {
-  const page = consoleAnswer(context.req.raw);
+  const { raw } = context.req;
+  const head = readHead(raw, context.env);
+  const page = consoleAnswer(raw, head.pathname);
   if (page) return page;
-  const answered = answer(context.req.raw, context.env);
+  const answered = answer(raw, context.env, head);
   // A client that disconnects does not stop its request: it is completed, and its last line is written.
   context.executionCtx.waitUntil(answered);
   return answered;
 });
 
 /** Answers a request, with its lines in the audit log. Never throws. */
-async function answer(raw: Request, env: Env): Promise<Response> {
+async function answer(raw: Request, env: Env, head: RequestHead): Promise<Response> {
   const arrivedAt = currentTime();
   noteArrival();
   const id = crypto.randomUUID();
-  const place = readPlace(raw);
-  const head = headOf(raw, place, env);
   const record = recordOf(id, head);
-  const dialect = dialectOf(place);
-  let handled = await handleSafely(raw, env, { id, place, head, dialect, record });
+  const dialect = dialectOf(head);
+  let handled = await handleSafely(raw, env, { id, head, dialect, record });
   let response: Response;
   try {
     response = render(dialect, id, handled);
@@ -49,7 +53,7 @@ async function answer(raw: Request, env: Env): Promise<Response> {
   }
   const { result, caller, endpoint } = handled;
   const { mount = "", route = "", isLogin = false } = endpoint ?? {};
-  const kind = { route, mount, operation: head.operation, status: response.status };
+  const kind = { route, mount, operation: operationOf(head), status: response.status };
   const took = currentTime() - arrivedAt;
   noteAnswer(kind, took);
   if (isLogin) countEvent("login", [mount, record.role, loginResult(response.status)]);
@@ -81,8 +85,7 @@ function render(dialect: Dialect, id: string, { result, warnings, headers = {} }
 
 interface Arrived {
   readonly id: string;
-  readonly place: RequestPlace;
-  readonly head: Head;
+  readonly head: RequestHead;
   readonly dialect: Dialect;
   readonly record: AuditRecord;
 }
@@ -95,12 +98,14 @@ async function handleSafely(raw: Request, env: Env, arrived: Arrived): Promise<H
   }
 }
 
-async function readAndHandle(raw: Request, env: Env, { id, place, head, dialect, record }: Arrived): Promise<Handled> {
+async function readAndHandle(raw: Request, env: Env, { id, head, dialect, record }: Arrived): Promise<Handled> {
   const problem = sealKeyProblem(env) ?? jurisdictionProblem(env);
   if (problem) return unhandled({ code: "sealed", message: problem });
-  const onArrival = head.path.ok ? await admit(env, { ...head, path: head.path.value }) : ADMITTED;
+  const { path: asked, clientAddress: from } = head;
+  const counted = asked.ok && { operation: operationOf(head), path: asked.value, clientAddress: from };
+  const onArrival = counted ? await admit(env, counted) : ADMITTED;
   if (onArrival.refusal) return { ...unhandled(onArrival.refusal), headers: onArrival.headers };
-  const read = await dialect.readRequest(raw, place, env, id);
+  const read = await dialect.readRequest(raw, head, env, id);
   if (!read.ok) return unhandled(read.error);
   const { operation, path, clientAddress, token, data, notes } = read.value;
   record.learn({ operation, path: unservedPath(path), clientAddress, token, data, notes });
@@ -113,18 +118,8 @@ async function readAndHandle(raw: Request, env: Env, { id, place, head, dialect,
   return read.value.dialect === "json-api" ? handled : { ...handled, headers };
 }
 
-/** What a request says before its body. */
-interface Head extends Omit<RequestHead, "path"> {
-  readonly path: Result<string, Failure>;
-}
-
-function headOf(raw: Request, { url, path }: RequestPlace, env: Env): Head {
-  const operation = readOperation(raw.method, url.searchParams);
-  return {
-    operation: operation.ok ? operation.value : "unknown",
-    path,
-    clientAddress: readClientAddress(raw.headers, env),
-  };
+function operationOf({ operation }: RequestHead): Operation | "unknown" {
+  return operation.ok ? operation.value : "unknown";
 }
 
 function unhandled(failure: Failure): Handled {
@@ -132,9 +127,10 @@ function unhandled(failure: Failure): Handled {
 }
 
 /** The record of a request of which only the head is known. */
-function recordOf(id: string, { operation, path, clientAddress }: Head): AuditRecord {
+function recordOf(id: string, head: RequestHead): AuditRecord {
+  const { path, clientAddress } = head;
   return new AuditRecord("http", id, {
-    operation,
+    operation: operationOf(head),
     // One that can't be decoded could hold a token in a spelling that nothing here knows.
     path: path.ok ? unservedPath(path.value) : "<malformed>",
     clientAddress,

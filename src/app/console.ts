@@ -30,9 +30,9 @@ const HEADERS = {
  * The console and its files, below `/ui/`; a browser that opens `/` is sent there. Null for every request of a client of the
  * API. Needs neither keys nor objects, so it is there while the service is sealed.
  */
-export function consoleAnswer(request: Request): Response | null {
+export function consoleAnswer(request: Request, pathname: string): Response | null {
+  if (pathname !== "/" && pathname !== "/ui" && !pathname.startsWith(BASE)) return null;
   if (request.method !== "GET" && request.method !== "HEAD") return null;
-  const { pathname } = new URL(request.url);
   const isPage = (request.headers.get("Accept") ?? "").includes("text/html");
   if (pathname === "/ui" || (pathname === "/" && isPage)) {
     return new Response(null, { status: 302, headers: { ...HEADERS, Location: BASE, "Cache-Control": "no-store" } });

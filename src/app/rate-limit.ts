@@ -8,8 +8,8 @@ import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from ".
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { isLoginAt } from "./routes.ts";
 
-/** What is known of a request before its body is read. */
-export interface RequestHead {
+/** What of a request decides which limits it counts for. */
+export interface CountedRequest {
   readonly operation: Operation | "unknown";
   /** Decoded, without the base path. */
   readonly path: string;
@@ -51,7 +51,7 @@ interface Applied {
  *
  * @returns `byRole` for a login whose role decides; `admitByRole` counts it.
  */
-export async function admit(env: Env, head: RequestHead): Promise<Admission> {
+export async function admit(env: Env, head: CountedRequest): Promise<Admission> {
   const loaded = await loadInstallation(env);
   const installation = loaded.ok ? loaded.value : null;
   const place = installation && placeOf(installation, head);
@@ -60,7 +60,7 @@ export async function admit(env: Env, head: RequestHead): Promise<Admission> {
 }
 
 /** Counts a login when its body was read. A role that is no text belongs to no role's quota. */
-export async function admitByRole(env: Env, head: RequestHead, role: unknown): Promise<Admission> {
+export async function admitByRole(env: Env, head: CountedRequest, role: unknown): Promise<Admission> {
   const loaded = await loadInstallation(env);
   if (!loaded.ok) return ADMITTED;
   const place = placeOf(loaded.value, head);
@@ -69,14 +69,14 @@ export async function admitByRole(env: Env, head: RequestHead, role: unknown): P
 
 interface Place {
   readonly installation: Installation;
-  readonly head: RequestHead;
+  readonly head: CountedRequest;
   /** Of the mount that serves the path, with a slash at the end; "" for none. */
   readonly mountPath: string;
   readonly suffix: string;
   readonly isLogin: boolean;
 }
 
-function placeOf(installation: Installation, head: RequestHead): Place {
+function placeOf(installation: Installation, head: CountedRequest): Place {
   const { path, operation } = head;
   const below = path.startsWith("auth/") ? path.slice("auth/".length) : null;
   const mount = below === null ? undefined : installation.mountServing(below);
@@ -98,14 +98,14 @@ function appliedTo({ installation, head, mountPath, suffix, isLogin }: Place, ro
   return isLogin ? { key: "login", limit: LOGIN_LIMIT, builtIn: true } : initLimit(head);
 }
 
-function initLimit({ path, operation }: RequestHead): Applied | null {
+function initLimit({ path, operation }: CountedRequest): Applied | null {
   return path === "sys/init" && operation === "update" ? { key: "init", limit: INIT_LIMIT, builtIn: true } : null;
 }
 
 async function count(
   env: Env,
   installation: Installation | null,
-  head: RequestHead,
+  head: CountedRequest,
   applied: Applied | null,
 ): Promise<Admission> {
   if (!applied || installation?.quotas.isExempt(head.path)) return ADMITTED;

@@ -39,48 +39,17 @@ export const LOOKUP_SHAPE = {
  * @param now ms.
  */
 export function lookupToken(token: TokenView, id: string, now: number): Record<string, unknown> {
-  return {
-    ...lookupRecord(token, id, token.expiresAt, now),
-    accessor: token.accessor,
-    num_uses: token.usesLeft,
-    orphan: token.orphan,
-    type: "service",
-    ...(token.leased && { renewable: token.renewable, issue_time: formatRfc3339(token.createdAt) }),
-    ...(token.renewedAt !== null && {
-      last_renewal: formatRfc3339(token.renewedAt),
-      last_renewal_time: unixSeconds(token.renewedAt),
-    }),
-  };
+  return lookupRecord(token, { ...token, type: "service" }, id, now);
 }
 
 /** What a look-up shows of a batch token. `now` in ms. */
-export function lookupBatch(token: BatchToken, id: string, now: number): Record<string, unknown> {
-  return {
-    ...lookupRecord(token.record, id, token.expiresAt, now),
-    accessor: "",
-    num_uses: 0,
-    orphan: token.parent === null,
-    type: "batch",
-    renewable: false,
-    issue_time: formatRfc3339(token.record.createdAt),
-  };
+export function lookupBatch({ record, expiresAt, parent }: BatchToken, id: string, now: number) {
+  return lookupRecord(record, { ...UNSTORED, expiresAt, orphan: parent === null, type: "batch" }, id, now);
 }
 
 /** What a look-up shows of the token of a team. `now` in ms. */
-export function lookupTeam(
-  caller: Extract<Caller, { kind: "team" }>,
-  id: string,
-  now: number,
-): Record<string, unknown> {
-  return {
-    ...lookupRecord(caller.record, id, caller.token.expiresAt, now),
-    accessor: "",
-    num_uses: 0,
-    orphan: true,
-    type: "team",
-    renewable: false,
-    issue_time: formatRfc3339(caller.record.createdAt),
-  };
+export function lookupTeam({ record, token }: Extract<Caller, { kind: "team" }>, id: string, now: number) {
+  return lookupRecord(record, { ...UNSTORED, expiresAt: token.expiresAt, orphan: true, type: "team" }, id, now);
 }
 
 /** The `auth` part for a service token. `clientToken` is "" where the endpoint does not give the token. */
@@ -105,8 +74,23 @@ export function authOfBatch(record: TokenRecord, orphan: boolean, clientToken: s
   };
 }
 
-function lookupRecord(record: TokenRecord, id: string, expiresAt: number | null, now: number) {
+/** What a look-up shows of a token besides its record. */
+interface TokenState
+  extends Pick<TokenView, "accessor" | "leased" | "orphan" | "renewable" | "renewedAt" | "usesLeft"> {
+  readonly type: "service" | "batch" | "team";
+  /** ms. */
+  readonly expiresAt: number | null;
+}
+
+/** Of tokens without a row in a tree. */
+const UNSTORED = { accessor: "", leased: true, renewable: false, renewedAt: null, usesLeft: 0 } as const;
+
+/** The fields in the order of the wire, which spares most look-ups the sorting. */
+function lookupRecord(record: TokenRecord, token: TokenState, id: string, now: number): Record<string, unknown> {
+  const { expiresAt, leased, renewedAt } = token;
   return {
+    accessor: token.accessor,
+    ...(record.boundCidrs.length > 0 && { bound_cidrs: record.boundCidrs }),
     creation_time: unixSeconds(record.createdAt),
     creation_ttl: record.creationTtl,
     display_name: record.displayName,
@@ -114,13 +98,21 @@ function lookupRecord(record: TokenRecord, id: string, expiresAt: number | null,
     expire_time: expiresAt === null ? null : formatRfc3339(expiresAt),
     explicit_max_ttl: record.explicitMaxTtl,
     id,
+    ...(leased && { issue_time: formatRfc3339(record.createdAt) }),
+    ...(renewedAt !== null && {
+      last_renewal: formatRfc3339(renewedAt),
+      last_renewal_time: unixSeconds(renewedAt),
+    }),
     meta: record.meta,
+    num_uses: token.usesLeft,
+    orphan: token.orphan,
     path: record.path,
-    policies: record.policies,
-    ttl: expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
     ...(record.period > 0 && { period: record.period }),
+    policies: record.policies,
+    ...(leased && { renewable: token.renewable }),
     ...(record.role !== null && { role: record.role }),
-    ...(record.boundCidrs.length > 0 && { bound_cidrs: record.boundCidrs }),
+    ttl: expiresAt === null ? 0 : Math.max(0, Math.floor((expiresAt - now) / 1000)),
+    type: token.type,
   };
 }
 

@@ -21,6 +21,8 @@ export class PolicySet {
   readonly #policies: ReadonlyMap<string, KnownPolicy>;
   readonly #tampered: ReadonlySet<string>;
   readonly #acls = new GenerationalCache<string, Acl>(MAX_COMPILED_RULES);
+  /** Those of them that hold for every caller, by the list of names of a token that is known here. Lists never change. */
+  readonly #common = new WeakMap<readonly string[], Acl>();
 
   constructor({ policies, tampered }: PoliciesForIsolates) {
     this.#tampered = new Set(tampered);
@@ -45,6 +47,8 @@ export class PolicySet {
    * @param now ms.
    */
   aclFor(names: readonly string[], entity: PolicyEntity | null, now: number): Acl {
+    const common = this.#common.get(names);
+    if (common) return common;
     // Without the rules that were tampered with, what they denied would be granted by others.
     if (names.some((name) => this.#tampered.has(name))) return compileAcl([], { now });
     const policies = names.flatMap((name) => this.#policies.get(name) ?? []);
@@ -52,10 +56,11 @@ export class PolicySet {
     // As JSON: a name that holds a separator must not become two names.
     const key = JSON.stringify(personal ? [names, entity.entity.id, entity.revision] : [names]);
     const cached = this.#acls.get(key);
-    if (cached) return cached;
     const context = personal ? { now, entity: entity.entity, groups: entity.groups } : { now };
-    const acl = compileAcl(policies, context);
-    if (!policies.some(({ timed }) => timed)) {
+    const acl = cached ?? compileAcl(policies, context);
+    if (policies.some(({ timed }) => timed)) return acl;
+    if (!policies.some(({ templated }) => templated)) this.#common.set(names, acl);
+    if (!cached) {
       const size = policies.reduce((rules, policy) => rules + policy.rules.length, 1);
       this.#acls.set(key, acl, size);
     }

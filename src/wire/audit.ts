@@ -132,7 +132,8 @@ export function unservedPath(path: string): string {
 
 /** A path fit for the audit line. */
 export function auditPath(path: string): string {
-  return path.replace(TOKEN_SEGMENT, "$1<token>");
+  // Every such segment has a dot.
+  return path.includes(".") ? path.replace(TOKEN_SEGMENT, "$1<token>") : path;
 }
 
 /**

@@ -31,17 +31,39 @@ export interface GroveRequest {
   readonly notes: AuditNotes;
 }
 
-/** Where a request is sent, read once for everybody who looks at it. */
-export interface RequestPlace {
+/**
+ * What a request says before its body, read once for everybody who looks at it: what the runtime tells of a request crosses
+ * into it and back each time.
+ */
+export interface RequestHead {
   readonly url: URL;
+  /** As it was sent, with the base path. */
+  readonly pathname: string;
+  readonly query: URLSearchParams;
   /** As `readPath` gives it. */
   readonly path: Result<string, Failure>;
+  /** What Vault's dialect takes it for. */
+  readonly operation: Result<Operation, Failure>;
+  /** null when whatever stands in front did not say. */
+  readonly clientAddress: string | null;
 }
 
-/** Reads where a request is sent. */
-export function readPlace(request: Request): RequestPlace {
+/** The query of a request without one. Nobody writes to it. */
+const NO_QUERY = new URLSearchParams();
+
+/** Reads what a request says before its body. */
+export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): RequestHead {
   const url = new URL(request.url);
-  return { url, path: readPath(url) };
+  const { pathname } = url;
+  const query = url.search === "" ? NO_QUERY : url.searchParams;
+  return {
+    url,
+    pathname,
+    query,
+    path: readPath(pathname),
+    operation: readOperation(request.method, query),
+    clientAddress: readClientAddress(request.headers, env),
+  };
 }
 
 /** The base paths that all serve the same. */
@@ -52,10 +74,10 @@ const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\ufeff]/u;
 
 /** The path of a request line below the base path, decoded; a failure for one that no handler may see. */
-export function readPath(url: URL): Result<string, Failure> {
+export function readPath(pathname: string): Result<string, Failure> {
   let path: string;
   try {
-    path = decodeURIComponent(url.pathname.slice(basePathOf(url).length));
+    path = decodeURIComponent(pathname.slice(basePathOf(pathname).length));
   } catch {
     return err(invalid("the path is not valid percent-encoded UTF-8"));
   }
@@ -67,26 +89,27 @@ export function readPath(url: URL): Result<string, Failure> {
 export function pathProblem(path: string): string | null {
   if (path.length > MAX_PATH_LENGTH) return "the path is too long";
   if (UNPRINTABLE.test(path)) return "the path holds characters that are not printable";
-  const relative = path.split("/").some((segment) => segment === "." || segment === "..");
+  const relative = path.includes(".") && path.split("/").some((segment) => segment === "." || segment === "..");
   return relative ? "relative paths not supported" : null;
 }
 
 /** Origin and base path of a request, as the client sees them: the gateway says by what name it was called. */
-export function readBaseUrl(url: URL, headers: Headers): string {
+export function readBaseUrl({ url, pathname }: Pick<RequestHead, "url" | "pathname">, headers: Headers): string {
   const host = headers.get("X-Forwarded-Host") ?? "";
   const scheme = headers.get("X-Forwarded-Proto") ?? "";
   const protocol = scheme === "http" || scheme === "https" ? `${scheme}:` : url.protocol;
-  return `${protocol}//${HOST.test(host) ? host : url.host}${basePathOf(url)}`;
+  return `${protocol}//${HOST.test(host) ? host : url.host}${basePathOf(pathname)}`;
 }
 
-function basePathOf(url: URL): string {
-  return BASE_PATHS.find((prefix) => url.pathname.startsWith(prefix)) ?? "/";
+function basePathOf(pathname: string): string {
+  return BASE_PATHS.find((prefix) => pathname.startsWith(prefix)) ?? "/";
 }
 
 /** What the client wants to do, from method and query. */
 export function readOperation(method: string, query: URLSearchParams): Result<Operation, Failure> {
   switch (method) {
     case "GET": {
+      if (query === NO_QUERY) return ok("read");
       if (parseFlag(query.get("help") ?? "")) return ok("help");
       const list = parseFlag(query.get("list") ?? "");
       const scan = parseFlag(query.get("scan") ?? "");
@@ -116,36 +139,40 @@ export function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRE
 /** The whole request, parsed and bounded. Only its form is validated here. */
 export async function readRequest(
   request: Request,
-  { url, path }: RequestPlace,
+  head: RequestHead,
   env: Env,
   id: string,
 ): Promise<Result<GroveRequest, Failure>> {
+  const { path, operation, query } = head;
+  const { headers } = request;
   if (!path.ok) return path;
-  const operation = readOperation(request.method, url.searchParams);
   if (!operation.ok) return operation;
   const writes = operation.value === "update" || operation.value === "patch";
   if (writes && path.value.endsWith("/")) return err(invalid("cannot write to a path ending in '/'"));
-  const wrapTtl = readWrapTtl(request.headers.get("X-Vault-Wrap-TTL"));
+  const wrapTtl = readWrapTtl(headers.get("X-Vault-Wrap-TTL"));
   if (!wrapTtl.ok) return wrapTtl;
-  const namespace = readNamespace(request.headers.get("X-Vault-Namespace"));
+  const namespace = readNamespace(headers.get("X-Vault-Namespace"));
   if (namespace) return err(namespace);
-  if (operation.value === "patch" && !isMergePatch(request.headers)) {
+  if (operation.value === "patch" && !isMergePatch(headers)) {
     const message = `PATCH requires Content-Type of ${MERGE_PATCH}`;
     return err({ code: "unsupported_media_type", message });
   }
-  const data = writes ? await readBody(request, env) : readQuery(url.searchParams);
+  const data = writes ? await readBody(request, env) : readQuery(query);
   if (!data.ok) return data;
   return ok({
     id,
     dialect: "vault",
-    baseUrl: readBaseUrl(url, request.headers),
+    // Few routes ask for it.
+    get baseUrl() {
+      return readBaseUrl(head, headers);
+    },
     operation: operation.value,
     path: isListing(operation.value) ? path.value.replace(/\/+$/, "") : path.value,
     data: data.value,
     resourceType: "",
-    token: readToken(request.headers),
+    token: readToken(headers),
     wrapTtlSeconds: wrapTtl.value,
-    clientAddress: readClientAddress(request.headers, env),
+    clientAddress: head.clientAddress,
     notes: {},
   });
 }
@@ -170,6 +197,7 @@ export function readParameters(query: URLSearchParams): Result<Record<string, un
 
 /** The parameters that are fields: not those that name the operation. */
 function readQuery(query: URLSearchParams): Result<Record<string, unknown>, Failure> {
+  if (query === NO_QUERY) return ok({});
   const parameters = readParameters(query);
   if (!parameters.ok) return parameters;
   const { help, list, scan, ...fields } = parameters.value;

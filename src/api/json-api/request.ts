@@ -5,10 +5,9 @@ import type { Operation } from "../../policy/acl.ts";
 import { parseJsonObject } from "../../wire/json.ts";
 import {
   type GroveRequest,
-  type RequestPlace,
+  type RequestHead,
   readBaseUrl,
   readBodyText,
-  readClientAddress,
   readNamespace,
   readParameters,
   readToken,
@@ -32,10 +31,11 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
  */
 export async function readRequest(
   request: Request,
-  { url, path }: RequestPlace,
+  head: RequestHead,
   env: Env,
   id: string,
 ): Promise<Result<GroveRequest, Failure>> {
+  const { path } = head;
   if (!path.ok) return path;
   const operation = OPERATIONS[request.method];
   if (!operation) return err({ code: "unknown_method" });
@@ -44,19 +44,19 @@ export async function readRequest(
   // The answer to a request for a wrapped response must not be sent unwrapped: a carrier of the wrapping token would
   // see the secret.
   if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
-  const content = await readFields(request, env, operation, url.searchParams);
+  const content = await readFields(request, env, operation, head.query);
   if (!content.ok) return content;
   return ok({
     id,
     dialect: "json-api",
-    baseUrl: readBaseUrl(url, request.headers),
+    baseUrl: readBaseUrl(head, request.headers),
     operation,
     path: path.value,
     data: content.value.attributes,
     resourceType: content.value.type,
     token: readToken(request.headers),
     wrapTtlSeconds: 0,
-    clientAddress: readClientAddress(request.headers, env),
+    clientAddress: head.clientAddress,
     notes: {},
   });
 }

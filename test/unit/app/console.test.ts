@@ -8,7 +8,8 @@ const BROWSER = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-E
 const MAX_BYTES = 150_000;
 
 function ask(path: string, init: RequestInit = { headers: BROWSER }): Response | null {
-  return consoleAnswer(new Request(`https://grove.test${path}`, init));
+  const request = new Request(`https://grove.test${path}`, init);
+  return consoleAnswer(request, new URL(request.url).pathname);
 }
 
 async function textOf(path: string): Promise<string> {

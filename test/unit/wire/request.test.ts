@@ -11,27 +11,27 @@ describe("readPath", () => {
     ["/v1/sys/policy/a..b", "sys/policy/a..b"],
     ["/v1/sys/policy/a%2Fb", "sys/policy/a/b"],
   ])("%s is %s", (path, expected) =>
-    expect(readPath(new URL(`http://x${path}`))).toEqual({ ok: true, value: expected }),
+    expect(readPath(new URL(`http://x${path}`).pathname)).toEqual({ ok: true, value: expected }),
   );
 
   it.each(["/v1/sys/policies/acl/..%2fx", "/v1/sys/policies/acl/%2e%2e%2fx", "/v1/a/.%2Fb"])(
     "CVE-2026-3605: %s is refused as a relative path",
     (path) => {
-      const read = readPath(new URL(`http://x${path}`));
+      const read = readPath(new URL(`http://x${path}`).pathname);
       expect(read).toEqual({ ok: false, error: { code: "invalid_request", message: "relative paths not supported" } });
     },
   );
 
   it("CVE-2026-3605: dots that the URL parser folds leave a path without them", () => {
     for (const path of ["/v1/sys/policies/acl/%2e%2e/x", "/v1/sys/policies/acl/../x", "/v1/../../sys/x"]) {
-      const read = readPath(new URL(`http://x${path}`));
+      const read = readPath(new URL(`http://x${path}`).pathname);
       expect(read.ok && read.value.split("/")).not.toContain("..");
     }
   });
 
   it.each(["/v1/a%00b", "/v1/a%0ab", "/v1/a%7f", "/v1/%e2%80%a8", "/v1/%ff", "/v1/%", `/v1/${"a".repeat(3000)}`])(
     "%s is refused",
-    (path) => expect(readPath(new URL(`http://x${path}`)).ok).toBe(false),
+    (path) => expect(readPath(new URL(`http://x${path}`).pathname).ok).toBe(false),
   );
 });
 
