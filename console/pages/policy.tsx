@@ -32,6 +32,7 @@ export function PolicyPage({ name }: { readonly name: string }) {
   const { api } = useSession();
   const policy = useLoad(name, () => api.read<StoredPolicy>(endpointOf(name)));
   const [asking, setAsking] = useState(false);
+  const [typed, setTyped] = useState<string | null>(null);
   const value = policy.value;
   const isFixed = FIXED.has(name);
   return (
@@ -64,10 +65,11 @@ export function PolicyPage({ name }: { readonly name: string }) {
             name={name}
             text={value.policy}
             isFixed={isFixed}
+            onTyped={setTyped}
             onSaved={policy.reload}
           />
         )}
-        <CapabilityCheck />
+        {name === "root" ? <CapabilityCheck /> : value && <CapabilityCheck policy={typed ?? value.policy} />}
       </div>
       {asking && <DeletePolicy name={name} onClose={() => setAsking(false)} />}
     </>
@@ -77,6 +79,7 @@ export function PolicyPage({ name }: { readonly name: string }) {
 /** A policy that is not there yet. */
 export function NewPolicyPage() {
   const [name, setName] = useState("");
+  const [typed, setTyped] = useState(EXAMPLE);
   return (
     <>
       <PageHead title="New policy" />
@@ -94,10 +97,11 @@ export function NewPolicyPage() {
             name={name}
             text={EXAMPLE}
             isNew
+            onTyped={setTyped}
             onSaved={() => go(href(["policies", name.toLowerCase()]), "replace")}
           />
         </div>
-        <CapabilityCheck />
+        <CapabilityCheck policy={typed} />
       </div>
     </>
   );
@@ -108,13 +112,18 @@ interface EditorProps {
   readonly text: string;
   readonly isFixed?: boolean;
   readonly isNew?: boolean;
+  readonly onTyped: (text: string) => void;
   readonly onSaved: () => void;
 }
 
 /** The text with its line numbers; a mistake that the parser names is marked and the cursor put there. */
-function Editor({ name, text, isFixed = false, isNew = false, onSaved }: EditorProps) {
+function Editor({ name, text, isFixed = false, isNew = false, onTyped, onSaved }: EditorProps) {
   const { api } = useSession();
   const [typed, setTyped] = useState(text);
+  const type = (next: string): void => {
+    setTyped(next);
+    onTyped(next);
+  };
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -159,7 +168,7 @@ function Editor({ name, text, isFixed = false, isNew = false, onSaved }: EditorP
           rows={Math.min(30, Math.max(14, lines + 1))}
           wrap="off"
           onInput={(event) => {
-            setTyped(event.currentTarget.value);
+            type(event.currentTarget.value);
             setSaved(false);
           }}
           onScroll={(event) => {
@@ -183,7 +192,7 @@ function Editor({ name, text, isFixed = false, isNew = false, onSaved }: EditorP
       {!isFixed && (
         <div class="actions">
           {typed !== text && (
-            <button type="button" class="button" onClick={() => setTyped(text)}>
+            <button type="button" class="button" onClick={() => type(text)}>
               Undo the changes
             </button>
           )}

@@ -4,21 +4,27 @@ import { useSession } from "../session.ts";
 import { Field, Segments } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 
-type Subject = "self" | "accessor";
+type Subject = "policy" | "self" | "accessor";
 
-const SUBJECTS: readonly (readonly [Subject, string])[] = [
+const TOKENS: readonly (readonly [Subject, string])[] = [
   ["self", "My token"],
   ["accessor", "Another token"],
 ];
+const WITH_POLICY: readonly (readonly [Subject, string])[] = [["policy", "This policy"], ...TOKENS];
 
 /** Every capability that a path can have, in the order of what they allow. */
 const CAPABILITIES = ["create", "read", "update", "patch", "delete", "list", "sudo"] as const;
 
-/** What a token may do on a path, as the server decides it. */
-export function CapabilityCheck({ accessor = "" }: { readonly accessor?: string }) {
+interface CapabilityCheckProps {
+  /** The text of a policy as it stands in the editor, saved or not. */
+  readonly policy?: string;
+}
+
+/** What a policy or a token may do on a path, as the server decides it. */
+export function CapabilityCheck({ policy }: CapabilityCheckProps) {
   const { api } = useSession();
-  const [subject, setSubject] = useState<Subject>(accessor === "" ? "self" : "accessor");
-  const [other, setOther] = useState(accessor);
+  const [subject, setSubject] = useState<Subject>(policy === undefined ? "self" : "policy");
+  const [other, setOther] = useState("");
   const [path, setPath] = useState("");
   const [has, setHas] = useState<{ readonly path: string; readonly names: readonly string[] } | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -26,11 +32,10 @@ export function CapabilityCheck({ accessor = "" }: { readonly accessor?: string 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const asked = path.trim().replace(/^\/?(v1\/)?/, "");
-    const [endpoint, body] =
-      subject === "self"
-        ? (["sys/capabilities-self", { paths: [asked] }] as const)
-        : (["sys/capabilities-accessor", { paths: [asked], accessor: other.trim() }] as const);
-    const answer = await api.call<Readonly<Record<string, readonly string[]>>>(endpoint, { body });
+    const more = { policy: { policy }, self: {}, accessor: { accessor: other.trim() } }[subject];
+    const answer = await api.call<Readonly<Record<string, readonly string[]>>>(`sys/capabilities-${subject}`, {
+      body: { paths: [asked], ...more },
+    });
     setProblem(answer.ok ? null : answer.problem);
     setHas(answer.ok ? { path: asked, names: answer.value.data[asked] ?? [] } : null);
   };
@@ -39,10 +44,18 @@ export function CapabilityCheck({ accessor = "" }: { readonly accessor?: string 
   return (
     <section class="card" aria-labelledby="capability-check">
       <header>
-        <h2 id="capability-check">What may a token do on a path?</h2>
+        <h2 id="capability-check">What may {policy === undefined ? "a token" : "it"} do on a path?</h2>
       </header>
       <form class="body stack" onSubmit={submit}>
-        <Segments legend="Token" options={SUBJECTS} value={subject} onChange={setSubject} />
+        <Segments
+          legend="Whose"
+          options={policy === undefined ? TOKENS : WITH_POLICY}
+          value={subject}
+          onChange={setSubject}
+        />
+        {subject === "policy" && (
+          <p class="small muted">As it stands in the editor, saved or not, without the other policies of a token.</p>
+        )}
         {subject === "accessor" && (
           <Field label="Accessor">
             <input

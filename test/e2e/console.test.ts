@@ -202,8 +202,13 @@ describe.skipIf(executable === undefined)("the console", () => {
     await expectAccessible(page);
     await picture("console-policy");
     await text.fill('path "notes/*" {\n  capabilities = ["read"]\n}\n');
+    await page.getByLabel("Path", { exact: true }).fill("notes/a");
+    await page.getByRole("button", { name: "Check" }).click();
+    await page.getByRole("listitem").filter({ hasText: "read allowed" }).waitFor();
+    await page.getByRole("listitem").filter({ hasText: "update refused" }).waitFor();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByRole("heading", { level: 1, name: "notes" }).waitFor();
+    await page.getByText("My token", { exact: true }).click();
     await page.getByLabel("Path", { exact: true }).fill("notes/a");
     await page.getByRole("button", { name: "Check" }).click();
     await shows("Everything.");

@@ -15,7 +15,9 @@ import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
+import { type Acl, compileAcl } from "../../policy/acl.ts";
 import { capabilitiesOfBoth } from "../../policy/evaluate.ts";
+import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { commaList, deprecated, text, unread } from "../../wire/fields.ts";
@@ -96,6 +98,19 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
       handle: (context) => answerForSubject(context, INVALID_ACCESSOR),
     },
   ),
+
+  // The text comes from the caller, so this tells nothing of the policies that are stored.
+  simpleRoute(
+    "update",
+    "sys/capabilities-policy",
+    {
+      summary: "Tells what a policy alone would allow on paths. The policy need not be stored.",
+      operationId: "query-policy-capabilities",
+      answers: CAPABILITIES,
+    },
+    z.object({ ...PATHS, policy: text().describe("The rules, in HCL or JSON; templates in paths match nothing") }),
+    async (context) => answerForPolicy(context),
+  ),
 ];
 
 interface PathFields {
@@ -117,23 +132,41 @@ async function answerForSubject(
   return answer(context, outcome.value.token);
 }
 
-/** Each path with its capabilities, once more as `capabilities` when there is only one. */
+async function answerForPolicy(
+  context: Pick<CallContext<PathFields & { readonly policy: string }, unknown>, "env" | "installation" | "fields">,
+): Promise<Result<Reply, Failure>> {
+  const { policy } = context.fields;
+  if (policy === "") return err(invalid("'policy' parameter not supplied or empty"));
+  const now = currentTime();
+  const rules = parsePolicy(policy, now);
+  if (!rules.ok) return err(invalid(policyErrorText(rules.error)));
+  const named = { name: "policy", rules: rules.value, allowSlashes: false, allowWildcards: false };
+  return answerByAcl(context, compileAcl([named], { now }));
+}
+
 async function answer(
-  { env, installation, fields }: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
+  context: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
   holder: TokenRecord,
+): Promise<Result<Reply, Failure>> {
+  const acl = await aclOfToken(context.env, context.installation, holder);
+  // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
+  return acl.ok ? answerByAcl(context, acl.value) : err(DENIED);
+}
+
+/** Each path with its capabilities, once more as `capabilities` when there is only one. */
+async function answerByAcl(
+  { env, installation, fields }: Pick<CallContext<PathFields, unknown>, "env" | "installation" | "fields">,
+  acl: Acl,
 ): Promise<Result<Reply, Failure>> {
   const paths = fields.paths?.length ? fields.paths : (fields.path ?? []);
   if (paths.length === 0) return err(invalid("paths must be supplied"));
   if (paths.some((path) => path.length > MAX_PATH_LENGTH)) return err(invalid("a path is too long"));
-  const acl = await aclOfToken(env, installation, holder);
-  // The holder's entity is disabled or gone: its token grants nothing to anybody who asks, either.
-  if (!acl.ok) return err(DENIED);
   const now = currentTime();
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {
-      const canonical = acl.value.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
-      if (canonical === null) return [path, acl.value.capabilities(path, now)];
-      return [path, capabilitiesOfBoth(acl.value, path, canonical, now)];
+      const canonical = acl.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
+      if (canonical === null) return [path, acl.capabilities(path, now)];
+      return [path, capabilitiesOfBoth(acl, path, canonical, now)];
     }),
   );
   const only = paths.length === 1 ? entries[0] : undefined;

@@ -127,6 +127,33 @@ describe("H16, C1: capabilities", () => {
     }
   });
 
+  it("of a policy that is not stored are those of its text alone, and a mistake has its place", async () => {
+    const policy =
+      'path "kv/*" { capabilities = ["read"] } path "own/{{identity.entity.id}}" { capabilities = ["read"] }';
+    const ask = (text: string) =>
+      call("POST", "sys/capabilities-policy", {
+        token: caller.client_token,
+        body: { policy: text, paths: ["kv/b", "kv/closed", "own/{{identity.entity.id}}", "sys/capabilities-self"] },
+      });
+    expect((await ask(policy)).body.data).toEqual({
+      "kv/b": ["read"],
+      "kv/closed": ["read"],
+      "own/{{identity.entity.id}}": ["deny"],
+      "sys/capabilities-self": ["deny"],
+    });
+    const mistaken = await ask('path "kv/*" { capabilities = ["red"] }');
+    expect(mistaken.status).toBe(400);
+    expect(mistaken.body.errors[0]).toMatch(/^failed to parse policy: .*line 1, column 31/);
+    const empty = await ask("");
+    expect([empty.status, empty.body.errors]).toEqual([400, ["'policy' parameter not supplied or empty"]]);
+    const plain = await createToken(root, { policies: ["default"] });
+    const refused = await call("POST", "sys/capabilities-policy", {
+      token: plain.client_token,
+      body: { policy, paths: ["kv/b"] },
+    });
+    expect(refused.status).toBe(403);
+  });
+
   it("of a token without any policy are all denied", async () => {
     const bare = await createToken(root, { policies: ["nothing"], no_default_policy: true });
     const { body } = await call("POST", "sys/capabilities", {
