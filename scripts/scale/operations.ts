@@ -68,7 +68,7 @@ export const OPERATIONS = {
   },
   renewLogin: {
     title: "renewal of a token of a login",
-    calls: { "TokenTree.run": cost(5, 0), "CloudAuth.readLogin": cost(2, 0), "TokenTree.act": cost(2, 1) },
+    calls: { "TokenTree.run": cost(5, 0), "TokenTree.act": cost(2, 1) },
     afterwards: { "AccessorShard.describe": cost(3, 2) },
   },
   revoke: {
@@ -84,8 +84,6 @@ export const OPERATIONS = {
   loginByDocument: {
     title: "login by the document of a machine",
     calls: {
-      "CloudAuth.startLogin": cost(4, 0),
-      "CloudAuth.readLogin": cost(2, 0),
       "CloudLookups.ask": cost(0, 0),
       "CloudAuth.enterLogin": cost(3, 2),
       "Identity.resolveAlias": cost(7, 0),
@@ -97,8 +95,6 @@ export const OPERATIONS = {
   loginBySignature: {
     title: "login by a signed request",
     calls: {
-      "CloudAuth.startLogin": cost(2, 0),
-      "CloudAuth.readLogin": cost(2, 0),
       "Identity.resolveAlias": cost(6, 0),
       "TokenTree.create": cost(6, 5),
       "AccessorShard.add": cost(0, 2),
@@ -108,8 +104,6 @@ export const OPERATIONS = {
   loginForBatch: {
     title: "same, for a batch token",
     calls: {
-      "CloudAuth.startLogin": cost(2, 0),
-      "CloudAuth.readLogin": cost(2, 0),
       "Identity.resolveAlias": cost(7, 0),
     },
   },

@@ -15,7 +15,7 @@ import { bindings, call, createToken, initialized } from "../../support/service.
 /** Longer than trees wait before they tell others of a change (ms). */
 const QUIET_MS = 400;
 /** Now and then a token and its parent are in the same shard, or the token is the first of its kind in a shard. */
-const ATTEMPTS = 6;
+const ATTEMPTS = 5;
 /** So many requests of a kind find nearly every shard, and make it know groups of tokens. */
 const WARM_UP = 48;
 
