@@ -57,6 +57,20 @@ export class Api {
 
   /** @param path below `/v1/`, or with a slash before it the whole one; its parts are encoded by the caller */
   async call<T>(path: string, options: CallOptions = {}): Promise<Answer<Envelope<T>>> {
+    const answer = await this.#send(path, options);
+    if (!answer.ok) return answer;
+    const body = parse(answer.value);
+    if (typeof body !== "object" || body === null) return done({ data: {} as T });
+    // Some answers about the service stand outside the envelope.
+    return done("data" in body || "auth" in body ? (body as Envelope<T>) : { data: body as T });
+  }
+
+  /** Asks for what is no JSON. */
+  text(path: string, query: Query = {}): Promise<Answer<string>> {
+    return this.#send(path, { query });
+  }
+
+  async #send(path: string, options: CallOptions): Promise<Answer<string>> {
     const {
       query = {},
       body,
@@ -83,7 +97,7 @@ export class Api {
         redirect: "error",
         signal: signal ? AbortSignal.any([signal, limit]) : limit,
       });
-      return await this.#read<T>(response);
+      return await this.#read(response);
     } catch (error) {
       if (signal?.aborted) return failed({ status: 0, messages: [], requestId: "" });
       const late = error instanceof DOMException && error.name === "TimeoutError";
@@ -92,18 +106,13 @@ export class Api {
     }
   }
 
-  async #read<T>(response: Response): Promise<Answer<Envelope<T>>> {
+  async #read(response: Response): Promise<Answer<string>> {
     const text = await response.text();
-    const body = parse(text);
-    if (response.ok) {
-      if (typeof body !== "object" || body === null) return done({ data: {} as T });
-      // Some answers about the service stand outside the envelope.
-      return done("data" in body || "auth" in body ? (body as Envelope<T>) : { data: body as T });
-    }
+    if (response.ok) return done(text);
     if (response.status === 403 || response.status === 401) this.#onRefused();
     return failed({
       status: response.status,
-      messages: messagesOf(body) ?? [`The server answered with status ${response.status}.`],
+      messages: messagesOf(parse(text)) ?? [`The server answered with status ${response.status}.`],
       requestId: response.headers.get("X-Request-Id") ?? "",
     });
   }

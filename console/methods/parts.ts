@@ -46,6 +46,14 @@ export interface Action {
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
 
+/** On Cloudflare's network; elsewhere without meaning. */
+const LOCATION: Field = {
+  name: "location_hint",
+  label: "Stored near",
+  kind: "text",
+  hint: "A location hint of Cloudflare, like weur. Empty: near the client.",
+};
+
 const TOKENS: FieldGroup = {
   title: "Tokens that it gives",
   fields: [
@@ -115,6 +123,7 @@ const TOKEN_PARTS: readonly Part[] = [
           { name: "token_bound_cidrs", label: "Networks", kind: "names", hint: "Tokens are used from there alone." },
           { name: "orphan", label: "Without a parent", kind: "flag" },
           { name: "renewable", label: "Renewable", kind: "flag", usual: "true" },
+          LOCATION,
         ],
       },
     ],
@@ -447,6 +456,7 @@ const TUNING: readonly Field[] = [
     kind: "names",
     hint: "All others are hashed.",
   },
+  LOCATION,
 ];
 
 /** How a mount is tuned. The type of the token method's tokens is said by roles. */

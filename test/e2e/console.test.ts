@@ -421,12 +421,30 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  it("shows how the service is", async () => {
+  it("shows how the service is, with charts of its metrics, and keeps quotas", async () => {
     await visit("Health");
     await shows("Serving");
     await page.getByRole("heading", { name: "Tidy" }).waitFor();
     await shows("Next run");
+    await page.getByRole("figure", { name: "Requests" }).getByText(/\/s$/).first().waitFor();
+    await page.getByRole("button", { name: "New quota…" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("logins");
+    await page.getByLabel("Mount, or a path below one").fill("auth/ci");
+    await page.getByRole("button", { name: "Make the quota" }).click();
+    await shows("Needed");
+    await page.getByLabel("Requests of one client").fill("100");
+    await page.getByRole("button", { name: "Make the quota" }).click();
+    await page.getByRole("cell", { name: "auth/ci" }).waitFor();
+    await page.getByRole("button", { name: "Change…" }).click();
+    await page.getByLabel("In", { exact: true }).fill("10s");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("cell", { name: "100 a 10 s" }).waitFor();
+    const quota = await call(server, "GET", "/v1/sys/quotas/rate-limit/logins", { token: server.rootToken });
+    expect(quota.body.data).toMatchObject({ path: expect.stringMatching("auth/ci"), rate: 100, interval: 10 });
+    await page.getByText("When the next term begins").click();
+    await page.getByLabel("After so many uses").waitFor();
     await expectAccessible(page);
+    await picture("console-health");
   });
 
   it("shows ten thousand tokens, and says so when the server is gone", async () => {

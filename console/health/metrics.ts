@@ -1,0 +1,122 @@
+/** A metric with one set of labels. */
+export interface Metric {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+const LINE = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/i;
+const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/gi;
+
+/** Reads the text format of Prometheus. */
+export function readMetrics(text: string): readonly Metric[] {
+  return text.split("\n").flatMap((line) => {
+    const [, name, labels = "", value] = LINE.exec(line) ?? [];
+    if (name === undefined) return [];
+    const pairs = [...labels.matchAll(LABEL)].map(([, label = "", of = ""]) => [label, of] as const);
+    return [{ name, labels: Object.fromEntries(pairs), value: Number(value) }];
+  });
+}
+
+const sumOf = (metrics: readonly Metric[], name: string): number =>
+  metrics.reduce((sum, metric) => (metric.name === name ? sum + metric.value : sum), 0);
+
+/** Sums of a counter by the value of a label. */
+function sumsBy(metrics: readonly Metric[], name: string, label: string): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const { name: found, labels, value } of metrics) {
+    const key = labels[label] ?? "";
+    if (found === name) sums.set(key, (sums.get(key) ?? 0) + value);
+  }
+  return sums;
+}
+
+/** What the charts are drawn from, at one moment. Counts since the start of whoever answered. */
+export interface Sample {
+  /** ms */
+  readonly at: number;
+  readonly requests: number;
+  readonly failures: number;
+  readonly limited: number;
+  readonly swept: number;
+  /** Trees that remove dead tokens now. */
+  readonly sweeping: number;
+  readonly logins: ReadonlyMap<string, number>;
+  /** Requests that took at most so many seconds. */
+  readonly within: ReadonlyMap<string, number>;
+  /** Seconds; null when nothing tells it. */
+  readonly snapshotAge: number | null;
+  readonly tidyAge: number | null;
+  readonly tokens: number;
+  readonly leases: number;
+}
+
+export function sampleOf(metrics: readonly Metric[], at: number): Sample {
+  const found = (name: string): number | null => metrics.find((metric) => metric.name === name)?.value ?? null;
+  return {
+    at,
+    requests: sumOf(metrics, "grove_http_request_duration_seconds_count"),
+    failures: sumOf(metrics, "grove_http_failures_total"),
+    limited: sumOf(metrics, "grove_rate_limited_total"),
+    swept: sumOf(metrics, "grove_tokens_swept_total"),
+    sweeping: sumOf(metrics, "grove_sweeps_running"),
+    logins: sumsBy(metrics, "grove_logins_total", "result"),
+    within: sumsBy(metrics, "grove_http_request_duration_seconds_bucket", "le"),
+    snapshotAge: found("grove_snapshot_age_seconds"),
+    tidyAge: found("grove_tidy_age_seconds"),
+    tokens: found("vault_token_count") ?? 0,
+    leases: found("vault_expire_num_leases") ?? 0,
+  };
+}
+
+/** A value at a moment (ms); null where nothing can be said. */
+export interface Point {
+  readonly at: number;
+  readonly value: number | null;
+}
+
+/**
+ * How fast something grew between each two samples, in a second. A count that fell is that of another isolate, or of one
+ * that began anew: nothing is said there.
+ */
+export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) => number): readonly Point[] {
+  return samples.slice(1).map((sample, before) => {
+    const earlier = samples[before] ?? sample;
+    const grown = countOf(sample) - countOf(earlier);
+    const seconds = (sample.at - earlier.at) / 1000;
+    return { at: sample.at, value: grown < 0 || seconds <= 0 ? null : grown / seconds };
+  });
+}
+
+/** Below how many ms the share of the requests of each interval stayed; between the bounds of a bucket it is linear. */
+export function latenciesOf(samples: readonly Sample[], share: number): readonly Point[] {
+  return samples.slice(1).map((sample, before) => {
+    const earlier = samples[before] ?? sample;
+    const grown = [...sample.within]
+      .map(
+        ([bound, count]) =>
+          [
+            bound === "+Inf" ? Number.POSITIVE_INFINITY : Number(bound),
+            count - (earlier.within.get(bound) ?? 0),
+          ] as const,
+      )
+      .sort(([a], [b]) => a - b);
+    const all = grown.at(-1)?.[1] ?? 0;
+    if (all <= 0 || grown.some(([, count]) => count < 0)) return { at: sample.at, value: null };
+    return { at: sample.at, value: 1000 * boundOf(grown, share * all) };
+  });
+}
+
+function boundOf(buckets: readonly (readonly [bound: number, count: number])[], wanted: number): number {
+  let lower = 0;
+  let below = 0;
+  for (const [bound, count] of buckets) {
+    if (count >= wanted) {
+      if (bound === Number.POSITIVE_INFINITY) return lower;
+      return lower + ((bound - lower) * (wanted - below)) / Math.max(1, count - below);
+    }
+    lower = bound;
+    below = count;
+  }
+  return lower;
+}

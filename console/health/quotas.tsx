@@ -1,0 +1,135 @@
+import { useState } from "preact/hooks";
+import { pathOf } from "../api.ts";
+import { count } from "../format.ts";
+import { Confirm } from "../records/confirm.tsx";
+import type { FieldGroup } from "../records/field.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { done } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Dialog } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { LoadedPart } from "./loaded-part.tsx";
+
+interface Quota {
+  readonly name: string;
+  readonly path: string;
+  readonly role?: string;
+  readonly rate: number;
+  /** Seconds. */
+  readonly interval?: number;
+  readonly block_interval?: number;
+}
+
+/** As many as are read at once. */
+const LISTED = 50;
+const PATH = "sys/quotas/rate-limit";
+
+const QUOTA: readonly FieldGroup[] = [
+  {
+    title: "Quota",
+    fields: [
+      { name: "name", label: "Name", kind: "text", required: true, fixed: true },
+      { name: "path", label: "Mount, or a path below one", kind: "text", hint: "Empty: every request." },
+      { name: "role", label: "Logins by this role only", kind: "text" },
+      { name: "rate", label: "Requests of one client", kind: "number", required: true },
+      { name: "interval", label: "In", kind: "duration", hint: "Empty: a second." },
+      { name: "block_interval", label: "Whoever sends more waits", kind: "duration" },
+    ],
+  },
+];
+
+/** What one client may ask for. */
+export function Quotas() {
+  const { api } = useSession();
+  const [editing, setEditing] = useState<Quota | "new" | null>(null);
+  const [leaving, setLeaving] = useState<Quota | null>(null);
+  const quotas = useLoad("quotas", async () => {
+    const names = await api.list(PATH);
+    if (!names.ok) return names;
+    const read = await Promise.all(
+      names.value.slice(0, LISTED).map((name) => api.read<Quota>(`${PATH}/${pathOf(name)}`)),
+    );
+    return done(read.flatMap((one) => (one.ok ? [one.value] : [])));
+  });
+  const close = (): void => {
+    setEditing(null);
+    setLeaving(null);
+    quotas.reload();
+  };
+  return (
+    <section class="card" aria-labelledby="health-quotas">
+      <header>
+        <h2 id="health-quotas">Quotas</h2>
+        <button type="button" class="button slim" onClick={() => setEditing("new")}>
+          New quota…
+        </button>
+      </header>
+      <LoadedPart loaded={quotas}>
+        {quotas.value?.length === 0 && <p class="muted">None. A quota bounds what one client address may ask.</p>}
+        {quotas.value && quotas.value.length > 0 && (
+          <DataTable
+            rows={quotas.value}
+            keyOf={({ name }) => name}
+            columns={[
+              { label: "Name", cell: ({ name }) => name },
+              {
+                label: "On",
+                cell: ({ path, role }) => <code>{[path || "everything", role].filter(Boolean).join(" ")}</code>,
+              },
+              {
+                label: "Requests",
+                cell: ({ rate, interval }) =>
+                  `${count(rate)} a${interval && interval > 1 ? ` ${interval} s` : " second"}`,
+              },
+              {
+                label: "Actions",
+                right: true,
+                cell: (quota) => (
+                  <span class="row">
+                    <button type="button" class="button slim" onClick={() => setEditing(quota)}>
+                      Change…
+                    </button>
+                    <button type="button" class="button slim danger" onClick={() => setLeaving(quota)}>
+                      Delete…
+                    </button>
+                  </span>
+                ),
+              },
+            ]}
+          />
+        )}
+      </LoadedPart>
+      {editing !== null && (
+        <Dialog title={editing === "new" ? "New quota" : editing.name} onClose={close}>
+          <RecordForm
+            groups={QUOTA}
+            record={editing === "new" ? null : { ...editing }}
+            action={editing === "new" ? "Make the quota" : "Save"}
+            send={(changed) => {
+              // A write replaces the whole quota.
+              const { name, ...body } = { ...(editing === "new" ? {} : editing), ...changed } as Record<
+                string,
+                unknown
+              >;
+              return api.call(`${PATH}/${pathOf(String(name))}`, { body });
+            }}
+            onSaved={close}
+          />
+        </Dialog>
+      )}
+      {leaving && (
+        <Confirm
+          title="Delete the quota"
+          typing={leaving.name}
+          action="Delete"
+          send={() => api.call(`${PATH}/${pathOf(leaving.name)}`, { method: "DELETE" })}
+          onDone={close}
+          onClose={() => setLeaving(null)}
+        >
+          <p>Clients may ask as much there as other quotas let them.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

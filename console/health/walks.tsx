@@ -1,0 +1,116 @@
+import { useEffect } from "preact/hooks";
+import { count } from "../format.ts";
+import { done } from "../result.ts";
+import { href } from "../router.ts";
+import { useSession } from "../session.ts";
+import type { Job } from "../tokens/token.ts";
+import { DataTable } from "../ui/data-table.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { Time } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+
+const POLL_MS = 2_000;
+const LISTED = 20;
+
+/** What ended many tokens at once, and how far its clean-up is. */
+interface Revocation {
+  readonly prefix?: string;
+  readonly entity_id?: string;
+  readonly time: string;
+  readonly clean_up: string;
+  readonly tokens_seen: number | null;
+}
+
+interface StartedJob extends Job {
+  readonly started: string;
+}
+
+/** Revocations of many tokens: by filter, with their progress, and by path, method, role or entity. */
+export function Walks() {
+  const { api } = useSession();
+  const walks = useLoad("walks", async () => {
+    const [jobs, revocations] = await Promise.all([
+      api.read<{ readonly jobs: readonly StartedJob[] }>("sys/tokens/jobs"),
+      api.read<{ readonly revocations: readonly Revocation[] }>("sys/leases/revocations"),
+    ]);
+    if (!jobs.ok) return jobs;
+    if (!revocations.ok) return revocations;
+    return done({ jobs: jobs.value.jobs, revocations: revocations.value.revocations });
+  });
+  const { jobs = [], revocations = [] } = walks.value ?? {};
+  const isRunning =
+    jobs.some(({ state }) => state === "running") || revocations.some(({ clean_up: state }) => state === "running");
+  const { reload } = walks;
+  useEffect(() => {
+    if (!isRunning) return;
+    const timer = window.setInterval(reload, POLL_MS);
+    return () => window.clearInterval(timer);
+  }, [isRunning, reload]);
+  return (
+    <section class="card" aria-labelledby="health-walks">
+      <header>
+        <h2 id="health-walks">Revocations of many</h2>
+      </header>
+      {walks.problem && (
+        <div class="body">
+          <ProblemNotice problem={walks.problem} onRetry={walks.reload} />
+        </div>
+      )}
+      {walks.value && jobs.length + revocations.length === 0 && <p class="body muted">None yet.</p>}
+      {jobs.length > 0 && (
+        <DataTable
+          rows={jobs.slice(0, LISTED)}
+          keyOf={({ id }) => id}
+          columns={[
+            { label: "By filter", cell: ({ started }) => <Time at={started} /> },
+            { label: "State", cell: ({ state }) => state },
+            { label: "Progress", cell: (job) => <Progress done={job.revoked} of={job.expected} /> },
+            { label: "Failures", right: true, cell: ({ failures }) => count(failures.length) },
+          ]}
+        />
+      )}
+      {revocations.length > 0 && (
+        <DataTable
+          rows={revocations.slice(0, LISTED)}
+          keyOf={({ prefix, entity_id: entity, time }) => `${prefix} ${entity} ${time}`}
+          columns={[
+            {
+              label: "All of",
+              cell: ({ prefix, entity_id: entity }) =>
+                prefix === undefined ? (
+                  <a href={href(["identity"], { id: entity })}>{entity}</a>
+                ) : (
+                  <span class="mono">{prefix}</span>
+                ),
+            },
+            { label: "Since", cell: ({ time }) => <Time at={time} /> },
+            { label: "Clean-up", cell: ({ clean_up: state }) => state },
+            { label: "Tokens seen", right: true, cell: ({ tokens_seen: seen }) => (seen === null ? "–" : count(seen)) },
+          ]}
+        />
+      )}
+    </section>
+  );
+}
+
+/** How much of a known number is done. */
+export function Progress({ done, of }: { readonly done: number; readonly of: number }) {
+  const percent = of === 0 ? 100 : Math.min(100, Math.round((100 * done) / of));
+  return (
+    <span class="progress-line">
+      <span
+        class="progress"
+        role="progressbar"
+        aria-label="Progress"
+        aria-valuemin={0}
+        aria-valuemax={100}
+        aria-valuenow={percent}
+      >
+        <span style={{ width: `${percent}%` }} />
+      </span>
+      <span class="number small">
+        {count(done)} of {count(of)}
+      </span>
+    </span>
+  );
+}
