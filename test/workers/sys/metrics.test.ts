@@ -1,6 +1,7 @@
 import { createExecutionContext } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
+import { Tidy } from "../../../src/tidy/tidy.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -92,6 +93,30 @@ describe("sys/ready", () => {
       200,
       expect.objectContaining({ ready: true, initialized: true, sealed: false, failing_objects: [] }),
     ]);
+  });
+
+  it("answers 503 with the names of objects that do not answer, and 200 when they do again", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 6_000 });
+    const status = vi.spyOn(Tidy.prototype, "status").mockImplementation(async () => {
+      throw new Error("the disk of this object is gone");
+    });
+    try {
+      const failing = await call("GET", "sys/ready");
+      expect([failing.status, failing.body]).toEqual([
+        503,
+        expect.objectContaining({ ready: false, failing_objects: ["tidy"] }),
+      ]);
+      expect(JSON.stringify(failing.body)).not.toContain("disk");
+      status.mockRestore();
+      // Asked at most every five seconds, so that nobody can keep the objects busy with it.
+      expect((await call("GET", "sys/ready")).status).toBe(503);
+      expect((await call("GET", "sys/health")).body).toMatchObject({ failing_objects: ["tidy"] });
+      vi.setSystemTime(Date.now() + 6_000);
+      expect((await call("GET", "sys/ready")).status).toBe(200);
+    } finally {
+      status.mockRestore();
+      vi.useRealTimers();
+    }
   });
 
   it("sys/health tells the age of what the isolate knows", async () => {
