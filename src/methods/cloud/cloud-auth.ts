@@ -14,6 +14,7 @@ import type { CertificateType, RegisteredCertificate } from "./certificates/regi
 import { type ClientChange, type ClientConfig, changeClient, DEFAULT_CLIENT } from "./config/client.ts";
 import { forgetCopies, type LoginSettings } from "./config/copies.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "./config/identity.ts";
+import { type StsRole, type StsRoleFields, storedStsRole, stsRoleOf } from "./config/sts-role.ts";
 import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "./config/tidy-settings.ts";
 import type { DenyEntry } from "./deny-list/entry.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "./roles/change.ts";
@@ -49,7 +50,7 @@ export interface LoginParts {
   readonly settings: LoginSettings | null;
   readonly role: CloudRole | null;
   /** ARN of the role to assume for the account. */
-  readonly stsRole: string | null;
+  readonly stsRole: StsRole | null;
 }
 
 /** A login that was entered in the access list, and what stood there before. */
@@ -194,10 +195,10 @@ export class CloudAuth extends DurableObject<Env> {
     this.#changed();
   }
 
-  /** The ARN of the role to assume for calls to this account, or null. */
-  async readStsRole(accountId: string): Promise<string | null> {
+  /** The role to assume for calls to this account, or null. */
+  async readStsRole(accountId: string): Promise<StsRole | null> {
     await this.#keys.open();
-    return this.#store.stsRoles.read(accountId);
+    return stsRoleOf(this.#store.stsRoles.read(accountId));
   }
 
   /** At most `limit` ids of accounts with a role to assume after `after`, in order. */
@@ -205,17 +206,20 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.stsRoles.names(after, limit);
   }
 
-  /** Associates a role with an account. `arn` undefined keeps the one that is there. */
-  async writeStsRole(accountId: string, arn: string | undefined, grants: WriteGrants): Promise<Result<null, Failure>> {
+  /** Associates a role with an account. Fields that are undefined keep what is there. */
+  async writeStsRole(accountId: string, fields: StsRoleFields, grants: WriteGrants): Promise<Result<null, Failure>> {
     await this.#keys.open();
-    const before = this.#store.stsRoles.read(accountId);
+    const before = stsRoleOf(this.#store.stsRoles.read(accountId));
     if (!mayWrite(before, grants)) return err(DENIED);
-    const after = arn ?? before;
-    if (after === null) return err(invalid("missing sts role"));
+    const arn = fields.arn ?? before?.arn;
+    if (arn === undefined) return err(invalid("missing sts role"));
     if (before === null && this.#store.stsRoles.count() >= MAX_STS_ROLES) {
       return full(`there are ${MAX_STS_ROLES} sts roles already`);
     }
-    this.#store.stsRoles.write(accountId, after);
+    this.#store.stsRoles.write(
+      accountId,
+      storedStsRole({ arn, externalId: fields.externalId ?? before?.externalId ?? "" }),
+    );
     this.#changed();
     return ok(null);
   }
@@ -241,7 +245,7 @@ export class CloudAuth extends DurableObject<Env> {
       state: this.#state(),
       settings: settings ? all : null,
       role: roleName === null || all.tampered ? null : this.#store.roles.read(roleName),
-      stsRole: accountId === null ? null : this.#store.stsRoles.read(accountId),
+      stsRole: accountId === null ? null : stsRoleOf(this.#store.stsRoles.read(accountId)),
     };
   }
 

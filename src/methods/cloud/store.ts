@@ -5,6 +5,7 @@ import type { AccessEntry } from "./access-list/entry.ts";
 import type { RegisteredCertificate } from "./certificates/registered.ts";
 import type { ClientConfig } from "./config/client.ts";
 import type { IdentityConfig } from "./config/identity.ts";
+import type { StoredStsRole } from "./config/sts-role.ts";
 import type { TidyList, TidySettings } from "./config/tidy-settings.ts";
 import type { DenyEntry } from "./deny-list/entry.ts";
 import { ExpiringRows } from "./expiring-rows.ts";
@@ -50,7 +51,7 @@ export class CloudStore implements RowsHost {
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
   readonly certificates: Rows<RegisteredCertificate>;
   /** By account id: the ARN of the role to assume. */
-  readonly stsRoles: Rows<string>;
+  readonly stsRoles: Rows<StoredStsRole>;
   /** By name in lower case. */
   readonly roles: Rows<CloudRole>;
   readonly accessList: ExpiringRows<AccessEntry>;

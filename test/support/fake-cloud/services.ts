@@ -38,6 +38,7 @@ function getCallerIdentity({ key }: Operation): CloudReply {
 function assumeRole({ world, key, form, now }: Operation): CloudReply {
   const role = world.roles.find((one) => roleArn(one) === form.get("RoleArn"));
   if (!role?.trusts.includes(identityOf(key).account)) return refusal(403, "AccessDenied");
+  if (role.externalId !== null && form.get("ExternalId") !== role.externalId) return refusal(403, "AccessDenied");
   return assumed("AssumeRole", world, role, form, now);
 }
 

@@ -15,6 +15,8 @@ export interface Role {
   readonly id: string;
   readonly accountId: string;
   readonly trusts: readonly string[];
+  /** What the trust policy asks for; null: nothing. */
+  readonly externalId: string | null;
   /** The tokens of an issuer that may assume it; null for none. */
   webIdentity: { readonly issuer: string; readonly audience: string; readonly subject: string } | null;
 }
@@ -67,9 +69,13 @@ export class World {
     return user;
   }
 
-  addRole(accountId: string, name: string, options: { path?: string; trusts?: string[]; id?: string } = {}): Role {
-    const { path = "/", trusts = [], id = newId("AROA") } = options;
-    const role = { name, path, id, accountId, trusts, webIdentity: null };
+  addRole(
+    accountId: string,
+    name: string,
+    options: { path?: string; trusts?: string[]; id?: string; externalId?: string } = {},
+  ): Role {
+    const { path = "/", trusts = [], id = newId("AROA"), externalId = null } = options;
+    const role = { name, path, id, accountId, trusts, externalId, webIdentity: null };
     this.roles.push(role);
     return role;
   }

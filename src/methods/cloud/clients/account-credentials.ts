@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { type CloudAnswer, errorCodeOf } from "../answers/answer.ts";
 import { type AssumedCredentials, readAssumedCredentials, readOwnAccount } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
+import type { StsRole } from "../config/sts-role.ts";
 import type { Partition } from "../regions.ts";
 import { type ApiCall, callApi } from "./call-api.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
@@ -85,11 +86,11 @@ async function credentialsFor(
 async function assumeRole(
   client: CloudClient,
   accountId: string,
-  stsRole: string,
+  stsRole: StsRole,
   partition: Partition,
   base: Credentials,
 ): Promise<Result<Credentials, Failure>> {
-  const role = parsePrincipalArn(stsRole);
+  const role = parsePrincipalArn(stsRole.arn);
   if (
     !role.ok ||
     role.value.type !== "role" ||
@@ -103,7 +104,8 @@ async function assumeRole(
   if (known) return ok(known);
   const call = stsCall(client, partition, {
     Action: "AssumeRole",
-    RoleArn: stsRole,
+    RoleArn: stsRole.arn,
+    ...(stsRole.externalId !== "" && { ExternalId: stsRole.externalId }),
     RoleSessionName: "grove",
     DurationSeconds: String(SESSION_SECONDS),
   });
@@ -160,7 +162,7 @@ function forgetOwn(client: CloudClient): boolean {
 function sessionKey(
   client: CloudClient,
   accountId: string,
-  stsRole: string,
+  stsRole: StsRole,
   partition: Partition,
   base: Credentials,
 ): string {

@@ -2,6 +2,7 @@ import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import { toHex } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
+import type { StsRole } from "../config/sts-role.ts";
 import type { Credentials } from "./credentials.ts";
 import type { CallPolicy } from "./retry.ts";
 
@@ -32,8 +33,8 @@ export type CloudClient = {
 export type CloudAccount = {
   /** 12 digits. */
   readonly accountId: string;
-  /** ARN of the role to assume for it; null for the account of the server's own credentials. */
-  readonly stsRole: string | null;
+  /** The role to assume for it; null for the account of the server's own credentials. */
+  readonly stsRole: StsRole | null;
 };
 
 /** A short name for parts of which each counts. */

@@ -4,6 +4,7 @@ import type { RegisteredCertificate } from "../certificates/registered.ts";
 import type { CloudRole } from "../roles/role.ts";
 import type { ClientConfig } from "./client.ts";
 import type { IdentityConfig } from "./identity.ts";
+import type { StsRole } from "./sts-role.ts";
 
 /** What every login at a mount goes by. Secrets in it are sealed. */
 export interface LoginSettings {
@@ -22,8 +23,8 @@ export interface LoginSettings {
 interface Parts {
   readonly settings: LoginSettings;
   readonly role: CloudRole;
-  /** ARN of the role to assume for an account; null where none is configured. */
-  readonly sts: string | null;
+  /** The role to assume for an account; null where none is configured. */
+  readonly sts: StsRole | null;
 }
 
 /** How old a copy may get that is of the announced state (ms): a bound for whatever is not announced, as a restored object. */

@@ -4,14 +4,15 @@ import type { CloudAccess } from "../clients/open-client.ts";
 import { cloudAuthAt } from "../mount.ts";
 import type { CloudRole } from "../roles/role.ts";
 import { beginReading, type CopyOf, copyOf, keepCopy, type LoginSettings } from "./copies.ts";
+import type { StsRole } from "./sts-role.ts";
 
 /** The part of a mount's configuration that decides about a login or a renewal. */
 export interface LoginConfiguration {
   readonly settings: LoginSettings;
   /** null when there is none of the name, or none was asked for. */
   readonly role: CloudRole | null;
-  /** ARN of the role to assume for the account; null without one. */
-  readonly stsRole: string | null;
+  /** The role to assume for the account; null without one. */
+  readonly stsRole: StsRole | null;
 }
 
 /**

@@ -2,12 +2,41 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { parsePrincipalArn } from "../arn.ts";
 
-const ARN = /^[!-~]{1,2048}$/;
+/** The role to assume for the instances and principals of an account. */
+export type StsRole = {
+  readonly arn: string;
+  /** What the trust policy of the role asks for, so that nobody else can have the server assume it; "" without one. */
+  readonly externalId: string;
+};
 
-/** Checks the role to assume for an account. "" is the absence of one. */
-export function readStsRole(arn: string): Result<string, Failure> {
+/** What a request says about it. A field that was not sent is undefined. */
+export type StsRoleFields = { readonly [Name in keyof StsRole]: string | undefined };
+
+const ARN = /^[!-~]{1,2048}$/;
+/** As STS allows it. */
+const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
+
+/** Checks the fields of a request. "" is no role, and removes the external id. */
+export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields, Failure> {
   if (arn === "") return err(invalid("sts role cannot be empty"));
-  return ARN.test(arn) ? ok(arn) : err(invalid("sts role is not an ARN"));
+  if (arn !== undefined && !ARN.test(arn)) return err(invalid("sts role is not an ARN"));
+  if (externalId && !EXTERNAL_ID.test(externalId)) {
+    return err(invalid("external_id is not an external ID: 2 to 1224 letters, digits and any of +=,.@:/-_"));
+  }
+  return ok({ arn, externalId });
+}
+
+/** As it is stored: without an external id the ARN alone. */
+export type StoredStsRole = string | StsRole;
+
+/** The form to store. */
+export function storedStsRole(role: StsRole): StoredStsRole {
+  return role.externalId === "" ? role.arn : role;
+}
+
+/** Reads the stored form. */
+export function stsRoleOf(stored: StoredStsRole | null): StsRole | null {
+  return typeof stored === "string" ? { arn: stored, externalId: "" } : stored;
 }
 
 /** A warning about an association that is stored all the same, or null. */

@@ -9,12 +9,13 @@ import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { changeConfiguration } from "./change.ts";
-import { readStsRole, stsRoleWarning } from "./sts-role.ts";
+import { readStsRole, type StsRoleFields, stsRoleWarning } from "./sts-role.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
 const FIELDS = z.object({
   account_id: unread("string").describe("The id of the account"),
   sts_role: sent(text()).describe("The ARN of the role"),
+  external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),
 });
 
 const ACCOUNT = { account_id: "The id of the account" };
@@ -34,12 +35,13 @@ export const STS_ROUTES: readonly Route[] = [
       summary: "Shows the role that is assumed for the instances of an account.",
       operationId: "read-sts-role",
       parameters: ACCOUNT,
-      answers: dataAnswer({ sts_role: "string" }),
+      answers: dataAnswer({ sts_role: "string", "external_id?": "string" }),
     },
     z.object({}),
     async (context) => {
-      const arn = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
-      return arn === null ? err({ code: "not_found" }) : ok(dataReply({ sts_role: arn }));
+      const role = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
+      if (!role) return err({ code: "not_found" });
+      return ok(dataReply({ sts_role: role.arn, ...(role.externalId !== "" && { external_id: role.externalId }) }));
     },
   ),
 
@@ -55,8 +57,8 @@ export const STS_ROUTES: readonly Route[] = [
     FIELDS,
     {
       createsOrUpdates: true,
-      prepare: async ({ fields }): Promise<Result<string | undefined, Failure>> =>
-        fields.sts_role === undefined ? ok(undefined) : readStsRole(fields.sts_role),
+      prepare: async ({ fields }): Promise<Result<StsRoleFields, Failure>> =>
+        readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
       async handle(context) {
         const { params, prepared, verdict } = context;
         const accountId = params.account_id ?? "";
@@ -64,7 +66,7 @@ export const STS_ROUTES: readonly Route[] = [
           auth.writeStsRole(accountId, prepared, verdict),
         );
         if (!written.ok) return written;
-        const warning = prepared === undefined ? null : stsRoleWarning(accountId, prepared);
+        const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
         return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
       },
     },

@@ -51,6 +51,21 @@ describe("an instance of another account", () => {
     expect((await mount.loginInstance(addInstance(HOME), { role: "any" })).status).toBe(200);
   });
 
+  it("is looked up with the external ID that the role asks for, and with no other", async () => {
+    const mount = await mountWithRole("external-id");
+    const shared = cloud.world.addRole(OTHER, "Shared", { trusts: [HOME], externalId: "tenant-7" });
+    const login = async () => (await mount.loginInstance(addInstance(OTHER), { role: "any" })).status;
+    for (const [external_id, status] of [
+      ["", 400],
+      ["tenant-8", 400],
+      ["tenant-7", 200],
+      ["tenant-8", 400],
+    ] as const) {
+      await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(shared), external_id });
+      expect([external_id, await login()]).toEqual([external_id, status]);
+    }
+  });
+
   it("S4: is looked up anew after a change of the credentials or of the role", async () => {
     const mount = await mountWithRole("changing");
     await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(gate) });
@@ -108,6 +123,21 @@ describe("an instance of another account", () => {
 });
 
 describe("the full ARN of a principal", () => {
+  it("is looked up with the external ID that the role asks for, and with no other", async () => {
+    const mount = await mountWithRole("tenant");
+    const shared = cloud.world.addRole(OTHER, "Shared", { trusts: [HOME], externalId: "tenant-7" });
+    const login = async () => (await mount.loginInstance(addInstance(OTHER), { role: "any" })).status;
+    for (const [external_id, status] of [
+      ["", 400],
+      ["tenant-8", 400],
+      ["tenant-7", 200],
+      ["tenant-8", 400],
+    ] as const) {
+      await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(shared), external_id });
+      expect([external_id, await login()]).toEqual([external_id, status]);
+    }
+  });
+
   it("S4: is looked up anew after a change of the credentials or of the role to assume", async () => {
     const mount = await mountCloud(root, "wildcards", cloud, signer);
     const gates = ["FirstGate", "NextGate"].map((name) => cloud.world.addRole(OTHER, name, { trusts: [HOME] }));

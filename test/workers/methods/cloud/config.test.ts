@@ -183,6 +183,16 @@ describe.each(VOCABULARIES)("configuration of a mount of the type $type", (words
       expect((await at.get("config/sts/123456789012")).status).toBe(404);
     });
 
+    it("have an external ID when one is sent, until it is sent empty", async () => {
+      await at.post("config/sts/123456789012", { sts_role: ARN, external_id: "tenant-7" });
+      await at.post("config/sts/123456789012", { sts_role: ARN });
+      expect((await at.get("config/sts/123456789012")).body.data).toEqual({ sts_role: ARN, external_id: "tenant-7" });
+      expect((await at.post("config/sts/123456789012", { external_id: "no blanks" })).status).toBe(400);
+      await at.post("config/sts/123456789012", { external_id: "" });
+      expect((await at.get("config/sts/123456789012")).body.data).toEqual({ sts_role: ARN });
+      await at.remove("config/sts/123456789012");
+    });
+
     it("are refused when empty and warned of when odd", async () => {
       expect((await at.post("config/sts/1", { sts_role: "" })).body.errors).toEqual(["sts role cannot be empty"]);
       const answer = await at.post("config/sts/1", { sts_role: ARN });

@@ -11,6 +11,7 @@ import { readTidyChange, TIDY_FIELDS } from "../../../../../src/methods/cloud/co
 
 const client = (body: Record<string, unknown>) => readClientChange(CLIENT_FIELDS.parse(body), NO_PRIVATE_HOSTS);
 const identity = (body: Record<string, unknown>) => readIdentityChange(IDENTITY_FIELDS.parse(body));
+const stsRole = (arn: string, externalId?: string) => readStsRole({ arn, externalId });
 const refused = (message: string) => ({ ok: false, error: { code: "invalid_request", message } });
 
 describe("the client configuration", () => {
@@ -107,9 +108,13 @@ describe("tidy settings", () => {
 
 describe("a role to assume", () => {
   it("is bounded text", () => {
-    expect(readStsRole("")).toEqual(refused("sts role cannot be empty"));
-    expect(readStsRole("arn:aws:iam::1:role/x y")).toEqual(refused("sts role is not an ARN"));
-    expect(readStsRole("a".repeat(3000)).ok).toBe(false);
+    expect(stsRole("")).toEqual(refused("sts role cannot be empty"));
+    expect(stsRole("arn:aws:iam::1:role/x y")).toEqual(refused("sts role is not an ARN"));
+    expect(stsRole("a".repeat(3000)).ok).toBe(false);
+    for (const externalId of ["x", "a b", "é".repeat(3), "x".repeat(1225)]) {
+      expect(stsRole("arn:aws:iam::1:role/a", externalId).ok).toBe(false);
+    }
+    expect(stsRole("arn:aws:iam::1:role/a", "a=b+c,d.e@f:g/h-i_j").ok).toBe(true);
   });
 
   it("is warned of when it can't work for the account", () => {
