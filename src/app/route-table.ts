@@ -14,6 +14,8 @@ export type RouteMatch =
 export class RouteTable {
   readonly #router = new SmartRouter<Route>({ routers: [new RegExpRouter<Route>(), new TrieRouter<Route>()] });
   readonly #operations: ReadonlySet<Operation>;
+  /** What the router found for routes without parameters, by operation and path: no more than there are routes. */
+  readonly #plain = new Map<string, Extract<RouteMatch, { found: "route" }>>();
   readonly routes: readonly Route[];
 
   constructor(routes: readonly Route[]) {
@@ -45,6 +47,15 @@ export class RouteTable {
   }
 
   #find(operation: Operation, path: string): Extract<RouteMatch, { found: "route" }> | null {
+    const key = `${operation} ${path}`;
+    const known = this.#plain.get(key);
+    if (known) return known;
+    const found = this.#ask(operation, path);
+    if (found?.route.path === path) this.#plain.set(key, found);
+    return found;
+  }
+
+  #ask(operation: Operation, path: string): Extract<RouteMatch, { found: "route" }> | null {
     const [handlers, stash] = this.#router.match(operation, `/${path}`);
     const first = handlers[0];
     if (!first) return null;

@@ -17,5 +17,9 @@ export function parseRfc3339(text: string): number | null {
 
 /** The RFC 3339 form of a time in ms since the epoch, in UTC with milliseconds. */
 export function formatRfc3339(ms: number): string {
-  return new Date(ms).toISOString();
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
 }
+
+/** What was written last: on a busy server many lines of a log have the same millisecond. */
+let last = { ms: Number.NaN, text: "" };

@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { concat, randomBytes } from "./bytes.ts";
 import { type Keys, termInUse } from "./key-ring.ts";
 
+const UTF_8 = new TextEncoder();
 const DAY_MS = 86_400_000;
 const NONCE_BYTES = 12;
 /** Version of the data key and day of the sealing, two bytes each. */
@@ -53,6 +54,6 @@ export async function openData(
 }
 
 function parameters(nonce: Uint8Array<ArrayBuffer>, header: Uint8Array, context: string) {
-  const additionalData = concat(header, new TextEncoder().encode(context));
+  const additionalData = concat(header, UTF_8.encode(context));
   return { name: "AES-GCM", iv: nonce, additionalData };
 }

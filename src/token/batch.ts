@@ -10,6 +10,7 @@ import type { TokenRecord, TokenSpec } from "./record.ts";
 export const MAX_BATCH_TOKEN_LENGTH = 8000;
 
 const CONTEXT = "batch token";
+const UTF_8 = new TextEncoder();
 
 /** What a batch token carries. Nothing of it is stored anywhere. */
 export interface BatchToken {
@@ -28,7 +29,7 @@ export async function sealBatchToken(
 ): Promise<Result<string, Failure>> {
   if (spec.expiresAt === null) throw new Error("the rules give every batch token an end");
   const token: BatchToken = { record: spec.record, expiresAt: spec.expiresAt, parent };
-  const sealed = await sealData(keys, CONTEXT, new TextEncoder().encode(JSON.stringify(token)));
+  const sealed = await sealData(keys, CONTEXT, UTF_8.encode(JSON.stringify(token)));
   const text = BATCH_PREFIX + toBase64Url(sealed);
   if (text.length > MAX_BATCH_TOKEN_LENGTH) {
     return err(invalid("policies and meta are too large for a batch token, which carries them itself"));

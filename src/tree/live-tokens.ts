@@ -122,8 +122,10 @@ export class LiveTokens {
       mark = {};
       MARKS.set(this.#treeId, mark, 1);
     }
-    const known = { mark, watermarks, verifier: row.fixed.verifier, view, until };
-    TOKENS.set(keyOf(this.#treeId, row.row), known, JSON.stringify(view).length);
+    const key = keyOf(this.#treeId, row.row);
+    const before = TOKENS.get(key);
+    if (before?.mark === mark && before.watermarks === watermarks && before.until === until) return;
+    TOKENS.set(key, { mark, watermarks, verifier: row.fixed.verifier, view, until }, JSON.stringify(view).length);
   }
 
   #awaitDisk(): void {

@@ -43,6 +43,9 @@ const SWEEP_RETRY_MS = 30_000;
 /** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
+/** Actions after which nothing of the tree is known outside it. */
+const VOIDS_VIEWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
+
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(UNAUTHENTICATED);
 const NOT_FOUND = err({ code: "not_found" } as const);
@@ -348,12 +351,12 @@ export class TokenTree extends DurableObject<Env> {
     return this.#rowKeys;
   }
 
-  #authenticate({ row, verifier, clientAddress }: TreeCall, now: number) {
+  #authenticate({ row, verifier, clientAddress, action }: TreeCall, now: number) {
     const found = this.#store.isCreated ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#store.view(found, now);
     if (!addressAllowed(caller.boundCidrs, clientAddress)) return null;
-    this.#note(found, caller, now);
+    this.#note(found, caller, now, action === null || !VOIDS_VIEWS.has(action.kind));
     return { row: found, caller };
   }
 
@@ -364,8 +367,10 @@ export class TokenTree extends DurableObject<Env> {
     return found;
   }
 
-  #note(found: TokenRow, view: TokenView, now: number): void {
+  /** @param stays false when the call is about to void what it would make known. */
+  #note(found: TokenRow, view: TokenView, now: number, stays = true): void {
     this.#inventory.used(found.row, now);
+    if (!stays) return;
     const until = this.#store.aliveUntil(found, now);
     // What is known to the Worker is used without the tree, so it is known for no longer than a use is nothing new.
     const told = this.#inventory.usedUntil(now);

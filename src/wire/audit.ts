@@ -68,12 +68,14 @@ export interface AuditNotes {
   principal?: string;
 }
 
+const UTF_8 = new TextEncoder();
+
 /** A path segment in the form of a token, sent by mistake or by older clients. */
 const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
 
 /** `hmac-sha256:` and the hex of the keyed hash of a secret, the same for the same secret in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {
-  return `hmac-sha256:${toHex(await keyedHash(keys.audit, new TextEncoder().encode(secret)))}`;
+  return `hmac-sha256:${toHex(await keyedHash(keys.audit, UTF_8.encode(secret)))}`;
 }
 
 /** What hashes of tokens are made with, and those that were made. */
@@ -146,17 +148,17 @@ export async function auditData(
   data: Readonly<Record<string, unknown>>,
   plain: readonly string[],
 ): Promise<HashedData> {
-  const { keys } = hashes;
-  const hidden = Object.entries(data).filter(([name]) => !plain.includes(name) && !REPEATED_FIELDS.has(name));
-  const repeated = Object.entries(data).filter(([name]) => !plain.includes(name) && REPEATED_FIELDS.has(name));
-  const shown = plain.filter((name) => Object.hasOwn(data, name)).map((name) => [name, data[name]]);
-  const hashOf = (text: string) => auditHash(keys, text);
+  const hashOf = (text: string) => auditHash(hashes.keys, text);
   const repeatedHashOf = (text: string) => knownAuditHash(hashes, text);
-  return {
-    ...Object.fromEntries(shown),
-    ...(await auditObject(hashOf, Object.fromEntries(hidden), MAX_JSON_DEPTH)),
-    ...(await auditObject(repeatedHashOf, Object.fromEntries(repeated), MAX_JSON_DEPTH)),
-  };
+  const entries: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(data)) {
+    if (plain.includes(name)) entries.push([name, value]);
+    else {
+      const hash = REPEATED_FIELDS.has(name) ? repeatedHashOf : hashOf;
+      entries.push([name, await auditValue(hash, value, MAX_JSON_DEPTH - 1)]);
+    }
+  }
+  return Object.fromEntries(entries);
 }
 
 async function auditObject(hashOf: HashOf, data: object, depth: number): Promise<HashedData> {

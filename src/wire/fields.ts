@@ -260,30 +260,61 @@ export function readFields<T>(
   data: Readonly<Record<string, unknown>>,
 ): Result<ReadFields<T>, Failure> {
   if ((schema as unknown) === ANY_FIELDS) return ok({ values: { ...data } as T, unknown: [], known: [] });
+  const one = fieldsOf(schema);
+  const parsed = one ? readSent(one, data) : readAll(schema, data);
+  if (!parsed.ok) return parsed;
   const names = Object.keys(data).sort();
-  if (names.length === 0) {
-    const known = WITHOUT_FIELDS.get(schema);
-    if (known) return known as Result<ReadFields<T>, Failure>;
-  }
-  const parsed = schema.safeParse({ ...data });
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    const name = String(issue?.path[0] ?? "");
-    return err(
-      invalid(`Field validation failed: error converting input for field "${name}": ${issue?.message ?? "invalid"}`),
-    );
-  }
   const known = names.filter((name) => Object.hasOwn(schema.shape, name));
-  const read = ok({ values: parsed.data, unknown: names.filter((name) => !known.includes(name)), known });
-  if (names.length === 0) {
-    Object.freeze(read.value.values);
-    WITHOUT_FIELDS.set(schema, read);
-  }
-  return read;
+  const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));
+  return ok({ values: parsed.value as T, unknown, known });
 }
 
-/** What each schema reads from nothing: the same every time, and what most requests send. */
-const WITHOUT_FIELDS = new WeakMap<FieldSchema<unknown>, Result<ReadFields<unknown>, Failure>>();
+function readAll<T>(schema: FieldSchema<T>, data: Readonly<Record<string, unknown>>): Result<T, Failure> {
+  const parsed = schema.safeParse({ ...data });
+  if (parsed.success) return ok(parsed.data);
+  const issue = parsed.error.issues[0];
+  return err(unreadable(String(issue?.path[0] ?? ""), issue?.message));
+}
+
+/** The fields of a schema that does nothing but read each of them, and what they are when none is sent, which never changes. */
+interface SingleFields {
+  readonly fields: readonly (readonly [name: string, field: z.ZodType])[];
+  readonly absent: Readonly<Record<string, unknown>>;
+}
+
+/** Most requests send few of an endpoint's fields: reading the others too would be most of the work. */
+function readSent({ fields, absent }: SingleFields, data: Readonly<Record<string, unknown>>): Result<object, Failure> {
+  const values: Record<string, unknown> = { ...absent };
+  for (const [name, field] of fields) {
+    if (!Object.hasOwn(data, name)) continue;
+    const parsed = field.safeParse(data[name]);
+    if (!parsed.success) return err(unreadable(name, parsed.error.issues[0]?.message));
+    values[name] = parsed.data;
+  }
+  return ok(values);
+}
+
+function unreadable(name: string, message = "invalid"): Failure {
+  return invalid(`Field validation failed: error converting input for field "${name}": ${message}`);
+}
+
+const SINGLE_FIELDS = new WeakMap<FieldSchema<unknown>, SingleFields | "together">();
+
+/** null for a schema that looks at its fields together, or refuses to find none. */
+function fieldsOf(schema: FieldSchema<unknown>): SingleFields | null {
+  const found = SINGLE_FIELDS.get(schema) ?? splitFields(schema);
+  SINGLE_FIELDS.set(schema, found);
+  return found === "together" ? null : found;
+}
+
+function splitFields(schema: FieldSchema<unknown>): SingleFields | "together" {
+  if (!(schema instanceof z.ZodObject) || schema.def.catchall || (schema.def.checks ?? []).length > 0)
+    return "together";
+  const absent = schema.safeParse({});
+  if (!absent.success) return "together";
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
+  return { fields: Object.entries(shape), absent: absent.data };
+}
 
 function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";

@@ -10,5 +10,6 @@ export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
 
 /** True for paths (without the base path) of the interface of teams. */
 export function servesJsonApi(path: string): boolean {
-  return ROOTS.has(path.split("/", 1)[0] ?? "");
+  const end = path.indexOf("/");
+  return ROOTS.has(end < 0 ? path : path.slice(0, end));
 }
