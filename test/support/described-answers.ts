@@ -1,6 +1,4 @@
-import { openApiDocument } from "../../src/app/openapi/document.ts";
-import { usualPlaces } from "../../src/app/openapi/routes.ts";
-import { ROUTES_BY_PLACE } from "../../src/app/routes.ts";
+import { openApiOfUsualMounts } from "./open-api.ts";
 
 interface Schema {
   readonly $ref?: string;
@@ -23,7 +21,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-const DOCUMENT = openApiDocument(usualPlaces(ROUTES_BY_PLACE), "") as unknown as Document;
+const DOCUMENT = openApiOfUsualMounts<Document>();
 const METHODS: Readonly<Record<string, string>> = { LIST: "get", PUT: "post" };
 /** Those that are fixed the furthest come first, as they are served first. */
 const PATHS = Object.keys(DOCUMENT.paths)

@@ -4,7 +4,14 @@ import worker from "../../src/index.ts";
 import { differenceFromDescription } from "./described-answers.ts";
 
 /** The bindings as the Worker sees them. */
-export const bindings = env as unknown as Env;
+export const bindings = env as Env;
+
+/** What the examples beside it are bound to, or are (vitest.config.ts). */
+export const exampleBindings = env as {
+  readonly PROTECTED_API: Fetcher;
+  readonly SECRET_ENGINE_SITE: Fetcher;
+  readonly ACCOUNTS: KVNamespace;
+};
 
 /** Has the requests of this test file answered as by `npm run serve`, where no other isolate has to hear of anything. */
 export function asOneProcess(): void {

@@ -11,10 +11,8 @@ import {
   shownValue,
   typedDuration,
 } from "../../../console/records/field.ts";
-import { openApiDocument } from "../../../src/app/openapi/document.ts";
-import { usualPlaces } from "../../../src/app/openapi/routes.ts";
-import { ROUTES_BY_PLACE } from "../../../src/app/routes.ts";
 import { parseDuration } from "../../../src/base/duration.ts";
+import { openApiOfUsualMounts } from "../../support/open-api.ts";
 
 interface Described {
   readonly description?: string;
@@ -31,7 +29,7 @@ interface Schema {
   readonly properties?: Readonly<Record<string, Described>>;
 }
 
-const document = openApiDocument(usualPlaces(ROUTES_BY_PLACE), "") as unknown as Document;
+const document = openApiOfUsualMounts<Document>();
 
 /** The fields that the API takes at a path, by the document. */
 function fieldsAt(path: string): Readonly<Record<string, Described>> {

@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
+import { answeringLater } from "../../support/objects.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
@@ -220,14 +221,13 @@ describe("registration", () => {
     const received = standInForTargets();
     const token = await holder();
     const original = AccessorShard.prototype.addLease;
-    vi.spyOn(AccessorShard.prototype, "addLease").mockImplementation(async function (
-      this: AccessorShard,
-      ...args: Parameters<typeof original>
-    ) {
-      await post("auth/token/revoke", { token });
-      await runAlarm(token);
-      return original.apply(this, args);
-    } as unknown as typeof original);
+    vi.spyOn(AccessorShard.prototype, "addLease").mockImplementation(
+      answeringLater<typeof original>(async function (this: AccessorShard, ...args) {
+        await post("auth/token/revoke", { token });
+        await runAlarm(token);
+        return original.apply(this, args);
+      }),
+    );
     expect((await register(root, token)).body.errors).toEqual(["token not found"]);
     // The engine hears of a secret that it was told to have no lease for: that is harmless, the other way is not.
     expect(received).toHaveLength(1);

@@ -1,9 +1,8 @@
-import { env } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, exampleBindings, initialized } from "../../support/service.ts";
 
 /** The example of a protected API, bound to the Grove of this test. */
-const { PROTECTED_API: api } = env as unknown as { PROTECTED_API: Fetcher };
+const { PROTECTED_API: api } = exampleBindings;
 
 let root: string;
 

@@ -1,13 +1,10 @@
-import { env, runDurableObjectAlarm } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, exampleBindings, initialized } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
 /** What the example Worker is bound to in this test. */
-const { SECRET_ENGINE_SITE: engine, ACCOUNTS: accounts } = env as unknown as {
-  SECRET_ENGINE_SITE: Fetcher;
-  ACCOUNTS: KVNamespace;
-};
+const { SECRET_ENGINE_SITE: engine, ACCOUNTS: accounts } = exampleBindings;
 
 let root: string;
 

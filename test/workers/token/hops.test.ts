@@ -60,19 +60,16 @@ async function hopsOf(method: string, path: string, options: { token: string; bo
       return null;
     }),
   ];
-  const originals: (() => void)[] = [];
+  const originals: (() => unknown)[] = [];
   for (const [type, names] of METHODS) {
     for (const name of names) {
-      const prototype = type.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
-      const original = prototype[name];
-      if (!original) continue;
-      prototype[name] = function counted(this: unknown, ...args: unknown[]) {
+      const original: unknown = Reflect.get(type.prototype, name);
+      if (typeof original !== "function") continue;
+      Reflect.set(type.prototype, name, function counted(this: unknown, ...args: unknown[]) {
         hops.push(`${type.name}.${name}`);
-        return original.apply(this, args);
-      };
-      originals.push(() => {
-        prototype[name] = original;
+        return Reflect.apply(original, this, args);
       });
+      originals.push(() => Reflect.set(type.prototype, name, original));
     }
   }
   try {

@@ -13,6 +13,7 @@ import type { TreePosition } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
+import { answeringLater, stateOf } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
 import {
@@ -479,8 +480,7 @@ describe("runs", () => {
     later();
     const original = TokenTree.prototype.tidy;
     const spy = vi.spyOn(TokenTree.prototype, "tidy").mockImplementation(function (this: TokenTree, step) {
-      const { ctx } = this as unknown as { ctx: DurableObjectState };
-      if (ctx.id.toString() === treeId) throw new Error("tree down");
+      if (stateOf(this).id.toString() === treeId) throw new Error("tree down");
       return original.call(this, step);
     });
     expect(repairs(await tidyNow())).toEqual({ ...NOTHING, accessorsRemoved: 1, failures: 1 });
@@ -496,10 +496,12 @@ describe("runs", () => {
     const relist = AccessorShard.prototype.relist;
     const { stub, row } = await locate(ending.client_token);
     const spy = vi.spyOn(AccessorShard.prototype, "relist");
-    spy.mockImplementation(async function (this: AccessorShard, tokens: Parameters<typeof relist>[0]) {
-      if (tokens.some(({ accessor }) => accessor === ending.accessor)) await dropRow(ending.client_token);
-      return relist.call(this, tokens);
-    } as unknown as typeof relist);
+    spy.mockImplementation(
+      answeringLater<typeof relist>(async function (this: AccessorShard, tokens) {
+        if (tokens.some(({ accessor }) => accessor === ending.accessor)) await dropRow(ending.client_token);
+        return relist.call(this, tokens);
+      }),
+    );
     expect((await tidyNow()).relisted).toBe(1);
     spy.mockRestore();
     expect((await rowsOf(stub)).map((token) => token.row)).not.toContain(row);
@@ -513,11 +515,13 @@ describe("runs", () => {
     const { stub, treeId } = await locate(ending.client_token);
     const relist = AccessorShard.prototype.relist;
     const spy = vi.spyOn(AccessorShard.prototype, "relist");
-    spy.mockImplementation(async function (this: AccessorShard, tokens: Parameters<typeof relist>[0]) {
-      await sqlOf(ending.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
-      await runAlarm((await locate(ending.client_token)).stub);
-      return relist.call(this, tokens);
-    } as unknown as typeof relist);
+    spy.mockImplementation(
+      answeringLater<typeof relist>(async function (this: AccessorShard, tokens) {
+        await sqlOf(ending.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
+        await runAlarm((await locate(ending.client_token)).stub);
+        return relist.call(this, tokens);
+      }),
+    );
     const step = await stub.tidy({ run: 1, from: null, accessors: [], customIds: [] });
     spy.mockRestore();
     expect(step.repairs.relisted).toBe(1);

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
-import type { TokenRecord } from "../../../src/token/record.ts";
+import { PLAIN_RECORD, type TokenRecord } from "../../../src/token/record.ts";
 import { deleteVictims, nextVictims } from "../../../src/tree/sweep.ts";
 import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings } from "../../support/service.ts";
@@ -35,7 +35,14 @@ class Model {
 
 const ROW_KEYS = (await importKeys(newKeyRing(0))).rows;
 const JUDGES = { rowKeys: () => ROW_KEYS, watermarks: () => NO_WATERMARKS };
-const RECORD = { numUses: 0, creationTtl: 0, customIdKey: null } as unknown as TokenRecord;
+const RECORD: TokenRecord = {
+  ...PLAIN_RECORD,
+  policies: [],
+  displayName: "",
+  path: "auth/token/create",
+  createdAt: 0,
+  creationTtl: 0,
+};
 const BYTES = new Uint8Array(24);
 
 const step = fc.oneof(

@@ -75,7 +75,7 @@ describe("what was revoked together", { timeout: 30_000 }, () => {
       body: {},
       headers: { "X-Vault-Wrap-TTL": "60s" },
     });
-    const { token: wrapping } = wrapped.body.wrap_info as unknown as { token: string };
+    const wrapping = wrapped.body.wrap_info.token;
     expect(await alive([holder, child, batch, orphanBatch])).toEqual([true, true, true, true]);
 
     expect((await revoke("auth/token/create/everywhere")).status).toBe(204);

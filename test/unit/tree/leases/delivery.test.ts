@@ -5,6 +5,7 @@ import { sealData } from "../../../../src/crypto/sealed-data.ts";
 import type { Env } from "../../../../src/env.ts";
 import { leaseDataContext, type Revocation, sendRevocation } from "../../../../src/tree/leases/delivery.ts";
 import { signingKey } from "../../../../src/tree/leases/signature.ts";
+import { environmentWith } from "../../../support/environment.ts";
 
 const NOW = Date.UTC(2027, 2, 1);
 const ENV = {} as Env;
@@ -99,7 +100,7 @@ describe("sending a revocation", () => {
 
   it("asks the settings once more", async () => {
     const fetched = answer(() => new Response(null));
-    const strict = { LEASE_TARGET_HOSTS: "only.example.com" } as unknown as Env;
+    const strict = environmentWith({ LEASE_TARGET_HOSTS: "only.example.com" });
     expect(await send({}, strict)).toMatchObject({ delivered: false, hopeless: false });
     const record = { ...REVOCATION.record, target: "http://127.0.0.1/" };
     expect(await send({ record })).toMatchObject({ delivered: false });
@@ -122,7 +123,7 @@ describe("sending a revocation", () => {
         return new Response(null, { status: 200 });
       },
     };
-    const env = { ENGINE: engine, LEASE_SERVICES: "ENGINE,GROVE_SEAL_KEY", GROVE_SEAL_KEY: "x" } as unknown as Env;
+    const env = environmentWith({ ENGINE: engine, LEASE_SERVICES: "ENGINE,GROVE_SEAL_KEY", GROVE_SEAL_KEY: "x" });
     const to = (target: string) => send({ record: { ...REVOCATION.record, target } }, env);
     expect(await to("service://ENGINE/revoke")).toEqual({ delivered: true });
     expect(called).toEqual(["https://engine.service/revoke"]);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { NO_PRIVATE_HOSTS, privateHosts } from "../../../../src/base/private-hosts.ts";
-import type { Env } from "../../../../src/env.ts";
 import {
   type EndpointSettings,
   endpointOrigin,
   endpointSettings,
   readRevocationEndpoint,
 } from "../../../../src/tree/leases/revocation-endpoint.ts";
+import { environmentWith } from "../../../support/environment.ts";
 
 const SETTINGS: EndpointSettings = { hosts: [], services: ["ENGINE"], privateHosts: NO_PRIVATE_HOSTS };
 
@@ -97,7 +97,7 @@ describe("the target of a revocation", () => {
 
   it("reads its limits from the settings of the deployment", () => {
     const env = { LEASE_TARGET_HOSTS: " A.example.com , ", LEASE_SERVICES: "X, Y" };
-    expect(endpointSettings(env as unknown as Env)).toEqual({
+    expect(endpointSettings(environmentWith(env))).toEqual({
       hosts: ["a.example.com"],
       services: ["X", "Y"],
       privateHosts: NO_PRIVATE_HOSTS,

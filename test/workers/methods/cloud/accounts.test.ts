@@ -241,11 +241,10 @@ describe("endpoints", () => {
 });
 
 async function withSettings(settings: Record<string, string>, run: () => Promise<void>): Promise<void> {
-  const target = bindings as unknown as Record<string, string>;
-  Object.assign(target, settings);
+  Object.assign(bindings, settings);
   try {
     await run();
   } finally {
-    for (const name of Object.keys(settings)) delete target[name];
+    for (const name of Object.keys(settings)) Reflect.deleteProperty(bindings, name);
   }
 }
