@@ -106,7 +106,8 @@ function Shell() {
 function pageAt([name = "", item = "", below = ""]: readonly string[], { query }: Place): ComponentChildren {
   switch (name) {
     case "":
-      return <ForestPage key={query.toString()} query={query} />;
+      // From the forest into a method the map stays: only what is drawn of it changes.
+      return <ForestPage key={query.get("token") ?? ""} query={query} />;
     case "tokens":
       return item === "" ? <TokensPage query={query} /> : <TokenPage key={item} accessor={item} />;
     case "ends":

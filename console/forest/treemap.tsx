@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { compact, counted } from "../format.ts";
+import { isGoing } from "../tokens/going.ts";
 import { type ColourBy, categoryOf, paletteOf } from "./colour.ts";
 import { type Area, type Item, layOut } from "./map.ts";
 
@@ -12,6 +13,10 @@ interface TreemapProps {
 
 /** An area with less than this in a direction has no room for its name. */
 const NAMED = { width: 46, height: 18 };
+
+/** Until when (ms) a map that appears takes the focus: it was opened from an area of another one. */
+let followUntil = 0;
+const FOLLOW_MS = 5_000;
 
 /** The map. One area has the focus; arrow keys go to the next one in their direction, Enter opens it. */
 export function Treemap({ items, by, label, onOpen }: TreemapProps) {
@@ -40,6 +45,17 @@ export function Treemap({ items, by, label, onOpen }: TreemapProps) {
   const leaves = useMemo(() => areas.filter(({ isFrame }) => !isFrame).map(({ item }) => item), [areas]);
   const palette = useMemo(() => paletteOf(leaves, by, now), [leaves, by, now]);
   const focused = Math.min(current, areas.length - 1);
+  const open = (item: Item): void => {
+    followUntil = performance.now() + FOLLOW_MS;
+    onOpen(item);
+  };
+  const isDrawn = areas.length > 0;
+  useEffect(() => {
+    if (!isDrawn || performance.now() > followUntil) return;
+    followUntil = 0;
+    setCurrent(0);
+    frame.current?.querySelector<HTMLElement>("[data-area]")?.focus();
+  }, [isDrawn, label]);
 
   const move = (event: KeyboardEvent): void => {
     const from = areas[focused];
@@ -64,10 +80,10 @@ export function Treemap({ items, by, label, onOpen }: TreemapProps) {
               type="button"
               data-area
               tabIndex={at === focused ? 0 : -1}
-              class={isFrame ? "frame" : hue}
+              class={`${isFrame ? "frame" : hue}${isGoing(item.token) ? " going" : ""}`}
               style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }}
-              aria-label={`${item.name}, ${counted(item.count, "token")}`}
-              onClick={() => onOpen(item)}
+              aria-label={`${item.name}, ${counted(item.count, "token")}${isGoing(item.token) ? ", revoked" : ""}`}
+              onClick={() => open(item)}
               onFocus={() => {
                 setCurrent(at);
                 setShown(area);

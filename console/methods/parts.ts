@@ -374,7 +374,15 @@ function cloudParts(words: CloudWords): readonly Part[] {
       canAdd: true,
       empty: "For the instances of another account the mount assumes a role there.",
       loss: "Instances of the account are looked up without the role; logins of theirs may fail.",
-      groups: [{ title: "Account", fields: [{ name: "sts_role", label: "Role to assume, by ARN", kind: "text" }] }],
+      groups: [
+        {
+          title: "Account",
+          fields: [
+            { name: "sts_role", label: "Role to assume, by ARN", kind: "text" },
+            { name: "external_id", label: "External id that the role asks for", kind: "text" },
+          ],
+        },
+      ],
     },
     {
       kind: "collection",

@@ -13,6 +13,7 @@ import { Treemap } from "../forest/treemap.tsx";
 import { compact, count, counted } from "../format.ts";
 import { go, href } from "../router.ts";
 import { useSession } from "../session.ts";
+import { isGoing } from "../tokens/going.ts";
 import { nameOf } from "../tokens/token.ts";
 import { Empty, Segments } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
@@ -27,6 +28,8 @@ const COLOURS: readonly (readonly [ColourBy, string])[] = [
 ];
 const LISTED = 12;
 const REFRESH_MS = 10_000;
+/** While something is swept, and the map follows it. */
+const FOLLOW_MS = 1_000;
 
 /** All trees as a map: the forest, one method, or one tree and what hangs below a token of it. */
 export function ForestPage({ query }: { readonly query: URLSearchParams }) {
@@ -37,18 +40,12 @@ export function ForestPage({ query }: { readonly query: URLSearchParams }) {
 function Forest({ mount }: { readonly mount: string }) {
   const { api } = useSession();
   const map = useLoad("map", () => readMap(api));
-  const { reload } = map;
-  useEffect(() => {
-    const timer = window.setInterval(() => {
-      if (!document.hidden) reload();
-    }, REFRESH_MS);
-    return () => window.clearInterval(timer);
-  }, [reload]);
   const [chosen, setBy] = useState<ColourBy | null>(null);
   const groups = map.value?.groups ?? [];
   const items = useMemo(() => (map.value ? itemsOfMap(map.value, mount) : []), [map.value, mount]);
   // Of one method alone its name says nothing.
   const by = chosen ?? (mount === "" && groups.length > 1 ? "method" : "policy");
+  useRefresh(map.reload, items);
   const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);
   const total = shown.reduce((sum, group) => sum + group.count, 0);
@@ -83,13 +80,34 @@ function Forest({ mount }: { readonly mount: string }) {
       )}
       {map.value && total > 0 && (
         <div class="stack">
-          <Treemap items={items} by={by} label="Trees by their number of tokens" onOpen={openItem} />
+          <Treemap
+            items={items}
+            by={by}
+            label={mount === "" ? "Trees by their number of tokens" : `Trees of ${mount} by their number of tokens`}
+            onOpen={openItem}
+          />
           <Largest groups={shown} />
         </div>
       )}
     </>
   );
 }
+
+/** Loads the map anew from time to time, and often while something on it is swept. */
+function useRefresh(reload: () => void, items: readonly Item[]): void {
+  const isSwept = useMemo(() => items.some(goes), [items]);
+  useEffect(() => {
+    const timer = window.setInterval(
+      () => {
+        if (!document.hidden) reload();
+      },
+      isSwept ? FOLLOW_MS : REFRESH_MS,
+    );
+    return () => window.clearInterval(timer);
+  }, [reload, isSwept]);
+}
+
+const goes = ({ token, items = [] }: Item): boolean => isGoing(token) || items.some(goes);
 
 /** Where an area of the map leads. */
 function openItem({ items, token, mount, rest }: Item): void {
@@ -145,6 +163,7 @@ function Tree({ accessor }: { readonly accessor: string }) {
   const [by, setBy] = useState<ColourBy>("policy");
   const value = branch.value;
   const items = useMemo(() => (value ? itemsOfBranch(value) : []), [value]);
+  useRefresh(branch.reload, items);
   return (
     <>
       <PageHead title={value ? nameOf(value.token) : "Tree"} text={value && <Way branch={value} />}>

@@ -25,7 +25,7 @@ export function TokenPage({ accessor }: { readonly accessor: string }) {
         <Notice tone="good" title="Revoked">
           <p>{counted(revoked.descendants.count + 1, "token")} can't be used any more. Their rows are swept now.</p>
           <p>
-            <a href={href(["tokens"])}>To the tokens</a>
+            <a href={href([])}>Watch it go in the forest</a> or go <a href={href(["tokens"])}>to the tokens</a>.
           </p>
         </Notice>
       </>

@@ -1,3 +1,5 @@
+import type { Selection, Token } from "./model.ts";
+
 /** A filter as the query of the page has it: the names are those of the inventory. */
 export type Filter = Readonly<Record<string, string>>;
 
@@ -49,4 +51,47 @@ export function filterBody(filter: Filter): Readonly<Record<string, string | boo
     return [name, field?.kind === "flag" ? value === "true" : value] as const;
   });
   return Object.fromEntries(entries);
+}
+
+/** Whether a revocation means a token, as far as the inventory's fields tell. */
+export function isMeant(selection: Selection, token: Token): boolean {
+  const { accessors, ...filter } = selection;
+  if (Array.isArray(accessors)) return accessors.includes(token.accessor);
+  return Object.entries(filter).every(([name, value]) => hasField(token, name, String(value)));
+}
+
+function hasField(token: Token, name: string, value: string): boolean {
+  const created = Date.parse(token.created);
+  const end = token.expires === null ? Number.POSITIVE_INFINITY : Date.parse(token.expires);
+  switch (name) {
+    case "policy":
+      return token.policies.includes(value);
+    case "mount":
+      return token.mount.replace(/^auth\/|\/$/g, "") === value.replace(/^auth\/|\/$/g, "");
+    case "role":
+      return token.role === value;
+    case "tree":
+      return token.tree === value;
+    case "entity_id":
+      return token.entity_id === value;
+    case "path_prefix":
+      return token.path.startsWith(value);
+    case "display_name":
+      return value.endsWith("*") ? token.display_name.startsWith(value.slice(0, -1)) : token.display_name === value;
+    case "orphan":
+      return String(token.orphan) === value;
+    case "never_ends":
+      return String(token.expires === null) === value;
+    case "created_after":
+      return created > Date.parse(value);
+    case "created_before":
+      return created < Date.parse(value);
+    case "ends_after":
+      return end > Date.parse(value);
+    case "ends_before":
+      return end < Date.parse(value);
+    default:
+      // Of what is not known here nothing is said to go.
+      return false;
+  }
 }

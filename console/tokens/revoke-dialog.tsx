@@ -4,6 +4,7 @@ import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Field } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { noteRevocation } from "./going.ts";
 import {
   amountText,
   beginRevocation,
@@ -41,6 +42,7 @@ export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
     setBusy(true);
     const answer = await revokeToken(api, token.accessor);
     setBusy(false);
+    if (answer.ok) noteRevocation({ accessors: [token.accessor] });
     if (answer.ok) onRevoked();
     else setProblem(answer.problem);
   };
@@ -132,6 +134,7 @@ export function RevokeMany({ selection, text, onClose, onChange }: RevokeManyPro
     if (!preview || typed !== wanted) return;
     const answer = await beginRevocation(api, selection, preview.count);
     if (!answer.ok) return setProblem(answer.problem);
+    noteRevocation(selection);
     setJob(answer.value);
     onChange("begun");
   };

@@ -1,30 +1,8 @@
 import { type Api, pathOf, type Query } from "../api.ts";
 import { type Answer, done } from "../result.ts";
+import type { Selection, Token } from "./model.ts";
 
-/** A token as the inventory tells of it (docs/inventory.md). Times are RFC 3339. */
-export interface Token {
-  readonly accessor: string;
-  readonly display_name: string;
-  readonly path: string;
-  readonly role: string;
-  readonly mount: string;
-  readonly type: string;
-  readonly policies: readonly string[];
-  readonly entity_id: string;
-  readonly created: string;
-  readonly expires: string | null;
-  readonly renewed: string | null;
-  readonly num_uses: number;
-  /** 0 without a limit. */
-  readonly uses_left: number;
-  readonly period: number;
-  readonly explicit_max_ttl: number;
-  readonly orphan: boolean;
-  readonly parent: string | null;
-  readonly children: number;
-  readonly last_used: string | null;
-  readonly tree: string;
-}
+export type { Selection, Token };
 
 export interface TokenPage {
   readonly tokens: readonly Token[];
@@ -69,9 +47,6 @@ export interface Job {
   readonly remaining: number | null;
   readonly failures: readonly unknown[];
 }
-
-/** Which tokens are meant: the filter of the inventory, or accessors. */
-export type Selection = Readonly<Record<string, string | boolean | readonly string[]>>;
 
 export const listTokens = (api: Api, query: Query): Promise<Answer<TokenPage>> =>
   api.read<TokenPage>("sys/tokens", query);

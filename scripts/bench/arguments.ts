@@ -6,7 +6,17 @@ import type { OtherServer } from "./servers/call.ts";
 import { usageOf } from "./servers/usage.ts";
 
 /** The parts of the bench besides the single operations. */
-export const CASES = ["operations", "cascade", "growth", "load", "cost", "tidy", "anonymous", "forest"] as const;
+export const CASES = [
+  "operations",
+  "cascade",
+  "growth",
+  "load",
+  "cost",
+  "tidy",
+  "anonymous",
+  "forest",
+  "console",
+] as const;
 
 export const HELP = `Usage: npm run bench -- [options]
 

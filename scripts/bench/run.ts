@@ -7,6 +7,7 @@ import type { BenchCommand } from "./arguments.ts";
 import { measureAnonymous } from "./cases/anonymous.ts";
 import type { Bench } from "./cases/bench.ts";
 import { runCascade } from "./cases/cascade.ts";
+import { lookAtForest } from "./cases/console.ts";
 import { countCosts } from "./cases/cost.ts";
 import { askForest } from "./cases/forest.ts";
 import { growForest, growTeams, growTree } from "./cases/growth.ts";
@@ -88,6 +89,11 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
     for (const { trees, tokens } of has("forest") ? FORESTS : []) {
       if (!command.quick || tokens <= QUICK_FOREST_TOKENS) forest.push(await askForest(bench, trees, tokens));
     }
+    const consoles = [];
+    for (const { trees, tokens } of has("console") ? FORESTS : []) {
+      const seen = !command.quick || tokens <= QUICK_FOREST_TOKENS ? await lookAtForest(bench, trees, tokens) : null;
+      if (seen) consoles.push(seen);
+    }
     const anonymous = has("anonymous") ? { anonymous: await measureAnonymous(bench) } : {};
     const cost = has("cost") ? { cost: await countCosts(bench) } : {};
     return {
@@ -105,6 +111,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       ...tidy,
       ...anonymous,
       ...(has("forest") && { forest }),
+      ...(consoles.length > 0 && { console: consoles }),
     };
   } finally {
     load.stop();

@@ -136,6 +136,8 @@ describe.skipIf(executable === undefined)("the console", () => {
     await picture("console-revoke");
     await revoke.click();
     await page.getByText("Revoked", { exact: true }).waitFor();
+    await page.getByRole("link", { name: "Watch it go in the forest" }).click();
+    await page.getByRole("button", { name: /^token-fleet/ }).waitFor();
     await visit("Tokens");
     await page.getByLabel("Name", { exact: true }).fill("token-region-1");
     await page.keyboard.press("Enter");

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { FLEET_POLICY, seedForest } from "../seed/forest.ts";
-import { type AnswerBody, call, makeToken } from "../servers/call.ts";
+import { FLEET_POLICY } from "../seed/forest.ts";
+import { type AnswerBody, call } from "../servers/call.ts";
 import { GroveServer } from "../servers/grove.ts";
 import { median } from "../statistics.ts";
 import type { Bench } from "./bench.ts";
 import { countsOf } from "./counts.ts";
-import { SIBLINGS } from "./seeded-server.ts";
+import { plantForest } from "./planted-forest.ts";
 
 /** How many times each question is asked. */
 const ASKED = 15;
@@ -61,17 +61,7 @@ interface Question {
 
 /** Asks what operators ask of a forest, then revokes half of it with a kill in the middle. */
 export async function askForest(bench: Bench, trees: number, tokens: number): Promise<ForestReport> {
-  const directory = `${bench.directory}/forest-${tokens}`;
-  bench.say(`forest: seeding ${tokens} tokens in ${trees} trees`);
-  const first = await GroveServer.start(bench.build, directory);
-  await call(first, "POST", "sys/auth/aws", { type: "aws" });
-  const mounts = await call(first, "GET", "sys/auth");
-  const mount = mountIdIn(mounts.body, "aws/");
-  const top = await makeToken(first, "create-orphan", { ttl: "24h", policies: ["root"] });
-  const like = await makeToken({ place: first.place, token: top.token }, "create", { ttl: "24h" });
-  for (let made = 0; made < SIBLINGS; made++) await makeToken(first, "create", { ttl: "24h", policies: ["default"] });
-  await first.stop();
-  const tops = await seedForest(bench.build, directory, like, { trees, tokens, mount: { id: mount, path: "aws/" } });
+  const { directory, like, tops } = await plantForest(bench, trees, tokens);
   const server = await GroveServer.start(bench.build, directory);
   try {
     const list = questionsOf(like.accessor, Date.now());
@@ -216,11 +206,4 @@ async function isAlive(server: GroveServer, token: string): Promise<boolean> {
 
 function numberIn(body: AnswerBody | null, name: string): number {
   return Number(body?.data?.[name] ?? 0);
-}
-
-function mountIdIn(body: AnswerBody | null, path: string): string {
-  const mount = body?.data?.[path];
-  if (typeof mount !== "object" || mount === null || !("uuid" in mount))
-    throw new Error(`there is no mount at ${path}`);
-  return String(mount.uuid);
 }

@@ -42,6 +42,9 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   "bulk-revocation": {
     text: "`sys/tokens/revoke` with the policy that half of the tokens have; workerd is killed with SIGKILL in the middle and started again. Afterwards the first tokens of 300 trees are asked for.",
   },
+  console: {
+    text: "Chromium on the same machine, a new profile each time, through the gateway: from the call of the page or the click to the picture, median of seven. Of inputs that ask nothing of the server the browser's own time is shown, from the event to the next picture.",
+  },
   anonymous: {
     text: "Requests that anybody may send, as large or as odd as they are let in, beside a login of a machine: CPU time of the server process for one.",
   },

@@ -1,3 +1,4 @@
+import type { ConsoleReport } from "../cases/console.ts";
 import type { ForestReport } from "../cases/forest.ts";
 import { amount } from "./numbers.ts";
 import type { Section } from "./sections.ts";
@@ -49,6 +50,26 @@ export function bulkSection(forests: readonly ForestReport[]): Section {
       amount(revocation.endedBefore),
       amount(revocation.remaining),
       `${amount(revocation.wronglyAlive)}, ${amount(revocation.wronglyDead)}`,
+    ]),
+  };
+}
+
+/** How long a person waits for the console. */
+export function consoleSection(consoles: readonly ConsoleReport[]): Section {
+  const steps = consoles[0]?.steps ?? [];
+  return {
+    name: "console",
+    title: "The console",
+    header: [
+      "step",
+      ...consoles.map(({ trees, tokens }) => `${amount(tokens)} tokens in ${amount(trees)} trees: ms (worst)`),
+    ],
+    rows: steps.map(({ step }) => [
+      step,
+      ...consoles.map((one) => {
+        const taken = one.steps.find((other) => other.step === step);
+        return taken ? `${amount(taken.median)} (${amount(taken.worst)})` : "";
+      }),
     ]),
   };
 }

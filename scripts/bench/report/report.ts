@@ -1,5 +1,6 @@
 import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Cascade } from "../cases/cascade.ts";
+import type { ConsoleReport } from "../cases/console.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { ForestReport } from "../cases/forest.ts";
 import type { Growth } from "../cases/growth.ts";
@@ -31,5 +32,6 @@ export interface Report {
   readonly cost?: readonly OperationCost[];
   readonly anonymous?: AnonymousCosts;
   readonly forest?: readonly ForestReport[];
+  readonly console?: readonly ConsoleReport[];
   readonly tidy?: { readonly runs: readonly TidyRun[]; readonly listing: Paging };
 }

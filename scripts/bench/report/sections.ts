@@ -3,7 +3,7 @@ import type { Sample } from "../cases/bench.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
 import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
-import { bulkSection, forestSection } from "./forest-sections.ts";
+import { bulkSection, consoleSection, forestSection } from "./forest-sections.ts";
 import { amount, amounts } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
 import type { Report } from "./report.ts";
@@ -24,6 +24,7 @@ export interface Section {
     | "anonymous"
     | "forest"
     | "bulk-revocation"
+    | "console"
     | "tidy"
     | "listing"
     | "targets";
@@ -53,6 +54,7 @@ export function sections(report: Report): Section[] {
     ...(report.tidy ? [tidySection(report.tidy.runs), pagingSection(report.tidy.listing)] : []),
     ...(report.anonymous ? [anonymous(report.anonymous)] : []),
     ...(report.forest ? [forestSection(report.forest), bulkSection(report.forest)] : []),
+    ...(report.console ? [consoleSection(report.console)] : []),
     targets(report),
   ];
 }

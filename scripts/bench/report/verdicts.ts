@@ -1,6 +1,7 @@
 import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Sample } from "../cases/bench.ts";
 import type { Beside, Cascade } from "../cases/cascade.ts";
+import type { ConsoleReport } from "../cases/console.ts";
 import type { Growth, GrowthPoint } from "../cases/growth.ts";
 import type { MixedLoad, Overload } from "../cases/mixed.ts";
 import type { Comparison } from "../cases/operations.ts";
@@ -37,6 +38,9 @@ const GATEWAY = { cpuMicros: 85, memoryMiB: 120 };
 /** What somebody without a token can have the server do with one request, in logins. */
 const ANONYMOUS_LOGINS = 5;
 
+/** How long the console may take, in ms. */
+const CONSOLE = { firstPicture: 2000, input: 100 };
+
 /** Every target that the report has figures for. */
 export function verdicts(report: Report): Verdict[] {
   return [
@@ -49,6 +53,7 @@ export function verdicts(report: Report): Verdict[] {
     ...(report.growth?.teams ?? []).flatMap((growth) => growthVerdicts(growth, "teams")),
     ...(report.anonymous ? [anonymousVerdict(report.anonymous)] : []),
     ...(report.load ? loadVerdicts(report.load.mixed, report.load.overload) : []),
+    ...(report.console ?? []).flatMap(consoleVerdicts),
   ];
 }
 
@@ -112,6 +117,16 @@ function cpuVerdicts(comparison: Comparison): Verdict[] {
 function anonymousVerdict({ login, requests }: AnonymousCosts): Verdict {
   const dearest = Math.max(...requests.map(({ cpuMicros }) => cpuMicros));
   return atMost("CPU of the dearest request without a token, in logins", dearest / login.cpuMicros, ANONYMOUS_LOGINS);
+}
+
+function consoleVerdicts({ tokens, steps }: ConsoleReport): Verdict[] {
+  const name = `console, ${amount(tokens)} tokens`;
+  const slowest = (kind: ConsoleReport["steps"][number]["kind"]): number =>
+    Math.max(...steps.filter((step) => step.kind === kind).map((step) => step.median));
+  return [
+    atMost(`${name}: first picture of the forest, ms`, slowest("first picture"), CONSOLE.firstPicture),
+    atMost(`${name}: longest input that asks nothing of the server, ms`, slowest("input"), CONSOLE.input),
+  ];
 }
 
 function cascadeVerdicts(cascade: Cascade): Verdict[] {

@@ -1,31 +1,17 @@
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { expect } from "vitest";
-
-/** Where Chrome and Chromium are on the systems that people develop on. */
-const PLACES = [
-  process.env.CHROME_PATH ?? "",
-  "/usr/bin/chromium",
-  "/usr/bin/chromium-browser",
-  "/usr/bin/google-chrome",
-  "/usr/bin/google-chrome-stable",
-  "/snap/bin/chromium",
-  "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-  "/Applications/Chromium.app/Contents/MacOS/Chromium",
-];
+import { BROWSER_FLAGS, findBrowser } from "../../../scripts/local/browser.ts";
 
 /** The browser of this machine; undefined where there is none, which CI does not accept. */
 export function browserPath(): string | undefined {
-  const found = PLACES.find((place) => place !== "" && existsSync(place));
+  const found = findBrowser();
   if (found === undefined && process.env.CI === "true") throw new Error("CI needs Chromium: apt-get install chromium");
   return found;
 }
 
 export function startBrowser(executablePath: string): Promise<Browser> {
-  // Chromium's own sandbox can't be set up by root, as CI is.
-  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath, args: BROWSER_FLAGS });
 }
 
 /** A page whose faults are collected: exceptions, and what the content security policy refused. */

@@ -58,7 +58,7 @@ describe("forms of the console", () => {
   );
 
   it.each([...forms, { name: "tuning", path: "/sys/auth/{path}/tune", groups: tuningOf("jwt") }])(
-    "has an input for each field that the API takes: $name",
+    "has an input for each field that the API takes (console/methods/parts.ts): $name",
     ({ path, groups }) => {
       expect(path).not.toBe("");
       const taken = Object.entries(fieldsAt(path)).filter(

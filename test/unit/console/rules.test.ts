@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { compact, duration, relative } from "../../../console/format.ts";
 import { localTime, queryTime } from "../../../console/local-time.ts";
 import { offsetOf, placeIn } from "../../../console/policies/place.ts";
-import { filterBody, filterOf, filterText } from "../../../console/tokens/filter.ts";
+import { filterBody, filterOf, filterText, isMeant } from "../../../console/tokens/filter.ts";
 
 describe("times and numbers of the console", () => {
   it("tells a duration by its two largest units", () => {
@@ -31,6 +31,45 @@ describe("times and numbers of the console", () => {
 });
 
 describe("the filter of the tokens page", () => {
+  it("tells which tokens of a map a revocation means", () => {
+    const token = {
+      accessor: "a1",
+      display_name: "aws-web",
+      path: "auth/aws/login",
+      role: "web",
+      mount: "auth/aws/",
+      type: "service",
+      policies: ["default", "fleet"],
+      entity_id: "",
+      created: "2026-11-22T10:00:00Z",
+      expires: "2026-11-23T10:00:00Z",
+      renewed: null,
+      num_uses: 0,
+      uses_left: 0,
+      period: 0,
+      explicit_max_ttl: 0,
+      orphan: true,
+      parent: null,
+      children: 3,
+      last_used: null,
+      tree: "t1",
+    };
+    const meant = [
+      { accessors: ["a0", "a1"] },
+      { policy: "fleet", mount: "aws" },
+      { display_name: "aws-*", orphan: true },
+      { ends_before: "2026-11-24T00:00:00Z", created_before: "2026-11-22T11:00:00Z", never_ends: false },
+    ];
+    const spared = [
+      { accessors: ["a2"] },
+      { policy: "fleet", role: "worker" },
+      { ends_after: "2026-11-24T00:00:00Z" },
+      { unused_since: "2026-11-24T00:00:00Z" },
+    ];
+    expect(meant.map((selection) => isMeant(selection, token))).toEqual([true, true, true, true]);
+    expect(spared.map((selection) => isMeant(selection, token))).toEqual([false, false, false, false]);
+  });
+
   it("takes from the address what the inventory knows, and nothing else", () => {
     const query = new URLSearchParams("policy=web&sort=-created&orphan=true&columns=name&tree=");
     const filter = filterOf(query);

@@ -1,0 +1,21 @@
+import { isMeant } from "./filter.ts";
+import type { Selection, Token } from "./token.ts";
+
+/** How long a revocation is remembered: its rows are swept by then, or the server tells of it. */
+const KEPT_MS = 600_000;
+
+/** What this console revoked lately. */
+let revocations: readonly { readonly selection: Selection; readonly at: number }[] = [];
+
+/** Remembers a revocation, so that pages show what goes. `now` in ms. */
+export function noteRevocation(selection: Selection, now = Date.now()): void {
+  revocations = [...revocations.filter(({ at }) => now - at < KEPT_MS), { selection, at: now }];
+}
+
+/** Whether a token is meant by a revocation of this console, and what still stands of it is only not swept yet. */
+export function isGoing(token: Token | null, now = Date.now()): boolean {
+  if (token === null) return false;
+  return revocations.some(
+    ({ selection, at }) => now - at < KEPT_MS && Date.parse(token.created) <= at && isMeant(selection, token),
+  );
+}

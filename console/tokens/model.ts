@@ -1,0 +1,27 @@
+/** A token as the inventory tells of it (docs/inventory.md). Times are RFC 3339. */
+export interface Token {
+  readonly accessor: string;
+  readonly display_name: string;
+  readonly path: string;
+  readonly role: string;
+  readonly mount: string;
+  readonly type: string;
+  readonly policies: readonly string[];
+  readonly entity_id: string;
+  readonly created: string;
+  readonly expires: string | null;
+  readonly renewed: string | null;
+  readonly num_uses: number;
+  /** 0 without a limit. */
+  readonly uses_left: number;
+  readonly period: number;
+  readonly explicit_max_ttl: number;
+  readonly orphan: boolean;
+  readonly parent: string | null;
+  readonly children: number;
+  readonly last_used: string | null;
+  readonly tree: string;
+}
+
+/** Which tokens are meant: the filter of the inventory, or accessors. */
+export type Selection = Readonly<Record<string, string | boolean | readonly string[]>>;
