@@ -161,7 +161,7 @@ describe("addresses", () => {
     ["https://vault.example", { kind: "tcp", host: "vault.example", port: 443, tls: true }],
     ["http://[::1]:8200", { kind: "tcp", host: "::1", port: 8200, tls: false }],
     ["unix:/run/grove.sock", { kind: "socket", path: "/run/grove.sock" }],
-  ])("%s", (text, expected) => {
+  ])("%s is read", (text, expected) => {
     expect(parsePlace(text)).toEqual({ ok: true, value: expected });
   });
 

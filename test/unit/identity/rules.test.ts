@@ -27,13 +27,13 @@ describe("policies of entities and groups", () => {
 });
 
 describe("bounds", () => {
-  it("of names", () => {
+  it("hold for names", () => {
     expect(nameProblem("entity", "x".repeat(512))).toBeNull();
     expect(nameProblem("entity", "x".repeat(513))).toMatch(/longer than 512/);
     expect(nameProblem("alias", "a\u0000b")).toMatch(/control characters/);
   });
 
-  it("of metadata", () => {
+  it("hold for metadata", () => {
     const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, "v"]));
     expect(metadataProblem("metadata", many(64))).toBeNull();
     expect(metadataProblem("metadata", many(65))).toMatch(/more than 64/);

@@ -170,7 +170,7 @@ describe("A1 root", () => {
   const root = compileAcl([{ name: "root", rules: [] }], { now: NOW });
 
   test.each<Operation>(["read", "list", "scan", "create", "update", "patch", "delete", "help", "head"])(
-    "%s",
+    "may %s what any path names",
     (operation) => {
       expect(check(root, operation, "sys/mounts/x")).toMatchObject({ allowed: true, sudo: true, isRoot: true });
     },
@@ -308,7 +308,7 @@ path "kv/deny" { capabilities = ["update"] }`;
     ["kv/deny", "update", [first, second], []],
     ["kv/path/longer", "update", [first, second], ["p1"]],
     ["kv/path/foo", "read", [first, second], ["p1", "p2"]],
-  ])("%s %s", (path, operation, texts, grantedBy) => {
+  ])("of %s for %s: the policies that allow it", (path, operation, texts, grantedBy) => {
     const verdict = check(aclOf(...texts), operation, path);
     expect(verdict.grantedBy).toEqual(grantedBy);
     expect(verdict.allowed).toBe(grantedBy.length > 0);
@@ -330,7 +330,7 @@ path "foo/metadata/private/granted/*" { capabilities = ["list", "scan"] }`);
       ["foo/metadata/private/a/", false],
       ["foo/metadata/private/granted/", true],
       ["foo/metadata/private/granted/a/", true],
-    ])(`${operation} %s: %s`, (path, allowed) => {
+    ])(`${operation} of %s is allowed: %s`, (path, allowed) => {
       expect(allows(acl, operation, path)).toBe(allowed);
     });
   }

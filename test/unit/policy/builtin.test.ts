@@ -70,7 +70,7 @@ describe("P7 policies that are not the operator's", () => {
     ["response-wrapping", 'cannot update "response-wrapping" policy', 'cannot delete "response-wrapping" policy'],
     ["default", null, "cannot delete default policy"],
     ["app", null, null],
-  ])("%s", (name, write, remove) => {
+  ])("%s can be neither written nor deleted", (name, write, remove) => {
     expect(policyWriteRefusal(name)).toBe(write);
     expect(policyDeleteRefusal(name)).toBe(remove);
   });

@@ -58,7 +58,7 @@ describe("values", () => {
     ["a {\n b = 1\n}", [["b", 1]]],
     ["a b { c = 1 }", [["b", [["c", 1]]]]],
     ['a "b" "c" {}', [["b", [["c", []]]]]],
-  ])("%s", (text, value) => {
+  ])("%s is read", (text, value) => {
     expect(read(text)).toEqual([["a", value]]);
   });
 
@@ -96,7 +96,7 @@ describe("heredocs", () => {
     ["a = <<-EOF\n    one\n      two\n    EOF\n", "one\n  two\n"],
     ["a = <<-EOF\n  one\n    EOF\n", "  one\n"],
     ["a = <<EOF\nEOFF\nEOF x\nEOF\n", "EOFF\nEOF x\n"],
-  ])("%j", (text, value) => {
+  ])("%j is read", (text, value) => {
     expect(read(text)).toEqual([["a", value]]);
   });
 

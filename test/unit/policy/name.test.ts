@@ -77,7 +77,7 @@ describe("names that can't be", () => {
     ["a\u202eb", "policy name must not contain control characters"],
     ["a\u2028b", "policy name must not contain control characters"],
     ["a\ud800", "policy name must not contain control characters"],
-  ])("%j: %s", (name, problem) => {
+  ])("%j is refused: %s", (name, problem) => {
     expect(policyNameProblem(name)).toBe(problem);
   });
 

@@ -62,7 +62,7 @@ describe("A16 merged parameters", () => {
     ["value/merge", { allowed_parameters: { test: [3, 4, 1, 2] }, denied_parameters: { test: [3, 4, 1, 2] } }],
     ["value/empty", { allowed_parameters: { empty: [] }, denied_parameters: { empty: [] } }],
     ["erased", {}],
-  ])("%s", (path, expected) => {
+  ])("of all rules at %s are what they allow together", (path, expected) => {
     const one = compileAcl([{ name: "p", rules: rulesOf(text) }], { now: NOW });
     const summary = resultantAcl(one, NOW);
     const { capabilities, ...limits } = summary.root ? { capabilities: [] } : (summary.exact_paths[path] ?? {});

@@ -17,7 +17,7 @@ describe("P1 keys that mean nothing", () => {
     });
   });
 
-  test("in a block", () => {
+  test("are a mistake in a block", () => {
     const error = errorOf('path "a" {\n  capabilities = ["read"]\n\tcapabilites = ["deny"]\n}');
     expect(error).toEqual({ message: 'path "a": invalid key "capabilites" on line 3', line: 3, column: 2 });
   });
@@ -101,7 +101,7 @@ describe("P2 values that mean nothing", () => {
     ['path = "p"', 'path must be a block: path "..." { ... }', 1, 1],
     ['path "p" "q" {}', 'path "p": invalid key "q" on line 1', 1, 10],
     ['path { capabilities = ["read"] }', 'path "capabilities": must be a block', 1, 8],
-  ])("%s", (text, message, line, column) => {
+  ])("%s is refused", (text, message, line, column) => {
     expect(errorOf(text)).toEqual({ message, line, column });
   });
 
@@ -140,7 +140,7 @@ describe("P3 what a block means", () => {
     ["read", ["list", "read"]],
     ["write", ["create", "delete", "list", "read", "update"]],
     ["sudo", ["create", "delete", "list", "read", "sudo", "update"]],
-  ])("policy = %j", (policy, capabilities) => {
+  ])("policy = %j stands for its capabilities", (policy, capabilities) => {
     expect(rulesOf(`path "p" { policy = "${policy}" }`)).toEqual([{ path: "p", capabilities }]);
   });
 

@@ -34,7 +34,7 @@ describe("paths that need sudo", () => {
     ["update", "sys/seal"],
     ["update", "sys/step-down"],
     ["update", "//sys/seal"],
-  ])("%s %s", (operation, path) => {
+  ])("%s of %s is one", (operation, path) => {
     expect(requiresSudo(operation, path)).toBe(true);
     expect(requiresSudo("help", path)).toBe(false);
   });
@@ -57,7 +57,7 @@ describe("paths that need sudo", () => {
     ["update", "auth/token/create"],
     ["read", "cubbyhole/sys/seal"],
     ["read", "sys/sealed"],
-  ])("not %s %s", (operation, path) => {
+  ])("%s of %s is none", (operation, path) => {
     expect(requiresSudo(operation, path)).toBe(false);
   });
 });

@@ -36,7 +36,7 @@ describe("P11 and C1 templates that resolve", () => {
     ["{{time.now.plus.1h}}", String(NOW / 1000 + 3600)],
     ["{{time.now.minus.90}}", String(NOW / 1000 - 90)],
     ["{{identity.entity.name}}-{{identity.entity.id}}", "ann-e-1"],
-  ])("%s is %s", (template, value) => {
+  ])("%s becomes %s", (template, value) => {
     const acl = aclFor(CONTEXT, rule(`kv/${template}/x`));
     expect(acl.capabilities(`kv/${value}/x`, NOW)).toEqual(["read"]);
     expect(acl.grants(NOW)).toHaveLength(1);
@@ -73,7 +73,7 @@ describe("P11 templates that do not resolve take only their rule away", () => {
     "{{time.now.plus.}}",
     "{{time.now.plus.soon}}",
     "{{time.now.times.2}}",
-  ])("%s", (template) => {
+  ])("%s resolves to nothing", (template) => {
     const acl = aclFor(CONTEXT, `${rule(`kv/${template}`)}\n${rule("fine")}`);
     expect(acl.grants(NOW).map(({ pattern }) => pattern.text)).toEqual(["fine"]);
   });

@@ -5,7 +5,7 @@ import { sortLine, WranglerOutput } from "../../../scripts/dev/output.ts";
 import { settingsFromEnvironment } from "../../../scripts/local/worker-definition.ts";
 
 describe("sortLine", () => {
-  it("finds the port", () => {
+  it("finds the port in the line that Wrangler writes", () => {
     expect(sortLine("[wrangler:info] Ready on http://127.0.0.1:41234")).toEqual({ kind: "ready", port: 41234 });
   });
 
@@ -23,7 +23,7 @@ describe("sortLine", () => {
     ['{"type":"exception","request_id":"x"}', "message"],
     ["    src/index.ts:9:10:", "message"],
     ["The file src/base/clock.ts changed, restarting build...", "chatter"],
-  ])("%s", (line, kind) => expect(sortLine(line).kind).toBe(kind));
+  ])("knows what %s is", (line, kind) => expect(sortLine(line).kind).toBe(kind));
 });
 
 describe("WranglerOutput", () => {

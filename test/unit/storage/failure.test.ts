@@ -10,6 +10,6 @@ it.each([
   ["a broken rule of a table", new Error("UNIQUE constraint failed: tokens.row: SQLITE_CONSTRAINT"), false],
   ["a bug", new TypeError("x is not a function"), false],
   ["no error", "SQLITE_FULL", false],
-])("%s", (_, error, expected) => {
+])("%s is told apart from others", (_, error, expected) => {
   expect(isStorageFailure(error)).toBe(expected);
 });

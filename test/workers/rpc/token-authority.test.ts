@@ -121,7 +121,7 @@ describe("authorize", () => {
       { allowed: false, reason: "invalid" },
     ],
     [null as never, { allowed: false, reason: "invalid" }],
-  ])("%j", async (request, expected) => {
+  ])("decides about %j", async (request, expected) => {
     expect(await authority.authorize(await token(), request)).toMatchObject(expected as object);
   });
 

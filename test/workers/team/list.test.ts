@@ -108,7 +108,7 @@ describe("the tokens of an organization", () => {
     ["sort=-created-by", ["echo", "Bravo", "Charlie", "alpha", "delta"]],
     ["sort=last-used-at", ["delta", "Charlie", "Bravo", "alpha", "echo"]],
     ["sort=-last-used-at", ["echo", "alpha", "Bravo", "Charlie", "delta"]],
-  ])("in order: %s", async (query, expected) => {
+  ])("come in the order that %s asks for", async (query, expected) => {
     expect(namesOf(await list(root, "sorted", `team-tokens?${query}`))).toEqual(expected);
     // The same order page by page, and in what a search finds: all these names hold an a or an e.
     const pages = [];
@@ -127,7 +127,7 @@ describe("the tokens of an organization", () => {
     ["nothing that exists", "zulu", []],
     ["a wildcard of SQL", "%", []],
     ["an empty text", "", ["alpha", "Bravo", "Charlie", "delta", "echo"]],
-  ])("found by %s", async (_, q, expected) => {
+  ])("are found by %s", async (_, q, expected) => {
     const answer = await list(root, "sorted", `team-tokens?sort=team-name&q=${encodeURIComponent(q)}`);
     expect(namesOf(answer)).toEqual(expected);
     expect(answer.body.meta.pagination["total-count"]).toBe(expected.length);
@@ -198,7 +198,7 @@ describe("the tokens of an organization", () => {
     ["include", "team"],
     ["filter[status]", "expired"],
     ["list", "true"],
-  ])("400: %s=%s", async (parameter, value) => {
+  ])("are refused as a 400 for %s=%s", async (parameter, value) => {
     const answer = await list(root, "sorted", `team-tokens?${encodeURIComponent(parameter)}=${value}`);
     expect(answer.status).toBe(400);
     expect(errorOf(answer)).toMatchObject({ status: "400", source: { parameter } });

@@ -89,7 +89,7 @@ describe("calls to objects", () => {
     ["creation of an orphan", "POST", "auth/token/create-orphan", {}, methodsOf("createOrphan")],
     ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, methodsOf("createBatch")],
     ["an unknown path", "GET", "auth/token/nothing", undefined, methodsOf("lookUp")],
-  ])("%s", async (_, method, path, body, expected) => {
+  ])("%s makes these and no others", async (_, method, path, body, expected) => {
     expect(await hopsOf(method, path, { token, body })).toEqual(expected);
   });
 
@@ -187,7 +187,7 @@ describe("calls to objects where one process serves everything", () => {
     ["creation of an orphan", "POST", "auth/token/create-orphan", {}, ["AccessorShard.add", "TokenTree.create"]],
     ["creation of a child", "POST", "auth/token/create", {}, ["AccessorShard.add", "TokenTree.run"]],
     ["renewal of oneself", "POST", "auth/token/renew-self", {}, ["TokenTree.run"]],
-  ])("%s", async (_, method, path, body, expected) => {
+  ])("%s asks only whom it must", async (_, method, path, body, expected) => {
     expect(await hopsOf(method, path, { token, body })).toEqual(expected);
   });
 
@@ -264,7 +264,7 @@ describe("rows", () => {
     ["renewal", "POST", "renew-self", { increment: "1h" }, { rowsRead: 2, rowsWritten: 2 }],
     // The row and its entries in the indexes of parents and of expiry.
     ["creation of a child", "POST", "create", { ttl: "700h" }, { rowsRead: 3, rowsWritten: 3 }],
-  ])("%s", async (_, method, path, body, expected) => {
+  ])("%s reads and writes these and no others", async (_, method, path, body, expected) => {
     const made = await call("POST", "auth/token/create-orphan", {
       token: root,
       body: { policies: ["maker"], ttl: "1h" },

@@ -77,7 +77,7 @@ describe("H10: the envelope of a wrapped answer", () => {
     expect((await call("GET", "auth/token/lookup-self", { token: body.auth.client_token })).status).toBe(200);
   });
 
-  it("warnings stay inside", async () => {
+  it("keeps warnings inside", async () => {
     const body = { policies: ["nowhere"], unknown_field: 1 };
     const made = await call("POST", "auth/token/create", { token: root, body, headers: wrapHeader("60") });
     expect(made.body.warnings).toBeNull();
@@ -142,7 +142,7 @@ describe("never wrapped", () => {
     ["an error", "POST", "auth/token/lookup", { token: "s.unknown" }, 403],
     ["an answer without a body", "POST", "cubbyhole/x", { a: "b" }, 204],
     ["an empty list", "GET", "cubbyhole/empty?list=true", undefined, 404],
-  ])("%s", async (_, method, path, body, status) => {
+  ])("%s comes as it is", async (_, method, path, body, status) => {
     const answer = await call(method, path, { token: root, body, headers: wrapHeader("60") });
     expect(answer.status).toBe(status);
     expect(answer.body?.wrap_info).toBeUndefined();

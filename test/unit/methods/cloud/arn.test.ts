@@ -49,7 +49,7 @@ describe("the ARN of a principal", () => {
       sessionName: null,
       canonicalArn: "arn:aws-us-gov:iam::123456789012:instance-profile/Name+=,.@-_",
     },
-  ])("$arn", (expected) => {
+  ])("is read from $arn", (expected) => {
     expect(parse(expected.arn)).toEqual(expected);
   });
 

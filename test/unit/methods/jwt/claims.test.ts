@@ -77,7 +77,7 @@ describe("bound claims", () => {
     [{ "kubernetes.io": "x" }, 'claim "kubernetes.io" is not a string, bool, number or list'],
     [{ roles: [] }, 'claim "roles" does not match any associated bound claim values'],
     [{ toString: "x" }, 'claim "toString" is missing'],
-  ])("%j", (bound, expected) => {
+  ])("%j are compared with the claims of a token", (bound, expected) => {
     expect(problem(bound)).toBe(expected);
   });
 

@@ -21,7 +21,7 @@ describe("the command line of grove", () => {
     ["revoke --stop 7", { kind: "stop", id: "7", json: false }],
     ["doctor", { kind: "doctor", json: false }],
     ["--help", { kind: "help", json: false }],
-  ])("%s", (words, command) => {
+  ])("reads %s", (words, command) => {
     const read = parseGroveArguments(words.replace("--sort =", "--sort=").split(" "));
     expect(read).toEqual({ ok: true, value: command });
   });

@@ -234,7 +234,7 @@ describe("refusals", () => {
     [{ ...batch, renewable: true }, `${BATCH} renewable tokens`],
     [{ ...batch, explicit_max_ttl: 5 }, `${BATCH} tokens with an explicit max TTL`],
     [{ ...batch, token_num_uses: 5 }, `${BATCH} tokens with limited use count`],
-  ])("%j", (body, message) => {
+  ])("%j is refused", (body, message) => {
     expect(tryWrite(body)).toBe(message);
   });
 

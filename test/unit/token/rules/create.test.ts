@@ -237,7 +237,7 @@ describe("what a role does", () => {
     ["create-orphan: none", { request: { orphanEndpoint: true } }, ""],
     ["a child by a role has its parent's", { role: {} }, "e1"],
     ["an orphan by a role: none", { role: { orphan: true } }, ""],
-  ])("entity: %s", (_, input, expected) => {
+  ])("decides about the entity: %s", (_, input, expected) => {
     expect(made(input).spec.record.entityId).toBe(expected);
   });
 
@@ -254,7 +254,7 @@ describe("what a role does", () => {
       { creator: ROOT, role: { tokenBoundCidrs: ["10.0.0.0/8"], tokenPeriod: 60 } },
       ["10.0.0.0/8"],
     ],
-  ])("networks: %s", (_, input, expected) => {
+  ])("decides about the networks: %s", (_, input, expected) => {
     expect(made(input).spec.record.boundCidrs).toEqual(expected);
   });
 

@@ -71,7 +71,7 @@ describe("no input makes a 500", () => {
     expect(kept.auth_type).toBe("vm");
   }, 120_000);
 
-  it("certificate", async () => {
+  it("that is sent as a certificate", async () => {
     const text = fc.oneof(
       damaged(PEM),
       damaged(PEM).map((pem) => Buffer.from(pem).toString("base64")),
@@ -129,7 +129,7 @@ describe("no input makes a 500", () => {
     );
   }, 120_000);
 
-  it("configuration", async () => {
+  it("that is sent as a configuration", async () => {
     const paths = fc.constantFrom(
       ...["config/client", "config/identity", "config/sts/1", "config/tidy/roletag-denylist", "tidy/roletag-denylist"],
       ...["config/rotate-root"],

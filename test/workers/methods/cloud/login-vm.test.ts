@@ -163,7 +163,7 @@ describe("what is asked of the fields", () => {
     ["no base64", { pkcs7: "***" }, "failed to base64 decode the PKCS#7 signature"],
     ["no base64 in identity", { identity: "***", signature: "AAAA" }, /failed to base64 decode the instance identity/],
     ["no base64 in signature", { identity: "e30=", signature: "***" }, /failed to base64 decode the SHA256 RSA sig/],
-  ])("%s", async (_, fields, message) => {
+  ])("%s is refused", async (_, fields, message) => {
     const [status, text] = refusalOf(await mount.login({ role: "web", ...fields }));
     expect(status).toBe(400);
     expect(text).toMatch(message);

@@ -91,7 +91,7 @@ describe("policies judge what a path means, not how it is spelled", () => {
     return cloudAt(client_token, "spelled");
   };
 
-  it("of roles", async () => {
+  it("in paths of roles", async () => {
     const caller = await under(
       "no-admin",
       `path "auth/spelled/role/*" { capabilities = ["read", "update", "delete"] }

@@ -192,7 +192,7 @@ describe.each(VOCABULARIES)("role tags of a mount of the type $type", (words) =>
       expect((await at.get(`${list}/${raw(tag)}`)).status).toBe(404);
     });
 
-    it("in pages", async () => {
+    it("and listed in pages", async () => {
       const tags = (await Promise.all([tagOf(), tagOf(), tagOf()])).sort();
       for (const tag of tags) await at.post(`${list}/${raw(tag)}`);
       expect((await at.list(list, "&limit=2")).body.data.keys).toEqual(tags.slice(0, 2));

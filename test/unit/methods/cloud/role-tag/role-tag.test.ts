@@ -114,7 +114,7 @@ describe("S6: a tag spelled in another way is refused, though its signature is r
     ["a nonce without padding", "v1:AAECAwQFBgc:r=web:d=false:m=false"],
     ["a nonce with stray bits", "v1:AAECAwQFBgd=:r=web:d=false:m=false"],
     ["a nonce of another length", "v1:AAECAwQF:r=web:d=false:m=false"],
-  ])("%s", async (_, text) => {
+  ])("%s: refused", async (_, text) => {
     expect(await verify(seal(text))).toMatch(/^(role tag is not|invalid|unrecognized item|missing role name)/);
   });
 

@@ -69,7 +69,7 @@ describe("a write of a role is refused", () => {
     ["vm", VM, VM_SPOILERS],
     ["iam", IAM, IAM_SPOILERS],
   ] as const)("of the type %s", (_, base, spoilers) => {
-    it.each(spoilers)("for %j", (fields, message) => expect(refusal({ ...base, ...fields })).toBe(message));
+    it.each(spoilers)("with %j", (fields, message) => expect(refusal({ ...base, ...fields })).toBe(message));
 
     it("for the first reason, whatever else is wrong", () => {
       fc.assert(
@@ -118,7 +118,7 @@ describe("a write of a role is refused", () => {
       { ...INFERRING, bound_vpc_id: "v", inferred_cloud_region: "US!" },
       "inferred_cloud_region is not the name of a region",
     ],
-  ])("%j: %s", (body, message) => expect(refusal(body)).toBe(message));
+  ])("%j is refused: %s", (body, message) => expect(refusal(body)).toBe(message));
 
   it.each(["*", "arn:aws:iam::1*", "arn:aws:iam::123456789012*", "*Admin*", "arn:*"])(
     "for the wildcard %s, which reaches into accounts of others",

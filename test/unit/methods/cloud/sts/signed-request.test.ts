@@ -250,7 +250,7 @@ describe("S1: a request that would make STS answer something else", () => {
     );
   });
 
-  it("by its query", () => {
+  it("is refused when its query would", () => {
     expect(check(post({ url: "https://sts.amazonaws.com/?Action=AssumeRole" }))).toBe("invalid request");
     expect(check(post({ url: "https://sts.amazonaws.com/?x" }))).toBe("invalid request");
   });
@@ -406,7 +406,7 @@ describe("S12: a request that would go to another host", () => {
     "https://127.0.0.1/",
     "https://sts。amazonaws。com/",
     "javascript:alert(1)",
-  ])("%s", (url) => {
+  ])("is refused at %s", (url) => {
     expect(typeof check(post({ url }))).toBe("string");
   });
 
