@@ -6,7 +6,7 @@ import type { Operation } from "../policy/acl.ts";
 import { AddressWindows, type Counted } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
-import { isLoginAt } from "./routes.ts";
+import { countedPathAt, isLoginAt } from "./routes.ts";
 
 /** What of a request decides which limits it counts for. */
 export interface CountedRequest {
@@ -81,7 +81,8 @@ function placeOf(installation: Installation, head: CountedRequest): Place {
   const below = path.startsWith("auth/") ? path.slice("auth/".length) : null;
   const mount = below === null ? undefined : installation.mountServing(below);
   const mountPath = below === null ? firstSegment(path) : mount ? `auth/${mount.path}` : "";
-  const suffix = path.slice(mountPath.length);
+  const sent = path.slice(mountPath.length);
+  const suffix = mount && operation === "update" ? countedPathAt(mount.type, sent) : sent;
   const isLogin = mount !== undefined && operation === "update" && isLoginAt(mount.type, suffix);
   return { installation, head, mountPath, suffix, isLogin };
 }

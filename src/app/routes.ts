@@ -88,6 +88,16 @@ const LOGIN_PATHS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   ]),
 );
 
+/** The paths below a mount of each type that count as another one, with that. */
+const COUNTED_PATHS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map(
+  [...AUTH_METHODS.values()].map(({ type, routes }) => [
+    type,
+    new Map(
+      routes.flatMap((route) => (route.access === "token" && route.countsAs ? [[route.path, route.countsAs]] : [])),
+    ),
+  ]),
+);
+
 /** The open endpoint that serves the request, or null. Needs nothing but the path: it works while the service is sealed. */
 export function resolveOpenRoute(env: Env, request: GroveRequest): ResolvedRoute<OpenRoute> | null {
   const match = tableOf(request)?.match(request.operation, request.path);
@@ -125,6 +135,11 @@ export function resolveRoute(
 /** True when callers log in by an update of `mountPath` at a mount of this type. */
 export function isLoginAt(type: string, mountPath: string): boolean {
   return LOGIN_PATHS.get(type)?.has(mountPath) ?? false;
+}
+
+/** The path below a mount of this type whose quotas count an update of `mountPath`. */
+export function countedPathAt(type: string, mountPath: string): string {
+  return COUNTED_PATHS.get(type)?.get(mountPath) ?? mountPath;
 }
 
 /** What `path-help` tells of the request's path, or the 404 that says that nothing is there. */

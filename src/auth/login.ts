@@ -6,7 +6,7 @@ import type { Env } from "../env.ts";
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { issuerOf, type Mount } from "../system/mount.ts";
 import { isEnded } from "../system/watermarks.ts";
-import { type Login, planLogin } from "../token/rules/login.ts";
+import { type Login, type LoginPlan, planLogin } from "../token/rules/login.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { issue } from "./issue.ts";
@@ -15,6 +15,14 @@ import { issue } from "./issue.ts";
 export interface IssuedLogin {
   readonly auth: AuthReply;
   readonly warnings: readonly string[];
+}
+
+/** The token that a holder would get whom an auth method has verified, or why there can be none. Makes nothing. */
+export function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan, Failure> {
+  if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
+    return err(invalid("the metadata of the login is too large"));
+  }
+  return planLogin(mount, login, installation.watermarks.newest, currentTime());
 }
 
 /**
@@ -30,10 +38,7 @@ export async function issueLogin(
   mount: Mount,
   login: Login,
 ): Promise<Result<IssuedLogin, Failure>> {
-  if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
-    return err(invalid("the metadata of the login is too large"));
-  }
-  const plan = planLogin(mount, login, installation.watermarks.newest, currentTime());
+  const plan = planIssue(installation, mount, login);
   if (!plan.ok) return plan;
   const { spec, warnings } = plan.value;
   const loaded = await loadInstallation(env);

@@ -90,6 +90,8 @@ export interface TokenRoute extends RouteBase {
     context: Pick<ReadyContext, "env" | "installation">,
     path: string,
   ) => Promise<string | null>;
+  /** The path below the mount whose quota counts its requests, where that is another: whoever asks both is counted once. */
+  readonly countsAs?: string;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
   /** Answers without a token, where the deployment allows that; null where it does not. */
@@ -128,7 +130,7 @@ export type Route = OpenRoute | LoginRoute | TokenRoute;
 
 /** How an endpoint for callers with a token behaves. `F` are its fields, `P` what it makes of them. */
 export interface TokenBehaviour<F, P>
-  extends Pick<TokenRoute, "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
+  extends Pick<TokenRoute, "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
   /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /**

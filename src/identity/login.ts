@@ -47,6 +47,19 @@ export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Resul
   return view && !view.disabled ? ok(view) : err(DENIED);
 }
 
+/**
+ * What a login by the alias would find: the id of its entity, null when the login would make one. Changes nothing.
+ *
+ * @returns "permission_denied" when the entity is disabled.
+ */
+export async function findEntityForLogin(
+  env: Env,
+  { mountAccessor, aliasName }: Pick<LoginAlias, "mountAccessor" | "aliasName">,
+): Promise<Result<string | null, Failure>> {
+  const found = await identityOf(env).readEntity({ mountAccessor, aliasName });
+  return found?.disabled ? err(DENIED) : ok(found?.id ?? null);
+}
+
 /** The entity of the alias as this isolate knows it; null when it has to be asked for, or the login would change it. */
 function knownEntity(env: Env, alias: LoginAlias): EntityView | null {
   const last = lastLogins.get(keyOf(alias));

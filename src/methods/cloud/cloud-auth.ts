@@ -294,6 +294,11 @@ export class CloudAuth extends DurableObject<Env> {
     return this.#store.denyList.read(tag);
   }
 
+  /** Whether a role tag (its canonical value) is denied, also by an entry that was tampered with. */
+  isDenied(tag: string): boolean {
+    return this.#store.denyList.has(tag);
+  }
+
   /** At most `limit` role tags on the deny list after `after`, in order. */
   listDenied(after: string, limit: number): string[] {
     return this.#store.denyList.names(after, limit);
@@ -333,25 +338,22 @@ export class CloudAuth extends DurableObject<Env> {
   /**
    * Decides the login of an instance and enters it, in one transaction: of two first logins at once one is the first.
    *
-   * @param tag the value of the instance's role tag, verified and in its one spelling; null without one.
    * @returns the entry, whose `nonceHash` is null when the nonce counts for nothing; or why the login is refused (400).
    */
-  async enterLogin(
-    instanceId: string,
-    login: InstanceLogin,
-    tag: string | null,
-    now: number,
-  ): Promise<Result<EnteredLogin, Failure>> {
+  async enterLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<EnteredLogin, Failure>> {
     await this.#keys.open();
-    const previous = this.#store.accessList.read(instanceId);
-    // To forget an instance whose entry was tampered with would let anybody be its first.
-    if (!previous && this.#store.accessList.has(instanceId)) return err(DENIED);
-    const decided = decideLogin(previous, login, now);
+    const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
-    if (tag !== null && this.#store.denyList.has(tag)) return err(invalid("role tag is deny listed"));
-    this.#store.accessList.write(instanceId, decided.value);
+    this.#store.accessList.write(instanceId, decided.value.entry);
     this.#arm();
-    return ok({ entry: decided.value, previous });
+    return decided;
+  }
+
+  /** What `enterLogin` would answer; null for an entry. Enters nothing. */
+  async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null, Failure>> {
+    await this.#keys.open();
+    const decided = this.#decide(instanceId, login, now);
+    return decided.ok ? ok(null) : decided;
   }
 
   /**
@@ -419,6 +421,14 @@ export class CloudAuth extends DurableObject<Env> {
     if (!this.#store.exists) return NOTHING_TO_CHECK;
     await this.#keys.open();
     return checkSeals(this.#store.sealedTables, from);
+  }
+
+  #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin, Failure> {
+    const previous = this.#store.accessList.read(instanceId);
+    // To forget an instance whose entry was tampered with would let anybody be its first.
+    if (!previous && this.#store.accessList.has(instanceId)) return err(DENIED);
+    const decided = decideLogin(previous, login, now);
+    return decided.ok ? ok({ entry: decided.value, previous }) : decided;
   }
 
   #identity(): IdentityConfig {

@@ -81,6 +81,11 @@ export function translateFieldName(type: CloudMountType, name: string): string {
   return type === "cloud" ? name : fieldNames(name);
 }
 
+/** A kind of login or entity. */
+export function translateKind(type: CloudMountType, kind: string): string {
+  return type === "cloud" ? kind : kinds(kind);
+}
+
 /** The metadata of a token or an alias, in the mount's vocabulary. */
 export function translateMetadata(
   type: CloudMountType,

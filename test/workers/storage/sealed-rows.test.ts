@@ -83,8 +83,8 @@ const instanceLogin = (hash: string): InstanceLogin => ({
 });
 
 /** Enters a login of an instance; the refusal, or "entered". */
-const enter = async (auth: DurableObjectStub<CloudAuth>, instance: string, tag: string | null) => {
-  const entered = await auth.enterLogin(instance, instanceLogin("AAAA"), tag, NOW);
+const enter = async (auth: DurableObjectStub<CloudAuth>, instance: string) => {
+  const entered = await auth.enterLogin(instance, instanceLogin("AAAA"), NOW);
   return entered.ok ? "entered" : "message" in entered.error ? entered.error.message : entered.error.code;
 };
 
@@ -148,9 +148,9 @@ const CASES: readonly Case[] = [
     kind: "access list entry",
     table: "access_list",
     object: () => cloudObject("machines"),
-    make: async () => (await cloudObject("machines")).enterLogin("i-1", instanceLogin("AAAA"), null, NOW),
+    make: async () => (await cloudObject("machines")).enterLogin("i-1", instanceLogin("AAAA"), NOW),
     forge: `UPDATE access_list SET value = replace(value, 'AAAA', 'BBBB') WHERE name = 'i-1'`,
-    ask: async () => enter(await cloudObject("machines"), "i-1", null),
+    ask: async () => enter(await cloudObject("machines"), "i-1"),
     before: "entered",
     after: "permission_denied",
   },
@@ -160,10 +160,10 @@ const CASES: readonly Case[] = [
     object: () => cloudObject("machines"),
     make: async () => (await cloudObject("machines")).deny(TAG, "role", NOW + 3_600_000, NOW),
     forge: `UPDATE deny_list SET value = replace(value, 'expiresAt', 'was')`,
-    ask: async () => enter(await cloudObject("machines"), "i-2", TAG),
+    ask: async () => (await cloudObject("machines")).isDenied(TAG),
     // What can't be read any more denies all the same.
-    before: "role tag is deny listed",
-    after: "role tag is deny listed",
+    before: true,
+    after: true,
   },
   {
     kind: "jwt setting",

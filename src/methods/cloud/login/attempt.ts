@@ -12,6 +12,7 @@ import type { IdentityConfig } from "../config/identity.ts";
 import { isPlainWord } from "../fields.ts";
 import { MAX_ROLE_NAME } from "../roles/limits.ts";
 import type { AuthType, CloudRole } from "../roles/role.ts";
+import type { LoginSteps } from "./steps.ts";
 
 /** A login under way. */
 export interface Attempt extends CloudAccess {
@@ -20,6 +21,8 @@ export interface Attempt extends CloudAccess {
   readonly clientAddress: string | null;
   /** For the audit log: the role that is asked for, and who is proved to ask. */
   readonly notes: AuditNotes;
+  /** Is told each check. */
+  readonly steps: LoginSteps;
 }
 
 /** The role that a holder logs in to, or renews by, and what the mount's configuration says for it. */
@@ -50,16 +53,15 @@ export async function startLogin(
   name: string | undefined,
 ): Promise<Result<LoginSettings, Failure>> {
   const read = readRoleName(name ?? "");
-  if (!read.ok) return read;
+  if (!read.ok) return attempt.steps.judge("role", {}, read);
   const roleName = read.value;
   const { settings, role } = await configurationForLogin(attempt, roleName === "" ? null : roleName, null);
   if (roleName === "") {
-    const mayLead = kind === "vm" ? settings.hasImageRoles : settings.hasRoles;
-    return mayLead && !settings.tampered ? ok(settings) : err(invalid("entry for role not found"));
+    const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
+    return mayLead ? ok(settings) : attempt.steps.judge("role", {}, err(invalid("entry for role not found")));
   }
   attempt.notes.role = roleName;
-  if (!role) return err(notFound(roleName));
-  const allowed = judgeRole(role, roleName, kind, attempt.clientAddress);
+  const allowed = judgeRole(attempt, role, roleName, kind);
   return allowed.ok ? ok(settings) : allowed;
 }
 
@@ -76,20 +78,19 @@ export async function findTarget(
   accountId: string,
 ): Promise<Result<LoginTarget, Failure>> {
   const read = readRoleName(name);
-  if (!read.ok) return read;
+  if (!read.ok) return attempt.steps.judge("role", {}, read);
   const roleName = read.value;
   attempt.notes.role = roleName;
   const { settings, role, stsRole } = await configurationForLogin(attempt, roleName, accountId);
-  if (!role) return err(notFound(roleName));
-  const boundCidrs = judgeRole(role, roleName, kind, attempt.clientAddress);
-  if (!boundCidrs.ok) return boundCidrs;
+  const allowed = judgeRole(attempt, role, roleName, kind);
+  if (!allowed.ok) return allowed;
   return ok({
     roleName,
-    role,
+    role: allowed.value.role,
     identity: settings.identity,
     account: { accountId, stsRole },
     client: await openClient(attempt, settings.client),
-    boundCidrs: boundCidrs.value,
+    boundCidrs: allowed.value.boundCidrs,
   });
 }
 
@@ -100,18 +101,22 @@ function readRoleName(name: string): Result<string, Failure> {
   return possible ? ok(roleName) : err(notFound(roleName));
 }
 
-/** The networks that a token of the role is tied to, if the role takes this kind of login from this address. */
+/** The role and the networks that its token is tied to, if there is the role and it takes this kind of login from this address. */
 function judgeRole(
-  role: CloudRole,
+  { clientAddress, steps }: Attempt,
+  role: CloudRole | null,
   roleName: string,
   kind: AuthType,
-  clientAddress: string | null,
-): Result<readonly string[], Failure> {
-  const boundCidrs = bindAddress(role.token, clientAddress);
-  if (boundCidrs.ok && role.authType !== kind) {
-    return err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
-  }
-  return boundCidrs;
+): Result<{ readonly role: CloudRole; readonly boundCidrs: readonly string[] }, Failure> {
+  const found = steps.judge("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
+  if (!found.ok) return found;
+  const { token, authType } = found.value;
+  const addresses = { bound: token.boundCidrs, actual: clientAddress };
+  const boundCidrs = steps.judge("address", addresses, bindAddress(token, clientAddress));
+  if (!boundCidrs.ok) return boundCidrs;
+  const taken = { role: found.value, boundCidrs: boundCidrs.value };
+  const other = err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
+  return steps.judge("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
 }
 
 function notFound(roleName: string): Failure {

@@ -6,39 +6,83 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import { askCallerIdentity } from "../clients/caller-identity.ts";
+import { findPrincipal } from "../clients/principals.ts";
 import type { ClientConfig } from "../config/client.ts";
+import type { LoginSettings } from "../config/copies.ts";
 import { chosenMetadata } from "../config/identity.ts";
 import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { checkSignedRequest } from "../sts/signed-request.ts";
 import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
 import { checkInstance } from "./instance.ts";
-import { issueVerifiedLogin } from "./issue.ts";
+import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
 import { isBoundTo } from "./principal.ts";
+import type { LoginSteps } from "./steps.ts";
 import { roleTerms, untagged } from "./terms.ts";
 import { writeTokenData } from "./token-data.ts";
+
+/** What proves, or is taken to prove, who logs in. */
+export type CallerProof = (settings: LoginSettings) => Promise<Result<CallerIdentity, Failure>>;
 
 /**
  * A login by a signed GetCallerIdentity request: STS says who signed it, and where the role asks for it, the instance
  * that the signer runs on is inferred from its session.
  */
 export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
-  const start = await startLogin(attempt, "iam", fields.role);
+  const verified = await verifyPrincipal(attempt, fields.role, signedCaller(attempt, fields));
+  return verified.ok ? issueVerifiedLogin(attempt, verified.value) : verified;
+}
+
+/** Makes all checks of such a login. Writes nothing. */
+export async function verifyPrincipal(
+  attempt: Attempt,
+  roleName: string | undefined,
+  prove: CallerProof,
+): Promise<Result<VerifiedLogin, Failure>> {
+  const { steps } = attempt;
+  const start = await startLogin(attempt, "iam", roleName);
   if (!start.ok) return start;
-  const caller = await identifyCaller(attempt.env, start.value.client, fields);
-  if (!caller.ok) return caller;
-  const { principal, accountId } = caller.value;
+  const proven = await prove(start.value);
+  if (!proven.ok) return proven;
+  const { principal, accountId } = proven.value;
   attempt.notes.principal = principal.arn;
-  const found = await findTarget(attempt, "iam", fields.role || principal.friendlyName, accountId);
+  const found = await findTarget(attempt, "iam", roleName || principal.friendlyName, accountId);
   if (!found.ok) return found;
   const target = found.value;
-  const bound = await isBoundTo(target, { arn: principal, uniqueId: caller.value.uniqueId });
+  const compared = { bound: target.role.bounds.bound_iam_principal_arn ?? [], actual: principal.arn };
+  const bound = steps.judge("principal", compared, await checkPrincipal(target, proven.value));
   if (!bound.ok) return bound;
-  if (!bound.value) {
-    return err(invalid(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`));
-  }
-  const inferred = await inferInstance(target, caller.value);
-  return inferred.ok ? issueToPrincipal(attempt, target, caller.value, inferred.value) : inferred;
+  const inferred = await inferInstance(target, bound.value, steps);
+  return inferred.ok ? ok(principalLogin(target, bound.value, inferred.value)) : inferred;
+}
+
+/** Who signed the request in the fields, as STS says. */
+export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): CallerProof {
+  return async ({ client }) => {
+    const caller = await identifyCaller(env, client, fields);
+    return steps.judge("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
+  };
+}
+
+/** The caller, if the role is bound to it. One whose unique id nobody has said yet gets it from IAM, where it counts. */
+async function checkPrincipal(target: LoginTarget, caller: CallerIdentity): Promise<Result<CallerIdentity, Failure>> {
+  const { principal } = caller;
+  const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
+  if (!known.ok) return known;
+  const bound = await isBoundTo(target, { arn: principal, uniqueId: known.value.uniqueId });
+  if (!bound.ok) return bound;
+  if (bound.value) return known;
+  return err(invalid(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`));
+}
+
+async function withUniqueId(
+  { client, account, role }: LoginTarget,
+  caller: CallerIdentity,
+): Promise<Result<CallerIdentity, Failure>> {
+  const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
+  if (!counts) return ok(caller);
+  const found = await findPrincipal(client, account, caller.principal);
+  return found.ok ? ok({ ...caller, uniqueId: found.value.uniqueId }) : found;
 }
 
 async function identifyCaller(
@@ -66,23 +110,33 @@ async function identifyCaller(
  * the role, so the name alone proves nothing: the instance has to have the caller's role in its profile, which is how
  * the sessions of instances come to be.
  */
-async function inferInstance(target: LoginTarget, caller: CallerIdentity): Promise<Result<string, Failure>> {
+async function inferInstance(
+  target: LoginTarget,
+  caller: CallerIdentity,
+  steps: LoginSteps,
+): Promise<Result<string, Failure>> {
   const { role } = target;
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
-  const instanceId = caller.principal.sessionName;
-  if (instanceId === null) return err(invalid("only an assumed role can be inferred to be an instance"));
-  const checked = await checkInstance(target, role.inferredRegion, instanceId, true);
+  const { sessionName } = caller.principal;
+  const named = sessionName === null ? err(invalid(NO_SESSION)) : ok(sessionName);
+  const instanceId = steps.judge("inferred_session", { actual: sessionName }, named);
+  if (!instanceId.ok) return instanceId;
+  const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, steps);
   if (!checked.ok) return checked;
-  if (checked.value.profileRole?.uniqueId === caller.uniqueId) return ok(instanceId);
-  return err(invalid("the session is named like an instance whose role is another one"));
+  const { profileRole } = checked.value;
+  const own = profileRole?.uniqueId === caller.uniqueId;
+  const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
+  return steps.judge("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
 }
 
-function issueToPrincipal(
-  attempt: Attempt,
+const NO_SESSION = "only an assumed role can be inferred to be an instance";
+const OTHER_ROLE = "the session is named like an instance whose role is another one";
+
+function principalLogin(
   { role, roleName, identity, boundCidrs }: LoginTarget,
   { principal, uniqueId, accountId }: CallerIdentity,
   inferredInstanceId: string,
-): Promise<Result<IssuedLogin, Failure>> {
+): VerifiedLogin {
   const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
   const chosen = chosenMetadata(identity.iamMetadata, {
     account_id: accountId,
@@ -96,7 +150,7 @@ function issueToPrincipal(
   });
   const { friendlyName, sessionName } = principal;
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
-  return issueVerifiedLogin(attempt, {
+  return {
     terms: roleTerms(role, untagged(role), boundCidrs),
     alias: aliases[identity.iamAlias],
     metadata: { ...chosen, role_id: role.roleId },
@@ -111,5 +165,5 @@ function issueToPrincipal(
       inferredInstanceId,
       inferredRegion,
     }),
-  });
+  };
 }

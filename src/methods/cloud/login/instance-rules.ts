@@ -1,6 +1,7 @@
 import type { VmInstance } from "../answers/ec2.ts";
 import { matchesBoundArn } from "../arn.ts";
-import type { BoundField, CloudRole } from "../roles/role.ts";
+import type { CloudRole } from "../roles/role.ts";
+import type { INSTANCE_BOUNDS } from "./steps.ts";
 
 /** The instance of a login. */
 export interface InstanceFacts {
@@ -9,13 +10,23 @@ export interface InstanceFacts {
   readonly region: string;
 }
 
+/** A constraint of a role, compared with an instance. */
+export interface BoundCheck {
+  readonly field: InstanceBound;
+  /** Empty where the role asks for nothing. */
+  readonly bound: readonly string[];
+  /** null when the cloud's description lacks it. */
+  readonly actual: string | null;
+  /** Why the instance does not satisfy it, or null. */
+  readonly problem: string | null;
+}
+
 /**
- * Which constraint of a role an instance does not satisfy, or null. A list that is not empty must hold the value; what
- * the cloud's description lacks satisfies none. The role of the instance is checked by `profileRoleProblem`, since it has
- * to be looked up.
+ * The constraints of a role on an instance. A list that is not empty must hold the value; what the cloud's description lacks
+ * satisfies none. The role in the instance's profile is checked by `checkProfileRole`, since it has to be looked up.
  */
-export function instanceProblem(role: CloudRole, roleName: string, { instance, region }: InstanceFacts): string | null {
-  const checks: readonly [BoundField, string, string | null, string][] = [
+export function checkBounds(role: CloudRole, roleName: string, { instance, region }: InstanceFacts): BoundCheck[] {
+  const values: readonly [InstanceBound, string, string | null, string][] = [
     ["bound_region", "Region", region, SATISFY],
     ["bound_vm_instance_id", "instance ID", instance.instanceId, BELONG],
     ["bound_account_id", "account ID", instance.accountId, BELONG],
@@ -23,26 +34,37 @@ export function instanceProblem(role: CloudRole, roleName: string, { instance, r
     ["bound_subnet_id", "subnet ID", instance.subnetId, SATISFY],
     ["bound_vpc_id", "VPC ID", instance.vpcId, SATISFY],
   ];
-  for (const [field, what, value, problem] of checks) {
+  const checks = values.map(([field, what, actual, relation]): BoundCheck => {
     const bound = role.bounds[field] ?? [];
-    if (bound.length === 0 || (value !== null && bound.includes(value))) continue;
-    return value === null ? missing(what) : `${what} "${value}" ${problem} role "${roleName}"`;
-  }
-  const profiles = role.bounds.bound_iam_instance_profile_arn ?? [];
-  return arnProblem(profiles, "IAM instance profile ARN", instance.instanceProfileArn, roleName);
+    const satisfied = bound.length === 0 || (actual !== null && bound.includes(actual));
+    const problem = actual === null ? missing(what) : `${what} "${actual}" ${relation} role "${roleName}"`;
+    return { field, bound, actual, problem: satisfied ? null : problem };
+  });
+  const profile = instance.instanceProfileArn;
+  return [...checks, checkArn(role, roleName, "bound_iam_instance_profile_arn", "IAM instance profile ARN", profile)];
 }
 
-/** Why the role in the instance's profile does not satisfy the role of the login, or null. */
-export function profileRoleProblem(role: CloudRole, roleName: string, roleArn: string): string | null {
-  return arnProblem(role.bounds.bound_iam_role_arn ?? [], "IAM role ARN", roleArn, roleName);
+/** The constraint on the role in the instance's profile. */
+export function checkProfileRole(role: CloudRole, roleName: string, roleArn: string): BoundCheck {
+  return checkArn(role, roleName, "bound_iam_role_arn", "IAM role ARN", roleArn);
 }
+
+type InstanceBound = (typeof INSTANCE_BOUNDS)[number];
 
 const BELONG = "does not belong to";
 const SATISFY = "does not satisfy the constraint on";
 
-function arnProblem(bound: readonly string[], what: string, arn: string | null, roleName: string): string | null {
-  if (bound.length === 0 || (arn !== null && bound.some((one) => matchesBoundArn(one, arn)))) return null;
-  return arn === null ? missing(what) : `${what} "${arn}" ${SATISFY} role "${roleName}"`;
+function checkArn(
+  role: CloudRole,
+  roleName: string,
+  field: InstanceBound,
+  what: string,
+  actual: string | null,
+): BoundCheck {
+  const bound = role.bounds[field] ?? [];
+  const satisfied = bound.length === 0 || (actual !== null && bound.some((one) => matchesBoundArn(one, actual)));
+  const problem = actual === null ? missing(what) : `${what} "${actual}" ${SATISFY} role "${roleName}"`;
+  return { field, bound, actual, problem: satisfied ? null : problem };
 }
 
 function missing(what: string): string {

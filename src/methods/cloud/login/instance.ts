@@ -5,7 +5,8 @@ import type { IamPrincipal } from "../answers/iam.ts";
 import { findRunningInstance } from "../clients/instances.ts";
 import { findProfileRole } from "../clients/principals.ts";
 import type { Target } from "./attempt.ts";
-import { instanceProblem, profileRoleProblem } from "./instance-rules.ts";
+import { type BoundCheck, checkBounds, checkProfileRole } from "./instance-rules.ts";
+import type { LoginSteps } from "./steps.ts";
 
 /** The running instance of a login, with the role in its profile if that was looked up. */
 export interface CheckedInstance {
@@ -23,21 +24,40 @@ export async function checkInstance(
   region: string,
   instanceId: string,
   withProfileRole: boolean,
+  steps: LoginSteps,
 ): Promise<Result<CheckedInstance, Failure>> {
   const { client, account, role, roleName } = target;
   const found = await findRunningInstance(client, account, region, instanceId);
-  if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
-  const instance = found.value;
-  const problem = instanceProblem(role, roleName, { instance, region });
-  if (problem) return refuse(problem);
-  if (!withProfileRole && (role.bounds.bound_iam_role_arn ?? []).length === 0)
+  const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
+  const judged = steps.judge("instance", { actual: instanceId }, running);
+  if (!judged.ok) return judged;
+  const instance = judged.value;
+  for (const check of checkBounds(role, roleName, { instance, region })) {
+    const satisfied = judgeBound(steps, check);
+    if (!satisfied.ok) return satisfied;
+  }
+  const bound = role.bounds.bound_iam_role_arn ?? [];
+  if (!withProfileRole && bound.length === 0) {
+    steps.judge("bound_iam_role_arn", {}, ok(null));
     return ok({ instance, profileRole: null });
+  }
+  const profileRole = await lookUpProfileRole(target, instance);
+  if (!profileRole.ok) return steps.judge("bound_iam_role_arn", { bound }, profileRole);
+  const satisfied = judgeBound(steps, checkProfileRole(role, roleName, profileRole.value.arn.arn));
+  return satisfied.ok ? ok({ instance, profileRole: profileRole.value }) : satisfied;
+}
 
-  if (instance.instanceProfileArn === null) return refuse("IAM instance profile in the instance description is nil");
-  const profileRole = await findProfileRole(client, account, instance.instanceProfileArn);
-  if (!profileRole.ok) return err(inContext("IAM role ARN could not be fetched", profileRole.error));
-  const roleProblem = profileRoleProblem(role, roleName, profileRole.value.arn.arn);
-  return roleProblem ? refuse(roleProblem) : ok({ instance, profileRole: profileRole.value });
+async function lookUpProfileRole(
+  { client, account }: Target,
+  { instanceProfileArn }: VmInstance,
+): Promise<Result<IamPrincipal, Failure>> {
+  if (instanceProfileArn === null) return refuse("IAM instance profile in the instance description is nil");
+  const found = await findProfileRole(client, account, instanceProfileArn);
+  return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
+}
+
+function judgeBound(steps: LoginSteps, { field, bound, actual, problem }: BoundCheck): Result<null, Failure> {
+  return steps.judge(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
 }
 
 function refuse(problem: string): Result<never, Failure> {

@@ -1,7 +1,9 @@
-import { type IssuedLogin, issueLogin } from "../../../auth/login.ts";
+import { type IssuedLogin, issueLogin, planIssue } from "../../../auth/login.ts";
 import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
-import { entityForLogin } from "../../../identity/login.ts";
+import { entityForLogin, findEntityForLogin } from "../../../identity/login.ts";
+import type { Mount } from "../../../system/mount.ts";
+import type { Login, LoginPlan } from "../../../token/rules/login.ts";
 import type { Metadata } from "../config/identity.ts";
 import { mountTypeOf } from "../mount.ts";
 import { translateMetadata } from "../vocabulary.ts";
@@ -32,18 +34,27 @@ export async function issueVerifiedLogin(
   login: VerifiedLogin,
 ): Promise<Result<IssuedLogin, Failure>> {
   const { env, installation, mount } = attempt;
-  const type = mountTypeOf(mount);
   const entity = await entityForLogin(env, {
     mountAccessor: mount.accessor,
     aliasName: login.alias,
-    metadata: translateMetadata(type, login.aliasMetadata),
+    metadata: translateMetadata(mountTypeOf(mount), login.aliasMetadata),
   });
   if (!entity.ok) return entity;
-  return issueLogin(env, installation, mount, {
-    ...login.terms,
-    displayName: login.displayName,
-    metadata: translateMetadata(type, login.metadata),
-    entityId: entity.value.entity.id,
-    internal: login.internal,
-  });
+  return issueLogin(env, installation, mount, tokenOf(mount, login, entity.value.entity.id));
+}
+
+/** Tells the checks of the last step, and the token that would come of them, and makes nothing. */
+export async function planVerifiedLogin(
+  { env, installation, mount, steps }: Attempt,
+  login: VerifiedLogin,
+): Promise<Result<LoginPlan, Failure>> {
+  const found = await findEntityForLogin(env, { mountAccessor: mount.accessor, aliasName: login.alias });
+  const entity = steps.judge("entity", { actual: login.alias }, found);
+  if (!entity.ok) return entity;
+  const plan = planIssue(installation, mount, tokenOf(mount, login, entity.value ?? ""));
+  return steps.judge("token", {}, plan);
+}
+
+function tokenOf(mount: Mount, { terms, displayName, metadata, internal }: VerifiedLogin, entityId: string): Login {
+  return { ...terms, displayName, metadata: translateMetadata(mountTypeOf(mount), metadata), entityId, internal };
 }

@@ -6,11 +6,13 @@ import { ok, type Result } from "../../../base/result.ts";
 import type { Reply } from "../../../wire/reply.ts";
 
 import type { Attempt } from "./attempt.ts";
+import { EXPLAIN_LOGIN } from "./explain.ts";
 import { chooseKind, LOGIN_FIELDS, type LoginFields } from "./fields.ts";
 import { loginByPrincipal } from "./iam.ts";
+import { UNTOLD } from "./steps.ts";
 import { loginByInstance } from "./vm.ts";
 
-/** `login`: a token for whoever proves to be an instance or a principal of the cloud. */
+/** `login`: a token for whoever proves to be an instance or a principal of the cloud. `explain/login`: its checks, one by one. */
 export const LOGIN_ROUTES: readonly Route[] = [
   loginRoute(
     "login",
@@ -22,6 +24,7 @@ export const LOGIN_ROUTES: readonly Route[] = [
     LOGIN_FIELDS,
     login,
   ),
+  EXPLAIN_LOGIN,
 ];
 
 async function login(context: LoginContext<LoginFields>): Promise<Result<Reply, Failure>> {
@@ -35,6 +38,7 @@ async function login(context: LoginContext<LoginFields>): Promise<Result<Reply, 
     installation,
     clientAddress: request.clientAddress,
     notes: request.notes,
+    steps: UNTOLD,
   };
   const issued = kind.value === "vm" ? await loginByInstance(attempt, fields) : await loginByPrincipal(attempt, fields);
   return issued.ok ? ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings }) : issued;

@@ -9,6 +9,7 @@ import type { InstanceLogin } from "../access-list/rules.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { RegisteredCertificate } from "../certificates/registered.ts";
 import type { EnteredLogin } from "../cloud-auth.ts";
+import type { LoginSettings } from "../config/copies.ts";
 import { chosenMetadata } from "../config/identity.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
 import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
@@ -19,9 +20,22 @@ import { openSecret } from "../secrets.ts";
 import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
 import type { LoginFields } from "./fields.ts";
 import { checkInstance } from "./instance.ts";
-import { issueVerifiedLogin } from "./issue.ts";
+import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
 import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "./terms.ts";
 import { writeTokenData } from "./token-data.ts";
+
+/** An instance that passed every check but that of the access list. */
+export interface VerifiedInstance {
+  readonly document: IdentityDocument;
+  /** What the access list decides about. */
+  readonly entry: InstanceLogin;
+  /** The new nonce that the client must be told, if any. */
+  readonly generatedNonce: string | null;
+  readonly login: VerifiedLogin;
+}
+
+/** What proves, or is taken to prove, which instance logs in. */
+export type InstanceProof = (settings: LoginSettings) => Promise<Result<IdentityDocument, Failure>>;
 
 /**
  * A login by the signed identity document of an instance. Documents don't end and are no secret, so the cloud is asked
@@ -32,41 +46,67 @@ import { writeTokenData } from "./token-data.ts";
  * the instance open to another's first login.
  */
 export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
-  const start = await startLogin(attempt, "vm", fields.role);
+  const verified = await verifyInstance(attempt, fields, signedDocument(attempt, fields));
+  if (!verified.ok) return verified;
+  const { document, entry, generatedNonce, login } = verified.value;
+  const { instanceId } = document;
+  const entered = await cloudAuthAt(attempt.env, attempt.mount).enterLogin(instanceId, entry, currentTime());
+  if (!entered.ok) return entered;
+  const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueVerifiedLogin(attempt, login));
+  const mayReturn = entered.value.entry.nonceHash !== null;
+  return issued.ok && mayReturn ? ok(withNonce(issued.value, generatedNonce)) : issued;
+}
+
+/** Makes all checks of a login that need no entry in the access list. Writes nothing. */
+export async function verifyInstance(
+  attempt: Attempt,
+  { role: roleName, nonce: sentNonce }: Pick<LoginFields, "role" | "nonce">,
+  prove: InstanceProof,
+): Promise<Result<VerifiedInstance, Failure>> {
+  const { env, keys, mount, steps } = attempt;
+  const start = await startLogin(attempt, "vm", roleName);
   if (!start.ok) return start;
-  const document = await verifyDocument(start.value.certificates, attempt.env.ALLOW_SHA1_SIGNATURES === "true", fields);
+  const document = await prove(start.value);
   if (!document.ok) return document;
-  const { accountId, instanceId, imageId, region } = document.value;
+  const { accountId, instanceId, imageId, region, pendingTime, pendingTimeMs } = document.value;
   attempt.notes.principal = instanceId;
-  const found = await findTarget(attempt, "vm", fields.role || imageId, accountId);
+  const found = await findTarget(attempt, "vm", roleName || imageId, accountId);
   if (!found.ok) return found;
   const target = found.value;
-  const nonce = await prepareNonce(attempt.keys, attempt.mount, instanceId, fields.nonce);
+  const nonce = steps.judge("nonce", {}, await prepareNonce(keys, mount, instanceId, sentNonce));
   if (!nonce.ok) return nonce;
-  const checked = await checkInstance(target, region, instanceId, false);
+  const checked = await checkInstance(target, region, instanceId, false, steps);
   if (!checked.ok) return checked;
-  const tagged = await readTag(attempt, target, checked.value.instance);
+  const { instance } = checked.value;
+  const tagName = target.role.roleTag;
+  const tags = { bound: tagName === "" ? [] : [tagName], actual: instance.tags.get(tagName) ?? null };
+  const tagged = steps.judge("role_tag", tags, await readTag(attempt, target, instance));
   if (!tagged.ok) return tagged;
   const { grant, tag } = tagged.value;
-
-  const now = currentTime();
-  const login: InstanceLogin = {
+  const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
+  const admitted = denied ? err(invalid("role tag is deny listed")) : ok(null);
+  const undenied = steps.judge("deny_list", { actual: tag }, admitted);
+  if (!undenied.ok) return undenied;
+  const entry: InstanceLogin = {
     role: target.roleName,
     nonce: nonce.value.nonce,
-    pendingTime: document.value.pendingTime,
-    pendingTimeMs: document.value.pendingTimeMs,
+    pendingTime,
+    pendingTimeMs,
     allowMigration: grant.allowMigration,
     disallowReauthentication: grant.disallowReauthentication,
-    expiresAt: now + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(attempt.mount)) * 1000,
+    expiresAt: currentTime() + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(mount)) * 1000,
   };
-  const auth = cloudAuthAt(attempt.env, attempt.mount);
-  const entered = await auth.enterLogin(instanceId, login, tag, now);
-  if (!entered.ok) return entered;
-  const issued = await issueOrUndo(attempt, instanceId, entered.value, () =>
-    issueToInstance(attempt, target, document.value, grant),
-  );
-  const mayReturn = entered.value.entry.nonceHash !== null;
-  return issued.ok && mayReturn ? ok(withNonce(issued.value, nonce.value.generated)) : issued;
+  const login = instanceLogin(target, document.value, grant);
+  return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, login });
+}
+
+/** The document of a login with its signature, as the fields have them. */
+export function signedDocument({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): InstanceProof {
+  const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
+  return async ({ certificates }) => {
+    const document = await verifyDocument(certificates, allowSha1, fields);
+    return steps.judge("document", { actual: document.ok ? document.value.instanceId : null }, document);
+  };
 }
 
 function verifyDocument(
@@ -115,12 +155,11 @@ async function readTag(
   return grant.ok ? ok({ grant: grant.value, tag: value }) : err(invalid(grant.error));
 }
 
-function issueToInstance(
-  attempt: Attempt,
+function instanceLogin(
   { role, roleName, identity, boundCidrs }: LoginTarget,
   { instanceId, imageId, accountId, region }: IdentityDocument,
   grant: RoleGrant,
-): Promise<Result<IssuedLogin, Failure>> {
+): VerifiedLogin {
   const chosen = chosenMetadata(identity.vmMetadata, {
     instance_id: instanceId,
     image_id: imageId,
@@ -128,22 +167,16 @@ function issueToInstance(
     region,
     auth_type: "vm",
   });
+  const { tagMaxTtl } = grant;
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
-  return issueVerifiedLogin(attempt, {
+  return {
     terms: roleTerms(role, grant, boundCidrs),
     alias: aliases[identity.vmAlias],
-    metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(grant.tagMaxTtl) },
+    metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
     aliasMetadata: chosen,
     displayName: "",
-    internal: writeTokenData({
-      kind: "vm",
-      role: roleName,
-      instanceId,
-      region,
-      accountId,
-      tagMaxTtl: grant.tagMaxTtl,
-    }),
-  });
+    internal: writeTokenData({ kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl }),
+  };
 }
 
 /** Removes the entry when no token was made: the client would need a nonce that it never received. */

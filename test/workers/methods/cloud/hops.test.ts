@@ -109,12 +109,12 @@ describe("calls to the objects of a mount", () => {
     await mount.write("role/web", { auth_type: "vm", bound_account_id: HOME, token_ttl: "10m" });
   });
 
-  it("a login with a role tag asks the deny list in the same call", async () => {
+  it("a login with a role tag asks the deny list too", async () => {
     const instance = cloud.world.addInstance(HOME, "eu-west-1");
     const tag = await mount.write("role/tagged/tag", {});
     instance.tags = { GroveTag: dataOf<{ tag_value: string }>(tag).tag_value };
     const login = () => mount.loginInstance(instance, { role: "tagged", nonce: "n" });
     await login();
-    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAuth.enterLogin"]);
+    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAuth.isDenied", "CloudAuth.enterLogin"]);
   });
 });
