@@ -1,20 +1,15 @@
 import { HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup } from "./backup/run.ts";
+import { commandToRun } from "./local/command-line.ts";
+
+const say = (line: string): void => console.error(`backup: ${line}`);
 
 async function main(): Promise<number> {
-  const command = parseBackupArguments(process.argv.slice(2));
-  if (!command.ok) {
-    console.error(`backup: ${command.error}`);
-    console.error("backup: --help lists the options");
-    return 2;
-  }
-  if (command.value.kind === "help") {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const command = commandToRun(parseBackupArguments(process.argv.slice(2)), HELP, say);
+  if (!command.ok) return command.error;
   const made = await makeBackup(command.value);
   if (!made.ok) {
-    console.error(`backup: ${made.error}`);
+    say(made.error);
     return 1;
   }
   const { directory, at, databases, pausedMs, deleted } = made.value;

@@ -3,21 +3,14 @@ import { HELP, parseBenchArguments } from "./bench/arguments.ts";
 import { renderText } from "./bench/report/text.ts";
 import { writeDocument } from "./bench/report/write.ts";
 import { runBench } from "./bench/run.ts";
+import { commandToRun } from "./local/command-line.ts";
 import { PROJECT } from "./local/worker-definition.ts";
 
 const say = (line: string): void => console.error(`bench: ${line}`);
 
 async function main(): Promise<number> {
-  const command = parseBenchArguments(process.argv.slice(2));
-  if (!command.ok) {
-    say(command.error);
-    say("--help lists the options");
-    return 2;
-  }
-  if (command.value.kind === "help") {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const command = commandToRun(parseBenchArguments(process.argv.slice(2)), HELP, say);
+  if (!command.ok) return command.error;
   try {
     const report = await runBench(command.value, say);
     if (command.value.write) writeDocument(join(PROJECT, "docs"), report);

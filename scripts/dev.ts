@@ -12,6 +12,7 @@ import { isLogLine, WranglerOutput } from "./dev/output.ts";
 import { startWrangler } from "./dev/wrangler.ts";
 import { waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
+import { commandToRun } from "./local/command-line.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
@@ -147,20 +148,15 @@ For development only: the root token never expires and there is no TLS. Ctrl-C s
 `;
 }
 
+const say = (line: string): void => console.error(`dev: ${line}`);
+
 async function main(): Promise<number> {
-  const command = parseDevArguments(process.argv.slice(2));
-  if (!command.ok) {
-    console.error(`dev: ${command.error}\ndev: --help lists the options`);
-    return 2;
-  }
-  if (command.value.kind === "help") {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const command = commandToRun(parseDevArguments(process.argv.slice(2)), HELP, say);
+  if (!command.ok) return command.error;
   const asked = askedToStop();
   const running = await start(command.value, asked);
   if (!running.ok) {
-    console.error(`dev: ${running.error}`);
+    say(running.error);
     return 1;
   }
   const { gateway, identity, commit } = running.value;

@@ -5,6 +5,7 @@ import { Choices } from "./differ/choices.ts";
 import { groupFindings, renderReport } from "./differ/report.ts";
 import { type Finding, Round } from "./differ/round.ts";
 import { Server } from "./differ/server.ts";
+import { commandToRun } from "./local/command-line.ts";
 
 /** The method of the area `cloud`. */
 const CLOUD = "aws";
@@ -65,16 +66,11 @@ async function methodOf(server: Server): Promise<string> {
   throw new Error("the server can enable none of the auth methods that are known here");
 }
 
+const say = (line: string): void => console.error(`differ: ${line}`);
+
 async function main(): Promise<number> {
-  const command = parseDifferArguments(process.argv.slice(2));
-  if (!command.ok) {
-    console.error(`differ: ${command.error}\ndiffer: --help lists the options`);
-    return 2;
-  }
-  if (command.value.kind === "help") {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const command = commandToRun(parseDifferArguments(process.argv.slice(2)), HELP, say);
+  if (!command.ok) return command.error;
   return run(command.value);
 }
 

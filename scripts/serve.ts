@@ -7,6 +7,7 @@ import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, waitUntilAnswers } from "./local/answers.ts";
 import { Child } from "./local/child.ts";
+import { commandToRun } from "./local/command-line.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
 import { portProblem } from "./local/port.ts";
@@ -143,16 +144,8 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
 }
 
 async function main(): Promise<number> {
-  const command = parseServeArguments(process.argv.slice(2));
-  if (!command.ok) {
-    say(command.error);
-    say("--help lists the options");
-    return 2;
-  }
-  if (command.value.kind === "help") {
-    process.stdout.write(HELP);
-    return 0;
-  }
+  const command = commandToRun(parseServeArguments(process.argv.slice(2)), HELP, say);
+  if (!command.ok) return command.error;
   const asked = askedToStop();
   const commit = sourceCommit();
   say(`Grove ${sourceVersion(commit)}`);

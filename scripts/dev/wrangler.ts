@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Child } from "../local/child.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 import { PROJECT } from "../local/worker-definition.ts";
+import { WRANGLER_ENVIRONMENT } from "../local/wrangler-environment.ts";
 
 /** Starts `wrangler dev` on a free port of the loopback address. */
 export function startWrangler(data: DataDirectory): Child {
@@ -27,11 +28,7 @@ export function startWrangler(data: DataDirectory): Child {
     ],
     env: {
       ...process.env,
-      NO_COLOR: "1",
-      FORCE_COLOR: undefined,
-      WRANGLER_HIDE_BANNER: "true",
-      WRANGLER_SEND_METRICS: "false",
-      WRANGLER_WRITE_LOGS: "false",
+      ...WRANGLER_ENVIRONMENT,
       // No request to the network at start, and no page that shows the stored data to whoever reaches the port.
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
       X_LOCAL_EXPLORER: "false",

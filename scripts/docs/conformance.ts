@@ -30,7 +30,7 @@ export function conformancePage(): string {
 
 Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published vulnerabilities of
 the reference servers: the rule, and the tests that show it by name. The rules are in \`test/conformance/lines.json\`.
-\`node scripts/conformance.ts\` writes this page from them and from the titles of the tests; a test fails when a line has neither a test nor a reason.
+\`npm run docs:conformance\` writes this page from them and from the titles of the tests; a test fails when a line has neither a test nor a reason.
 
 ${sections.join("\n")}`;
 }

@@ -5,6 +5,7 @@ import { basename, extname, join } from "node:path";
 import { promisify } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT, type WorkerDefinition } from "../local/worker-definition.ts";
+import { WRANGLER_ENVIRONMENT } from "../local/wrangler-environment.ts";
 
 /** What workerd calls the kinds of modules that Wrangler writes. */
 export type ModuleKind = "esModule" | "text" | "data" | "wasm";
@@ -54,11 +55,7 @@ export async function buildWorker(
       cwd: PROJECT,
       env: {
         ...process.env,
-        NO_COLOR: "1",
-        FORCE_COLOR: undefined,
-        WRANGLER_HIDE_BANNER: "true",
-        WRANGLER_SEND_METRICS: "false",
-        WRANGLER_WRITE_LOGS: "false",
+        ...WRANGLER_ENVIRONMENT,
         // A service user often has no home directory that Wrangler could make its own in.
         XDG_CONFIG_HOME: settings,
       },

@@ -12,7 +12,7 @@ import { entityScope } from "../../system/watermarks.ts";
 import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
 import { PAGE, type Page, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
-import { endedReply } from "../ended-reply.ts";
+import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
 import { canonicalName } from "./canonical-name.ts";
 import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTEN } from "./render.ts";

@@ -4,11 +4,11 @@ import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
-import { refreshInstallation } from "../../system/installation.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
 import { count, flag, sent, sentDuration } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
+import { changedReply } from "../changed-reply.ts";
 
 const NO_FIELDS = z.object({});
 
@@ -59,8 +59,7 @@ export const KEY_ROUTES: readonly Route[] = [
       async ({ env }) => {
         const rotated = await rotateKeys(env, currentTime());
         if (!rotated.ok) return rotated;
-        const refreshed = await refreshInstallation(env);
-        return refreshed.ok ? ok(EMPTY) : refreshed;
+        return changedReply(env);
       },
     ),
   ),

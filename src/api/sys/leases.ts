@@ -28,7 +28,7 @@ import { SIGNATURE_HEADER, signingKey } from "../../tree/leases/signature.ts";
 import { duration, flag, ofKind, text, unread } from "../../wire/fields.ts";
 import { PAGE, type Page } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply, type Reply, tidyReply } from "../../wire/reply.ts";
-import { endedReply } from "../ended-reply.ts";
+import { endedReply } from "../changed-reply.ts";
 import { LEASE_SHAPE, leaseReply, lookupObject } from "./lease-view.ts";
 
 /** Names, or irrevocable leases, that one answer holds at most. */

@@ -5,17 +5,15 @@ import { currentTime } from "../../base/clock.ts";
 import { parseDuration } from "../../base/duration.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import { walkOf, walkOfMount } from "../../lease/walk.ts";
 import type { EndJob } from "../../lease/walk-job.ts";
-import { refreshInstallation } from "../../system/installation.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../system/mount.ts";
 import { configureMount, type MountChange, mountTypeProblem, normalizeMountPath } from "../../system/mount-rules.ts";
 import { systemOf } from "../../system/system.ts";
 import { pathScope } from "../../system/watermarks.ts";
 import { commaList, flag, ofKind, optionalText, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
-import { endedReply } from "../ended-reply.ts";
+import { changedReply, endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
 import { fixedMounts, fixedTuneObject, MOUNT_SHAPE, mountObject, TUNE_SHAPE, tuneObject } from "./mount-view.ts";
 
@@ -242,7 +240,7 @@ function tuneRoutes(path: string, ids: Readonly<Record<"read" | "write", string>
         const mountPath = tunedPath(params);
         const tuned = await systemOf(env).tuneMount(mountPath, change.value);
         if (!tuned.ok) return tuned;
-        if (fields.not_before === "") return done(env);
+        if (fields.not_before === "") return changedReply(env);
         const job = { mode: "revoke", prefix: `auth/${mountPath}` } as const;
         const ended = await walkOf(env, job).endTokens({ ...job, createdBefore: createdBefore.value, mount: null });
         return ended.ok ? endedReply(env) : ended;
@@ -274,7 +272,7 @@ async function enable({
     ...(fields.local && { local: true }),
   });
   const enabled = await systemOf(env).enableMount(mount);
-  return enabled.ok ? done(env) : enabled;
+  return enabled.ok ? changedReply(env) : enabled;
 }
 
 /** From the answer on the mount is gone, its place is free, and nothing that it issued is accepted. */
@@ -291,7 +289,7 @@ async function disable({
   const job: EndJob = { mode: "revoke", prefix: `auth/${path}`, createdBefore: null, mount: { path, uuid, type } };
   const ended = await walkOfMount(env, uuid).endTokens(job);
   // Without a warning about other isolates: clients expect 204.
-  return ended.ok ? done(env) : ended;
+  return ended.ok ? changedReply(env) : ended;
 }
 
 function readChange(settings: z.infer<typeof CONFIG>, description: string | null): Result<MountChange, Failure> {
@@ -336,9 +334,4 @@ function noEngine(path: string): Failure {
 
 function injected(data: Record<string, unknown>): Result<Reply, never> {
   return ok({ kind: "data", data, inject: true });
-}
-
-async function done(env: Env): Promise<Result<Reply, Failure>> {
-  const refreshed = await refreshInstallation(env);
-  return refreshed.ok ? ok(EMPTY) : refreshed;
 }

@@ -20,12 +20,12 @@ import {
   RESPONSE_WRAPPING_POLICY_TEXT,
 } from "../../policy/builtin.ts";
 import { normalizePolicyName, policyNameProblem, ROOT_POLICY } from "../../policy/name.ts";
-import { refreshInstallation } from "../../system/installation.ts";
 import type { StoredPolicy } from "../../system/policy-store.ts";
 import { systemOf } from "../../system/system.ts";
 import { PAGE, type Page, pageOf } from "../../wire/page.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
+import { changedReply } from "../changed-reply.ts";
 import { OLD_WRITE_FIELDS, PATCH_FIELDS, readPatch, readWrite, WRITE_FIELDS } from "./policy-fields.ts";
 
 const NO_FIELDS = z.object({});
@@ -291,8 +291,7 @@ async function write(
   if (!policy.ok) return policy;
   const written = await systemOf(env).writePolicy(name.value, policy.value, now);
   if (!written.ok) return written;
-  await refreshInstallation(env);
-  return ok(withNameWarning(EMPTY, params, name.value));
+  return changedReply(env, withNameWarning(EMPTY, params, name.value));
 }
 
 async function patch({
@@ -309,8 +308,7 @@ async function patch({
   if (!change.ok) return change;
   const patched = await systemOf(env).patchPolicy(name.value, change.value, now);
   if (!patched.ok) return patched;
-  await refreshInstallation(env);
-  return ok(withNameWarning({ kind: "data", data: null }, params, name.value));
+  return changedReply(env, withNameWarning({ kind: "data", data: null }, params, name.value));
 }
 
 async function remove({ env, params }: NamedCall): Promise<Result<Reply, Failure>> {
@@ -318,8 +316,7 @@ async function remove({ env, params }: NamedCall): Promise<Result<Reply, Failure
   const refusal = policyDeleteRefusal(name);
   if (refusal) return err(invalid(refusal));
   await systemOf(env).deletePolicy(name);
-  await refreshInstallation(env);
-  return ok(EMPTY);
+  return changedReply(env);
 }
 
 function writableName(params: NamedCall["params"]): Result<string, Failure> {

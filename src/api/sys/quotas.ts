@@ -1,15 +1,13 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
-import type { Failure } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
+import { err, ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
-import { refreshInstallation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, flag, list, sent, text } from "../../wire/fields.ts";
 import { PAGE, pageOf } from "../../wire/page.ts";
-import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, keysReply } from "../../wire/reply.ts";
+import { changedReply } from "../changed-reply.ts";
 
 const NO_FIELDS = z.object({});
 const QUOTA = "sys/quotas/rate-limit/:name{\\w(?:[\\w.-]*\\w)?}";
@@ -91,7 +89,7 @@ export const QUOTA_ROUTES: readonly Route[] = [
     async ({ env, params: { name = "" }, fields }) => {
       const { path, role, rate, interval, block_interval: blockInterval, inheritable } = fields;
       const written = await systemOf(env).writeQuota({ name, path, role, rate, interval, blockInterval, inheritable });
-      return written.ok ? afterChange(env) : written;
+      return written.ok ? changedReply(env) : written;
     },
   ),
 
@@ -107,7 +105,7 @@ export const QUOTA_ROUTES: readonly Route[] = [
     NO_FIELDS,
     async ({ env, params: { name = "" } }) => {
       await systemOf(env).deleteQuota(name);
-      return afterChange(env);
+      return changedReply(env);
     },
   ),
 
@@ -142,15 +140,10 @@ export const QUOTA_ROUTES: readonly Route[] = [
         auditLogging: fields.enable_rate_limit_audit_logging,
         responseHeaders: fields.enable_rate_limit_response_headers,
       });
-      return configured.ok ? afterChange(env) : configured;
+      return configured.ok ? changedReply(env) : configured;
     },
   ),
 ];
-
-async function afterChange(env: Env): Promise<Result<Reply, Failure>> {
-  const refreshed = await refreshInstallation(env);
-  return refreshed.ok ? ok(EMPTY) : refreshed;
-}
 
 function renderQuota(quota: RateLimitQuota): Record<string, unknown> {
   return {

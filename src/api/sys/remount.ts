@@ -4,11 +4,11 @@ import { dataAnswer, injectedAnswer } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { walkOfMove } from "../../lease/walk.ts";
-import { refreshInstallation } from "../../system/installation.ts";
 import type { MountMove } from "../../system/mount.ts";
 import { normalizeMountPath } from "../../system/mount-rules.ts";
 import { systemOf } from "../../system/system.ts";
 import { text } from "../../wire/fields.ts";
+import { changedReply } from "../changed-reply.ts";
 
 const FIELDS = z.object({
   from: text().describe("Where the mount is, with `auth/` before it"),
@@ -40,9 +40,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       const id = crypto.randomUUID();
       const started = await walkOfMove(env, id).startMove({ path: from, uuid: mount.uuid, move: { id, to } });
       if (!started.ok) return started;
-      const refreshed = await refreshInstallation(env);
-      if (!refreshed.ok) return refreshed;
-      return ok({ kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
+      return changedReply(env, { kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
     },
   ),
 
@@ -63,9 +61,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return err({ code: "not_found" });
       // After this answer the mount is found at its new path.
-      const refreshed = await refreshInstallation(env);
-      if (!refreshed.ok) return refreshed;
-      return ok({ kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
+      return changedReply(env, { kind: "data", data: { migration_id: move.id, migration_info: infoOf(move) } });
     },
   ),
 ];

@@ -10,7 +10,7 @@ import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
-import { endedReply } from "../ended-reply.ts";
+import { endedReply } from "../changed-reply.ts";
 import { ROLE_SHAPE, renderRole } from "./role-view.ts";
 
 /** A role's name in a path: begins and ends with a letter, digit or `_`; inside also `-` and `.`. */
