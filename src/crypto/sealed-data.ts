@@ -29,6 +29,11 @@ export async function sealData(keys: Keys, context: string, plain: Uint8Array): 
   return concat(header, nonce, new Uint8Array(sealed));
 }
 
+/** The version of the term under which `sealData` made this. */
+export function termOfSealed(sealed: Uint8Array): number {
+  return new DataView(sealed.buffer, sealed.byteOffset).getUint16(0);
+}
+
 /** Decrypts what `sealData` made with the same context. Null for anything else. */
 export async function openData(
   keys: Keys,

@@ -1,7 +1,7 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { blobsOf, SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
 
 export const ISSUER_MIGRATIONS: readonly Migration[] = [
@@ -68,6 +68,7 @@ const VERSION: TableShape = {
   kind: "issuer key version",
   key: ["kid"],
   sealed: ["name", "state", "public_key", "private_key", "expires_at"],
+  values: ({ public_key, private_key }) => blobsOf([public_key, private_key]),
 };
 const ROLE: TableShape = { table: "roles", kind: "issuer role", key: ["name"], sealed: ["role"] };
 

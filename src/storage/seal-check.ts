@@ -18,7 +18,7 @@ export interface SealStep extends CheckedRows {
 type CheckedTable = Pick<SealedTable<Record<string, SqlStorageValue>>, "rowsAfter" | "check" | "keyOf">;
 
 /** The answer of an object without rows. */
-export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, next: null };
+export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], next: null };
 
 /**
  * Judges the rows of an object by their seals, a bounded step at a time, and seals those that lack one or have an old one.
@@ -28,6 +28,7 @@ export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, next: null }
 export function checkSeals(tables: readonly CheckedTable[], from: SealPosition | null): SealStep {
   let sealed = 0;
   let tampered = 0;
+  const terms = new Set<number>();
   let room = STEP_ROWS;
   for (let number = from?.table ?? 0; number < tables.length; number++) {
     const table = tables[number];
@@ -36,9 +37,11 @@ export function checkSeals(tables: readonly CheckedTable[], from: SealPosition |
     const checked = table.check(rows);
     sealed += checked.sealed;
     tampered += checked.tampered;
+    for (const term of checked.terms) terms.add(term);
     room -= rows.length;
     const last = rows.at(-1);
-    if (room === 0 && last) return { sealed, tampered, next: { table: number, after: table.keyOf(last) } };
+    if (room === 0 && last)
+      return { sealed, tampered, terms: [...terms], next: { table: number, after: table.keyOf(last) } };
   }
-  return { sealed, tampered, next: null };
+  return { sealed, tampered, terms: [...terms], next: null };
 }

@@ -1,4 +1,5 @@
 import type { SealedKind, SealVerdict } from "../crypto/row-keys.ts";
+import { termOfSealed } from "../crypto/sealed-data.ts";
 import type { RowSeals, SealedRow } from "./row-seals.ts";
 
 /** A row as it is read from a table with seals. */
@@ -15,6 +16,8 @@ export interface TableShape {
   readonly key: readonly string[];
   /** The columns that the seal covers besides. */
   readonly sealed: readonly string[];
+  /** The values in a row that `sealData` made. */
+  readonly values?: (row: Columns) => readonly Uint8Array[];
 }
 
 /** What a check of some rows found. */
@@ -23,6 +26,8 @@ export interface CheckedRows {
   readonly sealed: number;
   /** Rows whose seal does not hold. */
   readonly tampered: number;
+  /** Terms of the keys under which values in these rows are sealed: each stays as long as it is needed. */
+  readonly terms: readonly number[];
 }
 
 type Columns = Record<string, SqlStorageValue>;
@@ -81,9 +86,11 @@ export class SealedTable<Row extends Columns> {
     const verdicts = rows.map(
       (row): SealVerdict => this.#seals.check(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal)),
     );
+    const values = rows.flatMap((row) => this.#shape.values?.(row) ?? []);
     return {
       sealed: verdicts.filter((verdict) => verdict === "renew").length,
       tampered: verdicts.filter((verdict) => verdict === "forged").length,
+      terms: [...new Set(values.map(termOfSealed))],
     };
   }
 
@@ -113,6 +120,11 @@ export class SealedTable<Row extends Columns> {
 function nameOf(key: RowKey): string | number {
   const [only] = key;
   return key.length === 1 && only !== undefined ? only : JSON.stringify(key);
+}
+
+/** Those of some columns that hold bytes. */
+export function blobsOf(columns: readonly (SqlStorageValue | undefined)[]): Uint8Array[] {
+  return columns.flatMap((value) => (value instanceof ArrayBuffer ? [new Uint8Array(value)] : []));
 }
 
 function contentOf(value: SqlStorageValue | undefined): string | number | null | Uint8Array {

@@ -10,10 +10,11 @@ import {
   withSealedKinds,
   withSeals,
 } from "../crypto/key-ring.ts";
+import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
-import { snapshotMaxAgeMs } from "./snapshot-age.ts";
+import { longestIgnoranceMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { systemOf } from "./system.ts";
 
 /** Changes that lose against another one this often in a row are given up. */
@@ -94,6 +95,43 @@ export async function reportKeyUse(env: Env, keys: Keys, now: number): Promise<v
     const isOurs = newestTerm(ring).version === newest;
     return isOurs && ring.data.length < MAX_TERMS ? withNewTerm(ring, now, usedFrom(env, now)) : null;
   });
+}
+
+/**
+ * The terms that may go when a tidy run that begins at `now` (ms) finds nothing that needs them. None while the service is
+ * sealed.
+ */
+export async function termsToDrop(env: Env, now: number): Promise<AgedTerm[]> {
+  const system = systemOf(env);
+  const opened = await openKeyRing(env, await system.sealedKeyRing());
+  return opened.ok ? aged(env, opened.value.ring, now, await system.longestTtl()) : [];
+}
+
+/**
+ * Drops terms that nothing needs: what was made under them can't be opened, checked or hashed any more.
+ *
+ * @param now ms.
+ * @returns how many there were.
+ */
+export async function dropTerms(env: Env, versions: readonly number[], now: number): Promise<number> {
+  if (versions.length === 0) return 0;
+  const longestTtl = await systemOf(env).longestTtl();
+  let dropped = 0;
+  const done = await changeKeyRing(env, (ring) => {
+    // Judged again by the ring of now: it may be of a restore.
+    const idle = aged(env, ring, now, longestTtl).filter(({ version }) => versions.includes(version));
+    dropped = idle.length;
+    return withoutTerms(
+      ring,
+      idle.map(({ version }) => version),
+    );
+  });
+  return done.ok ? dropped : 0;
+}
+
+/** @param longestTtl seconds. */
+function aged(env: Env, ring: KeyRing, now: number, longestTtl: number): AgedTerm[] {
+  return agedTerms(ring.data, now, longestTtl * 1000, longestIgnoranceMs(env));
 }
 
 /** When every isolate has read a key ring that is stored at `now`: only then may anything be made under its newest term. */

@@ -39,6 +39,11 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
   };
 }
 
+/** The longest life, in seconds, that a batch token can have which was made at any time: nothing stored tells its end. */
+export function longestTtl({ installation, mounts }: SystemStores): number {
+  return Math.max(installation.longestTtl, mounts.longestTtl());
+}
+
 /** Writes what there is in every new installation: a policy "default", and the mount of tokens. */
 export function fillNewInstallation({ installation, policies, mounts }: SystemStores): void {
   installation.create();

@@ -18,7 +18,7 @@ import { changeRotation, type RotationChange, type RotationSettings } from "./ro
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
 import { SystemKeys } from "./system-keys.ts";
 import { SYSTEM_MIGRATIONS } from "./system-migrations.ts";
-import { fillNewInstallation, type SystemStores, systemStores } from "./system-stores.ts";
+import { fillNewInstallation, longestTtl, type SystemStores, systemStores } from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";
@@ -111,6 +111,11 @@ export class System extends DurableObject<Env> {
   /** What decides about the end of `term`. */
   keyUse(term: number): KeyUse {
     return { settings: this.#stores.rotation.settings(), encryptions: this.#stores.rotation.encryptions(term) };
+  }
+
+  /** The longest life, in seconds, that a batch token can have which was made at any time. */
+  longestTtl(): number {
+    return longestTtl(this.#stores);
   }
 
   /** Changes when keys are rotated by themselves; a 400 for settings out of bounds. */

@@ -2,7 +2,7 @@ import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { longestIgnoranceMs } from "./snapshot-age.ts";
-import type { SystemStores } from "./system-stores.ts";
+import { longestTtl, type SystemStores } from "./system-stores.ts";
 import type { WatermarkRequest } from "./watermark-store.ts";
 import type { WatermarkScope } from "./watermarks.ts";
 
@@ -33,8 +33,7 @@ export class WatermarkWriter {
 
   /** A watermark goes when no batch token of before it can be left: nothing revokes those. */
   #dropOld(now: number): boolean {
-    const { installation, mounts, watermarks } = this.#stores;
-    const longestTtl = Math.max(installation.longestTtl, mounts.longestTtl());
-    return watermarks.dropOld(now - longestTtl * 1000 - longestIgnoranceMs(this.#env));
+    const madeBefore = now - longestTtl(this.#stores) * 1000 - longestIgnoranceMs(this.#env);
+    return this.#stores.watermarks.dropOld(madeBefore);
   }
 }

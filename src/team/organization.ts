@@ -4,6 +4,7 @@ import type { Failure } from "../base/errors.ts";
 import { nameKey } from "../base/name.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import type { TooMany } from "../storage/name-search.ts";
 import { RowSeals } from "../storage/row-seals.ts";
@@ -233,25 +234,27 @@ export class Organization extends DurableObject<Env> {
    *
    * @param after the row to begin after; 0 for the first.
    */
-  async reconcile(after: number, limit: number): Promise<Reconciled> {
+  async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []): Promise<Reconciled> {
     const organizationId = this.#record?.organizationId;
-    if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, failures: 0 };
+    if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
     const teams = this.#store.teamsAfter(after, limit);
-    const compared = await inGroups(teams, (team) => this.#tryToReconcile(team, organizationId));
+    const compared = await inGroups(teams, (team) => this.#tryToReconcile(team, organizationId, aged));
     const answered = compared.filter((one) => one !== null);
     return {
       next: teams.length < limit ? null : (teams.at(-1)?.row ?? null),
       sealed: answered.reduce((sum, { sealed }) => sum + sealed, 0),
       tampered: answered.reduce((sum, { tampered }) => sum + tampered, 0),
+      terms: [...new Set(answered.flatMap(({ terms }) => [...terms]))],
       failures: compared.length - answered.length,
     };
   }
 
-  /** Checks the organization's own seal, for tidy. */
+  /** Checks the organization's own seal, for tidy. Its webhooks have values, but no seals. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     if (!this.#schema.exists) return NOTHING_TO_CHECK;
     await this.#keys.open();
-    return checkSeals([this.#sealed], from);
+    const step = checkSeals([this.#sealed], from);
+    return { ...step, terms: [...new Set([...step.terms, ...this.#webhooks.terms()])] };
   }
 
   /** Finishes what was begun, and from time to time compares some teams. */
@@ -274,19 +277,22 @@ export class Organization extends DurableObject<Env> {
   }
 
   /** A team that can't be compared now is left for the next time: it must not keep the others waiting. Null then. */
-  async #tryToReconcile(known: KnownTeam, organizationId: string): Promise<CheckedRows | null> {
+  async #tryToReconcile(
+    known: KnownTeam,
+    organizationId: string,
+    aged: readonly AgedTerm[],
+  ): Promise<CheckedRows | null> {
     try {
-      return await this.#reconcileTeam(known, organizationId);
+      return await this.#reconcileTeam(known, organizationId, aged);
     } catch (error) {
       console.error(JSON.stringify({ type: "team_check", error: String(error) }));
       return null;
     }
   }
 
-  async #reconcileTeam(known: KnownTeam, organizationId: string): Promise<CheckedRows> {
+  async #reconcileTeam(known: KnownTeam, organizationId: string, aged: readonly AgedTerm[]): Promise<CheckedRows> {
     const team = teamAt(this.env, teamRoute(known.teamId));
-    const { revision, sealed, tampered } = await team.compare(organizationId);
-    const checked = { sealed, tampered };
+    const { revision, ...checked } = await team.compare(organizationId, aged);
     // A newer state of the team may have arrived during the call. Then that one holds.
     if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return checked;
     // A team that was tampered with stays on the list, for tidy to find.

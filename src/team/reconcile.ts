@@ -1,3 +1,4 @@
+import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import type { CheckedRows } from "../storage/sealed-table.ts";
 import { organizationDirectory, organizationNamed } from "./find.ts";
@@ -21,14 +22,17 @@ export interface TeamsReconciled extends CheckedRows {
  * Compares the lists with the objects that they list, for all organizations: the directory with the organizations, and
  * each organization with its teams and their tokens. Checks the seals of organizations and teams meanwhile. Part of the tidy
  * operation. Safe to run at any time and to interrupt.
+ *
+ * @param aged terms that may go when nothing needs them.
  */
-export async function reconcileTeams(env: Env): Promise<TeamsReconciled> {
+export async function reconcileTeams(env: Env, aged: readonly AgedTerm[] = []): Promise<TeamsReconciled> {
   const directory = organizationDirectory(env);
   let organizations = 0;
   let vanished = 0;
   let sealed = 0;
   let tampered = 0;
   let failures = 0;
+  const terms = new Set<number>();
   for (let after: number | null = 0; after !== null; ) {
     const page: OrganizationPage = await directory.after(after, ORGANIZATIONS);
     for (const { name, organizationId } of page.items) {
@@ -37,20 +41,22 @@ export async function reconcileTeams(env: Env): Promise<TeamsReconciled> {
       const own = await organization.checkSeals(null);
       sealed += own.sealed;
       tampered += own.tampered;
+      for (const term of own.terms) terms.add(term);
       // One that was tampered with stays on the list, for the next run to find.
       if (own.tampered === 0 && !(await organization.has(organizationId))) {
         await directory.remove(name, organizationId);
         vanished++;
       }
       for (let team: number | null = 0; team !== null; ) {
-        const compared: Reconciled = await organization.reconcile(team, TEAMS);
+        const compared: Reconciled = await organization.reconcile(team, TEAMS, aged);
         sealed += compared.sealed;
         tampered += compared.tampered;
+        for (const term of compared.terms) terms.add(term);
         failures += compared.failures;
         team = compared.next;
       }
     }
     after = page.next;
   }
-  return { organizations, vanished, sealed, tampered, failures };
+  return { organizations, vanished, sealed, tampered, terms: [...terms], failures };
 }

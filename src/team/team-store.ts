@@ -1,6 +1,7 @@
+import { type AgedTerm, termsAbout } from "../crypto/key-terms.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { blobsOf, SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
@@ -26,6 +27,7 @@ const TOKEN: TableShape = {
   kind: "team token",
   key: ["token_id"],
   sealed: ["verifier", "slot", "record"],
+  values: ({ replay }) => blobsOf([replay]),
 };
 
 /** A stored token. */
@@ -62,6 +64,15 @@ export class TeamStore {
   /** Checks the seals of some rows. */
   checkSeals(from: SealPosition | null): SealStep {
     return checkSeals([this.#teams, this.#tokens], from);
+  }
+
+  /** Those of `aged` under which tokens may be hashed. */
+  termsOfTokens(aged: readonly AgedTerm[]): number[] {
+    if (aged.length === 0) return [];
+    return this.#sql
+      .exec<{ record: string }>("SELECT record FROM tokens")
+      .toArray()
+      .flatMap(({ record }) => termsAbout(aged, (JSON.parse(record) as TeamToken).createdAt));
   }
 
   /** The token with this id, or with "" the one without a description. */

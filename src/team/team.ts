@@ -3,6 +3,7 @@ import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
+import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
@@ -257,19 +258,25 @@ export class Team extends DurableObject<Env> {
     return { team, token: this.#withLastUse(token) };
   }
 
-  /** What tidy compares with what the organization knows. Checks the seals of the team and its tokens. */
-  async compare(organizationId: string): Promise<ComparedTeam> {
-    if (!this.#schema.exists) return { revision: null, sealed: 0, tampered: 0 };
+  /**
+   * What tidy compares with what the organization knows. Checks the seals of the team and its tokens.
+   *
+   * @param aged terms that may go when nothing needs them.
+   */
+  async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<ComparedTeam> {
+    if (!this.#schema.exists) return { revision: null, sealed: 0, tampered: 0, terms: [] };
     await this.#keys.open();
     let sealed = 0;
     let tampered = 0;
+    const terms = this.#store.termsOfTokens(aged);
     for (let from: SealPosition | null | undefined; from !== null; ) {
       const step = this.#store.checkSeals(from ?? null);
       sealed += step.sealed;
       tampered += step.tampered;
+      terms.push(...step.terms);
       from = step.next;
     }
-    return { revision: this.#revision(organizationId), sealed, tampered };
+    return { revision: this.#revision(organizationId), sealed, tampered, terms };
   }
 
   /** Tells the organization, which knows the team otherwise than it is, everything. `knownRevision` is what it knows. */

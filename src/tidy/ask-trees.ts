@@ -3,9 +3,10 @@ import type { Env } from "../env.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import type { TidyStep, TidyStepResult } from "../tree/tidy/step.ts";
 import { nothingHere } from "../tree/tidy/tree-tidy.ts";
+import type { TidyRun } from "./tidy-store.ts";
 
 /** A step for one tree. */
-export interface TreeQuestion extends Omit<TidyStep, "run"> {
+export interface TreeQuestion extends Omit<TidyStep, "run" | "aged"> {
   readonly treeId: string;
 }
 
@@ -15,16 +16,20 @@ export interface TreeTidyAnswer extends TidyStepResult {
 }
 
 /** Has each tree perform its step. A tree that fails is skipped: one broken tree must not stop the run for the others. */
-export async function askTrees(env: Env, run: number, questions: readonly TreeQuestion[]): Promise<TreeTidyAnswer[]> {
-  const answers = await inGroups(questions, (question) => askTree(env, run, question));
+export async function askTrees(
+  env: Env,
+  { number, aged }: Pick<TidyRun, "number" | "aged">,
+  questions: readonly TreeQuestion[],
+): Promise<TreeTidyAnswer[]> {
+  const answers = await inGroups(questions, (question) => askTree(env, { run: number, aged, ...question }));
   return answers.filter((answer) => answer !== null);
 }
 
-async function askTree(env: Env, run: number, { treeId, ...step }: TreeQuestion): Promise<TreeTidyAnswer | null> {
+async function askTree(env: Env, { treeId, ...step }: TreeQuestion & TidyStep): Promise<TreeTidyAnswer | null> {
   const tree = treeOf(env, treeId);
-  if (!tree) return { treeId, ...nothingHere({ run, ...step }) };
+  if (!tree) return { treeId, ...nothingHere(step) };
   try {
-    return { treeId, ...(await tree.tidy({ run, ...step })) };
+    return { treeId, ...(await tree.tidy(step)) };
   } catch (error) {
     console.error(JSON.stringify({ type: "tidy", tree: treeId, error: String(error) }));
     return null;

@@ -4,10 +4,10 @@ import type { Env } from "../env.ts";
 import { identityOf } from "../identity/identity.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";
+import type { CheckedRows } from "../storage/sealed-table.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { tokenRoles } from "../token/roles/token-roles.ts";
-import type { TidyReport } from "../tree/tidy/report.ts";
 
 /** An object with rows that have seals. */
 interface SealedObject {
@@ -15,7 +15,12 @@ interface SealedObject {
 }
 
 /** What was found in one object or several. */
-type Found = Pick<TidyReport, "sealed" | "tampered" | "failures">;
+interface Found extends CheckedRows {
+  /** Objects that did not answer. */
+  readonly failures: number;
+}
+
+const NOTHING: Found = { sealed: 0, tampered: 0, terms: [], failures: 0 };
 
 /**
  * Checks the seals of all rows outside trees and teams: policies, mounts with what their methods store, token roles, identity
@@ -37,13 +42,13 @@ export async function checkObjects(env: Env): Promise<Found> {
     ["token roles", tokenRoles(env)],
     ...mounts,
   ];
-  let found: Found = { sealed: 0, tampered: 0, failures: 0 };
+  let found = NOTHING;
   for (const [name, object] of objects) found = sum(found, await checkObject(name, object));
   return found;
 }
 
 async function checkObject(name: string, object: SealedObject): Promise<Found> {
-  let found: Found = { sealed: 0, tampered: 0, failures: 0 };
+  let found = NOTHING;
   try {
     for (let from: SealPosition | null | undefined; from !== null; ) {
       const step: SealStep = await object.checkSeals(from ?? null);
@@ -52,11 +57,16 @@ async function checkObject(name: string, object: SealedObject): Promise<Found> {
     }
   } catch (error) {
     console.error(JSON.stringify({ type: "tidy", object: name, error: String(error) }));
-    found = sum(found, { sealed: 0, tampered: 0, failures: 1 });
+    found = sum(found, { ...NOTHING, failures: 1 });
   }
   return found;
 }
 
 function sum(a: Found, b: Found): Found {
-  return { sealed: a.sealed + b.sealed, tampered: a.tampered + b.tampered, failures: a.failures + b.failures };
+  return {
+    sealed: a.sealed + b.sealed,
+    tampered: a.tampered + b.tampered,
+    terms: [...new Set([...a.terms, ...b.terms])],
+    failures: a.failures + b.failures,
+  };
 }

@@ -1,3 +1,4 @@
+import type { AgedTerm } from "../crypto/key-terms.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
@@ -19,6 +20,11 @@ export const TIDY_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE tree_work (tree_id TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
     `,
   },
+  {
+    version: 2,
+    description: "terms of keys that a run may drop, and those of them that it found to be needed",
+    sql: "ALTER TABLE runs ADD COLUMN aged TEXT; ALTER TABLE runs ADD COLUMN needed TEXT;",
+  },
 ];
 
 /** A tidy run. Times in ms. */
@@ -30,6 +36,17 @@ export interface TidyRun {
   /** What is read next; null when the lists are through. */
   readonly position: ListPosition | null;
   readonly report: TidyReport;
+  /** Terms of keys that may go when the run finds nothing that needs them. */
+  readonly aged: readonly AgedTerm[];
+  /** Versions of terms that something needs, as far as the run has come. */
+  readonly needed: readonly number[];
+}
+
+/** What a step found and did. */
+export interface StepDone {
+  readonly report: Partial<TidyReport>;
+  /** Versions of terms that something needs. */
+  readonly needed: readonly number[];
 }
 
 /** A tree in which the run goes on. */
@@ -44,6 +61,9 @@ interface RunRow extends Record<string, SqlStorageValue> {
   finished_at: number | null;
   position: string | null;
   report: string;
+  /** null for a run that a release of before began. */
+  aged: string | null;
+  needed: string | null;
 }
 
 /** Where the tidy run stands. */
@@ -67,17 +87,18 @@ export class TidyStore {
   }
 
   /** Begins a run at `now` (ms). Of those before only the last is kept. */
-  begin(now: number): void {
+  begin(now: number, aged: readonly AgedTerm[]): void {
     this.#schema.create();
     const number = (this.lastFinished()?.number ?? 0) + 1;
     this.#sql.exec("DELETE FROM runs WHERE number < ?", number - 1);
     this.#sql.exec("DELETE FROM tree_work");
     this.#sql.exec(
-      "INSERT INTO runs (number, started_at, position, report) VALUES (?, ?, ?, ?)",
+      "INSERT INTO runs (number, started_at, position, report, aged, needed) VALUES (?, ?, ?, ?, ?, '[]')",
       number,
       now,
       JSON.stringify(FIRST_POSITION),
       JSON.stringify(NO_REPORT),
+      JSON.stringify(aged),
     );
   }
 
@@ -96,14 +117,14 @@ export class TidyStore {
   }
 
   /** Notes that a page was done, and what is left to do in its trees. */
-  pageDone(run: TidyRun, next: ListPosition | null, left: readonly TreeWork[], done: Partial<TidyReport>): void {
+  pageDone(run: TidyRun, next: ListPosition | null, left: readonly TreeWork[], done: StepDone): void {
     this.#sql.exec("UPDATE runs SET position = ? WHERE number = ?", next && JSON.stringify(next), run.number);
     this.#keep(left);
     this.#report(run, done);
   }
 
   /** Notes that a step was done in each of `trees`, and what is left to do in them. */
-  treesDone(run: TidyRun, trees: readonly TreeWork[], left: readonly TreeWork[], done: Partial<TidyReport>): void {
+  treesDone(run: TidyRun, trees: readonly TreeWork[], left: readonly TreeWork[], done: StepDone): void {
     for (const { treeId } of trees) this.#sql.exec("DELETE FROM tree_work WHERE tree_id = ?", treeId);
     this.#keep(left);
     this.#report(run, done);
@@ -119,9 +140,10 @@ export class TidyStore {
     }
   }
 
-  #report(run: TidyRun, done: Partial<TidyReport>): void {
-    const report = JSON.stringify(addToReport(run.report, done));
-    this.#sql.exec("UPDATE runs SET report = ? WHERE number = ?", report, run.number);
+  #report(run: TidyRun, done: StepDone): void {
+    const report = JSON.stringify(addToReport(run.report, done.report));
+    const needed = JSON.stringify([...new Set([...run.needed, ...done.needed])]);
+    this.#sql.exec("UPDATE runs SET report = ?, needed = ? WHERE number = ?", report, needed, run.number);
   }
 
   #read(condition: "finished_at IS NULL" | "finished_at IS NOT NULL"): TidyRun | null {
@@ -139,6 +161,8 @@ function runOf(row: RunRow): TidyRun {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     position: row.position === null ? null : (JSON.parse(row.position) as ListPosition),
-    report: JSON.parse(row.report) as TidyReport,
+    report: { ...NO_REPORT, ...(JSON.parse(row.report) as Partial<TidyReport>) },
+    aged: JSON.parse(row.aged ?? "[]") as AgedTerm[],
+    needed: JSON.parse(row.needed ?? "[]") as number[],
   };
 }

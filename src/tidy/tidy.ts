@@ -3,7 +3,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
-import { requireSeals } from "../system/key-rotation.ts";
+import { dropTerms, requireSeals, termsToDrop } from "../system/key-rotation.ts";
 import { longestIgnoranceMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
@@ -61,10 +61,9 @@ export class Tidy extends DurableObject<Env> {
       await this.keepSchedule();
       return false;
     }
-    const now = currentTime();
-    this.#store.begin(now);
-    await this.ctx.storage.setAlarm(now);
-    return true;
+    const begun = await this.#begin();
+    await this.ctx.storage.setAlarm(currentTime());
+    return begun;
   }
 
   /** Makes sure that an alarm comes: for the run in progress, or for the next one. Safe to repeat. */
@@ -81,8 +80,8 @@ export class Tidy extends DurableObject<Env> {
 
   /** One step of the run in progress, or of the one that is due. */
   override async alarm(): Promise<void> {
-    if (!this.#store.running()) this.#store.begin(currentTime());
     try {
+      await this.#begin();
       const run = this.#store.running();
       if (run) await this.#step(run);
     } catch (error) {
@@ -92,6 +91,16 @@ export class Tidy extends DurableObject<Env> {
       return;
     }
     await this.ctx.storage.setAlarm(this.#nextAlarm(currentTime()));
+  }
+
+  /** Begins a run. False when one is in progress. */
+  async #begin(): Promise<boolean> {
+    if (this.#store.running()) return false;
+    const aged = await termsToDrop(this.env, currentTime());
+    // Another call may have begun one meanwhile.
+    if (this.#store.running()) return false;
+    this.#store.begin(currentTime(), aged);
+    return true;
   }
 
   #nextAlarm(now: number): number {
@@ -106,9 +115,12 @@ export class Tidy extends DurableObject<Env> {
     if (work.length > 0) return this.#goOnInTrees(run, work);
     if (run.position) return this.#readOn(run, run.position);
     // Last, so that a fault in it repeats nothing of the above: the lists of teams and of their tokens.
-    const { sealed, tampered, failures } = await reconcileTeams(this.env);
-    const elsewhere = addToReport(run.report, { sealed, tampered, failures });
-    const report = addToReport(elsewhere, await checkObjects(this.env));
+    const teams = await reconcileTeams(this.env, run.aged);
+    const objects = await checkObjects(this.env);
+    let report = [teams, objects].reduce(
+      (sum, { sealed, tampered, failures }) => addToReport(sum, { sealed, tampered, failures }),
+      run.report,
+    );
     // Every tree has been through its rows, except for tokens that are too new to be checked.
     if (report.failures === 0) {
       const known = run.startedAt - SAFETY_AGE_MS;
@@ -116,6 +128,12 @@ export class Tidy extends DurableObject<Env> {
       // A number is never below the time at which its watermark was made.
       const upTo = known - longestIgnoranceMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
+    }
+    // What hangs on a row that was tampered with was not looked at.
+    if (report.failures === 0 && report.tampered === 0) {
+      const needed = new Set([...run.needed, ...teams.terms, ...objects.terms]);
+      const idle = run.aged.map(({ version }) => version).filter((version) => !needed.has(version));
+      report = addToReport(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
     }
     this.#store.finish(run, report, currentTime());
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
@@ -125,17 +143,18 @@ export class Tidy extends DurableObject<Env> {
   async #readOn(run: TidyRun, position: ListPosition): Promise<void> {
     const page = await readPage(this.env, position, currentTime());
     const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
-    const answers = await askTrees(this.env, run.number, questions);
+    const answers = await askTrees(this.env, run, questions);
     const removed = await removeGone(this.env, position, page, answers);
     await fillInventory(this.env, position, page);
-    const done = { ...totals(questions.length, answers), ...page.examined, ...removed };
-    this.#store.pageDone(run, page.next, workLeft(answers), done);
+    const report = { ...totals(questions.length, answers), ...page.examined, ...removed };
+    this.#store.pageDone(run, page.next, workLeft(answers), { report, needed: neededTerms(answers) });
   }
 
   async #goOnInTrees(run: TidyRun, work: readonly TreeWork[]): Promise<void> {
     const questions = work.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
-    const answers = await askTrees(this.env, run.number, questions);
-    this.#store.treesDone(run, work, workLeft(answers), totals(work.length, answers));
+    const answers = await askTrees(this.env, run, questions);
+    const report = totals(work.length, answers);
+    this.#store.treesDone(run, work, workLeft(answers), { report, needed: neededTerms(answers) });
   }
 }
 
@@ -146,6 +165,11 @@ export function tidyOf(env: Env): DurableObjectStub<Tidy> {
 
 function workLeft(answers: readonly TreeTidyAnswer[]): TreeWork[] {
   return answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []));
+}
+
+/** @throws for an answer without terms, which an object of an older release gives: the step is repeated. */
+function neededTerms(answers: readonly TreeTidyAnswer[]): number[] {
+  return answers.flatMap(({ terms }) => [...terms]);
 }
 
 function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {

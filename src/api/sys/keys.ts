@@ -24,9 +24,14 @@ export const KEY_ROUTES: readonly Route[] = [
     "read",
     "sys/key-status",
     {
-      summary: "Tells which term of the keys is used, since when and how often.",
+      summary: "Tells which term of the keys is used, since when and how often, and which older ones are kept.",
       operationId: "status-encryption-key",
-      answers: injectedAnswer({ term: "integer", install_time: "string", encryptions: "integer" }),
+      answers: injectedAnswer({
+        term: "integer",
+        install_time: "string",
+        encryptions: "integer",
+        terms: ["integer"],
+      }),
     },
     NO_FIELDS,
     async ({ env, installation }) => {
@@ -35,7 +40,12 @@ export const KEY_ROUTES: readonly Route[] = [
       const { encryptions } = await systemOf(env).keyUse(term);
       return ok({
         kind: "data",
-        data: { term, install_time: new Date(termBeganAt).toISOString(), encryptions },
+        data: {
+          term,
+          install_time: new Date(termBeganAt).toISOString(),
+          encryptions,
+          terms: terms.map(({ version }) => version),
+        },
         inject: true,
       });
     },

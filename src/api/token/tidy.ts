@@ -65,6 +65,7 @@ function renderRun({ startedAt, finishedAt, report }: TidyRun): Record<string, u
     rows_sealed: report.sealed,
     rows_tampered: report.tampered,
     tree_steps: report.treeSteps,
+    terms_dropped: report.termsDropped,
     failures: report.failures,
   };
 }

@@ -1,6 +1,7 @@
 import type { SealedKind } from "../../crypto/row-keys.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
+import { sealedTexts } from "./secrets.ts";
 
 /** What rows ask of the database that they are in. */
 export interface RowsHost {
@@ -32,7 +33,13 @@ export class Rows<T> {
   constructor(host: RowsHost, table: string, kind: SealedKind) {
     this.#host = host;
     this.#table = table;
-    this.sealed = new SealedTable(host.sql, host.seals, { table, kind, key: ["name"], sealed: ["value"] });
+    this.sealed = new SealedTable(host.sql, host.seals, {
+      table,
+      kind,
+      key: ["name"],
+      sealed: ["value"],
+      values: ({ value }) => sealedTexts(value),
+    });
   }
 
   read(name: string): T | null {

@@ -3,6 +3,9 @@ import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
 import type { Mount } from "../../system/mount.ts";
 
+/** Fields of settings and roles that hold such a secret, or null. */
+const SEALED_FIELDS = ["sealedSecretKey", "sealedTagKey"] as const;
+
 /** A secret as objects store it: base64 of what only the Worker's key ring opens. */
 export type SealedText = string;
 
@@ -22,6 +25,17 @@ export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: s
   const plain = bytes && (await openData(keys, contextOf(mount, what), bytes));
   if (!plain) throw new Error("a secret of a cloud mount does not open");
   return new TextDecoder().decode(plain);
+}
+
+/** The secrets in a value of a mount as JSON, as `sealData` made them. */
+export function sealedTexts(json: unknown): Uint8Array[] {
+  const value: unknown = typeof json === "string" ? JSON.parse(json) : null;
+  if (typeof value !== "object" || value === null) return [];
+  return SEALED_FIELDS.flatMap((name) => {
+    const text: unknown = Reflect.get(value, name);
+    const bytes = typeof text === "string" ? fromBase64(text) : null;
+    return bytes ? [bytes] : [];
+  });
 }
 
 function contextOf(mount: Pick<Mount, "uuid">, what: string): string {

@@ -1,3 +1,4 @@
+import { termOfSealed } from "../../crypto/sealed-data.ts";
 import type { Page, PageRequest } from "../record.ts";
 import type { Delivery, SealedWebhook, Webhook } from "./record.ts";
 
@@ -22,6 +23,11 @@ export class WebhookStore {
   /** All webhooks with their keys, the oldest first. */
   all(): SealedWebhook[] {
     return this.#sql.exec<WebhookRow>("SELECT record, secret FROM webhooks ORDER BY row").toArray().map(webhookOf);
+  }
+
+  /** Terms of the keys under which the webhooks' own keys are sealed. */
+  terms(): number[] {
+    return this.all().flatMap(({ secret }) => (secret ? [termOfSealed(secret)] : []));
   }
 
   /** The webhook with this id. */

@@ -30,6 +30,8 @@ export interface TidyReport extends TreeRepairs {
   readonly treeSteps: number;
   /** Trees that did not answer; the next run comes to them again. */
   readonly failures: number;
+  /** Terms of keys that nothing needs any more. */
+  readonly termsDropped: number;
 }
 
 /** Nothing done to a tree. */
@@ -53,6 +55,7 @@ export const NO_REPORT: TidyReport = {
   customIdsRemoved: 0,
   treeSteps: 0,
   failures: 0,
+  termsDropped: 0,
 };
 
 /** `report` with what was done since. */

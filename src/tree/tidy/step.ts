@@ -1,9 +1,12 @@
+import type { AgedTerm } from "../../crypto/key-terms.ts";
 import type { TreeRepairs } from "./report.ts";
 
 /** Where in its own rows a tree goes on tidying: after this row number of a table. */
 export interface TreePosition {
-  readonly table: "tokens" | "cubbyhole" | "leases";
+  readonly table: "tokens" | "cubbyhole" | "leases" | "values" | "lease data";
   readonly after: number;
+  /** Of the value that was read last, where one token has several. */
+  readonly path?: string;
 }
 
 /** An entry of the directory of custom ids, as its tree is asked about it. */
@@ -21,6 +24,8 @@ export interface TidyStep {
   /** What is listed as a token of this tree. */
   readonly accessors: readonly string[];
   readonly customIds: readonly CustomIdClaim[];
+  /** Terms of keys that may go when nothing needs them. Their values are only looked for when there are such terms. */
+  readonly aged: readonly AgedTerm[];
 }
 
 /** What a tree found and did in one step. */
@@ -29,6 +34,8 @@ export interface TidyStepResult {
   readonly goneAccessors: readonly string[];
   readonly goneCustomIds: readonly CustomIdClaim[];
   readonly repairs: TreeRepairs;
+  /** Those of the aged terms that something here needs. */
+  readonly terms: readonly number[];
   /** Where the next step goes on; null when the tree is done. */
   readonly next: TreePosition | null;
 }

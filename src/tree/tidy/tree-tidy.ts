@@ -11,6 +11,7 @@ import {
   type TidyRow,
   tokensAfter,
 } from "./damage.ts";
+import { termsOfLeaseData, termsOfTokens, termsOfValues } from "./needed-terms.ts";
 import { relist, unlist } from "./relist.ts";
 import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
 import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
@@ -18,6 +19,8 @@ import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } 
 /** What a step did to one table. */
 interface TableStep {
   readonly repairs: Partial<TreeRepairs>;
+  /** Terms of keys that something in it needs. */
+  readonly terms?: readonly number[];
   readonly next: TreePosition | null;
 }
 
@@ -50,21 +53,36 @@ export class TreeTidy {
       (accessor) => decodeStoredId(accessor)?.row ?? null,
     );
     const found = { goneAccessors: gone.accessors, goneCustomIds: gone.customIds };
-    if (step.from === null && this.#doneIn === step.run) return { ...found, repairs: NO_REPAIRS, next: null };
+    if (step.from === null && this.#doneIn === step.run) {
+      return { ...found, repairs: NO_REPAIRS, terms: [], next: null };
+    }
+    // The first step looks for tokens in all of the table: an index finds them.
+    const ofTokens = step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : [];
     const done = await this.#batch(step);
     if (done.next === null) this.#doneIn = step.run;
-    return { ...found, repairs: { ...NO_REPAIRS, ...done.repairs }, next: done.next };
+    return {
+      ...found,
+      repairs: { ...NO_REPAIRS, ...done.repairs },
+      terms: [...ofTokens, ...(done.terms ?? [])],
+      next: done.next,
+    };
   }
 
   async #batch(step: TidyStep): Promise<TableStep> {
-    const { table, after } = step.from ?? { table: "tokens", after: 0 };
-    switch (table) {
+    const from: TreePosition = step.from ?? { table: "tokens", after: 0 };
+    switch (from.table) {
       case "tokens":
-        return this.#tokens(after, new Set(step.accessors));
+        return this.#tokens(from.after, new Set(step.accessors));
       case "cubbyhole":
-        return this.#cubbyhole(after);
+        return this.#cubbyhole(from.after);
       case "leases":
-        return this.#leases(after);
+        return this.#leases(from.after, step.aged.length > 0);
+      case "values": {
+        const { terms, next } = termsOfValues(this.#tree.sql, from);
+        return { repairs: {}, terms, next: next ?? { table: "lease data", after: 0 } };
+      }
+      case "lease data":
+        return { repairs: {}, ...termsOfLeaseData(this.#tree.sql, from) };
     }
   }
 
@@ -108,14 +126,15 @@ export class TreeTidy {
     };
   }
 
-  #leases(after: number): TableStep {
+  #leases(after: number, hasAged: boolean): TableStep {
     const { sql, endLeasesOf } = this.#tree;
     const { done, next } = forMissingOwners(sql, "leases", after, (owners) => endLeasesOf(owners, TIDY_ROWS));
-    return { repairs: { leasesEnded: done }, next: next === null ? null : { table: "leases", after: next } };
+    const atEnd: TreePosition | null = hasAged ? { table: "values", after: 0 } : null;
+    return { repairs: { leasesEnded: done }, next: next === null ? atEnd : { table: "leases", after: next } };
   }
 }
 
 /** The answer of a tree that was never created, or whose storage is lost: nothing that is listed exists. */
 export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
-  return { goneAccessors: accessors, goneCustomIds: customIds, repairs: NO_REPAIRS, next: null };
+  return { goneAccessors: accessors, goneCustomIds: customIds, repairs: NO_REPAIRS, terms: [], next: null };
 }

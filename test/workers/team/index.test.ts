@@ -228,7 +228,7 @@ describe("reconciliation", () => {
     let newer = "";
     vi.spyOn(Team.prototype, "compare").mockImplementationOnce((async () => {
       newer = (await generateToken(root, teamId)).id;
-      return { revision: 1, sealed: 0, tampered: 0 };
+      return { revision: 1, sealed: 0, tampered: 0, terms: [] };
     }) as never);
     await organization().reconcile(0, 10);
     expect(await listed()).toEqual([newer]);

@@ -46,7 +46,7 @@ async function tamper(token: string, set: string, ...values: unknown[]): Promise
 }
 
 const tidied = async (stub: DurableObjectStub<TokenTree>) =>
-  (await stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [] })).repairs;
+  (await stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [], aged: [] })).repairs;
 
 async function storedSeal(token: string): Promise<number> {
   const { stub, row } = await locate(token);

@@ -363,7 +363,7 @@ describe("a large list", () => {
     for (let step = 0; step < 20; step++) {
       let next: TreePosition | null = null;
       const cost = await costOf(stub, async () => {
-        next = (await stub.tidy({ run: 1, from, accessors: [], customIds: [] })).next;
+        next = (await stub.tidy({ run: 1, from, accessors: [], customIds: [], aged: [] })).next;
       });
       steps.push(cost);
       from = next;
@@ -522,7 +522,7 @@ describe("runs", () => {
         return relist.call(this, tokens);
       }),
     );
-    const step = await stub.tidy({ run: 1, from: null, accessors: [], customIds: [] });
+    const step = await stub.tidy({ run: 1, from: null, accessors: [], customIds: [], aged: [] });
     spy.mockRestore();
     expect(step.repairs.relisted).toBe(1);
     expect(await listedAccessors()).not.toContain(ending.accessor);

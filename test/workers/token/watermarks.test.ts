@@ -199,7 +199,7 @@ describe("a token that was changed in the storage", { timeout: 30_000 }, () => {
     await revoke("auth/token/create/tidied");
     const stub = walkBelow("auth/token/create/walked/");
     for (let i = 0; i < 6; i++) await step(stub);
-    await tidied.stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [] });
+    await tidied.stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [], aged: [] });
     await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
     forgetInstallation();
     expect(await alive([walked.child, tidied.child])).toEqual([false, false]);

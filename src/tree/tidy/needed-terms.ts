@@ -1,0 +1,61 @@
+import type { AgedTerm } from "../../crypto/key-terms.ts";
+import { firstRowAt } from "../../token/ids.ts";
+import { TIDY_ROWS } from "./damage.ts";
+import type { TreePosition } from "./step.ts";
+
+/** Terms of keys that something in a part of the tree needs, and where the next step goes on; null at the end of the table. */
+export interface NeededTerms {
+  readonly terms: readonly number[];
+  readonly next: TreePosition | null;
+}
+
+/** Those of `aged` in whose time a token of the tree was made: its text is hashed under one of them. By the key of the table. */
+export function termsOfTokens(sql: SqlStorage, aged: readonly AgedTerm[]): number[] {
+  return aged
+    .filter(
+      ({ from, until }) =>
+        sql
+          .exec("SELECT 1 FROM tokens WHERE row >= ? AND row < ? LIMIT 1", firstRowAt(from), firstRowAt(until + 1))
+          .toArray().length > 0,
+    )
+    .map(({ version }) => version);
+}
+
+/** The terms of the next values in the cubbyhole after `from`. */
+export function termsOfValues(sql: SqlStorage, from: TreePosition): NeededTerms {
+  if (!isMade(sql, "cubbyhole")) return { terms: [], next: null };
+  const rows = sql
+    .exec<{ row: number; path: string; head: ArrayBuffer }>(
+      `SELECT row, path, substr(value, 1, 2) AS head FROM cubbyhole
+       WHERE (row, path) > (?, ?) ORDER BY row, path LIMIT ${TIDY_ROWS}`,
+      from.after,
+      from.path ?? "",
+    )
+    .toArray();
+  const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
+  return { terms: termsOf(rows), next: last ? { table: "values", after: last.row, path: last.path } : null };
+}
+
+/** The terms of the data of the next leases after `from`. */
+export function termsOfLeaseData(sql: SqlStorage, from: TreePosition): NeededTerms {
+  if (!isMade(sql, "leases")) return { terms: [], next: null };
+  const rows = sql
+    .exec<{ row: number; head: ArrayBuffer | null }>(
+      `SELECT row, substr(data, 1, 2) AS head FROM leases WHERE row > ? ORDER BY row LIMIT ${TIDY_ROWS}`,
+      from.after,
+    )
+    .toArray();
+  const last = rows.length === TIDY_ROWS ? rows.at(-1) : undefined;
+  return { terms: termsOf(rows), next: last ? { table: "lease data", after: last.row } : null };
+}
+
+/** A table is made with its first row. */
+function isMade(sql: SqlStorage, table: "cubbyhole" | "leases"): boolean {
+  return sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
+}
+
+/** Of what `sealData` made, the first two bytes name the term. */
+function termsOf(rows: readonly { readonly head: ArrayBuffer | null }[]): number[] {
+  const terms = rows.flatMap(({ head }) => (head ? [new DataView(head).getUint16(0)] : []));
+  return [...new Set(terms)];
+}

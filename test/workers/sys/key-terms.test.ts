@@ -1,0 +1,222 @@
+import { runInDurableObject } from "cloudflare:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { leaseFor } from "../../support/leases.ts";
+import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
+import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
+import { holdTidy, tidyNow } from "../../support/tidy.ts";
+import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
+
+const DAY_MS = 86_400_000;
+/** The longest life that the mounts of this file give, and some hours. */
+const LONGEST_LIFE_DAYS = 33;
+
+let root: string;
+
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+  holdTidy();
+  root = await initialized();
+  await post("sys/auth/machines", { type: "aws" });
+  await createOrganization(root, "acme");
+});
+
+beforeEach(() => {
+  holdSweeps();
+  holdInventory();
+  holdTidy();
+  vi.spyOn(globalThis, "fetch").mockImplementation(async () => new Response(null, { status: 204 }));
+});
+
+afterAll(() => vi.useRealTimers());
+
+const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
+const remove = (path: string) => call("DELETE", path, { token: root });
+const self = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
+const pass = (days: number) => vi.setSystemTime(Date.now() + days * DAY_MS);
+
+/** Versions of the terms that are kept, newest first. */
+async function terms(): Promise<readonly number[]> {
+  pass(0.01);
+  return dataOf<{ terms: number[] }>(await call("GET", "sys/key-status", { token: root })).terms;
+}
+
+/** Begins a term, hours after what was made before, and waits until it is used. Returns its version. */
+async function begin(): Promise<number> {
+  pass(0.1);
+  expect((await call("PUT", "sys/rotate", { token: root })).status).toBe(204);
+  const [newest = 0] = await terms();
+  return newest;
+}
+
+/** Makes something in a term of its own, lets it age and tidies. Returns the version of the term. */
+async function aged(make: () => Promise<unknown>): Promise<number> {
+  const version = await begin();
+  await make();
+  await begin();
+  pass(LONGEST_LIFE_DAYS);
+  return version;
+}
+
+interface Case {
+  readonly what: string;
+  readonly make: () => Promise<unknown>;
+  /** It ends, or is made anew. */
+  readonly end: () => Promise<unknown>;
+}
+
+const made = { token: "", lease: "", team: "", teamToken: "", webhook: "" };
+const client = () => post("auth/machines/config/client", { access_key: "AKIA0123456789ABCDEF", secret_key: "secret" });
+
+/** Ends a token, and has its tree remove it. */
+async function revoke(token: string): Promise<void> {
+  const { stub } = await locate(token);
+  await post("auth/token/revoke", { token });
+  await sweep(stub);
+}
+
+const CASES: readonly Case[] = [
+  {
+    what: "a token",
+    make: async () => {
+      made.token = (await createToken(root, { policies: ["root"] })).client_token;
+    },
+    end: () => revoke(made.token),
+  },
+  {
+    what: "a token with a chosen id",
+    make: () => post("auth/token/create", { id: "chosen", policies: ["root"] }),
+    end: async () => {
+      await post("auth/token/revoke", { token: "chosen" });
+      await sweep((await locate(root)).stub);
+    },
+  },
+  {
+    what: "a value of a cubbyhole",
+    make: () => post("cubbyhole/kept", { a: 1 }),
+    end: () => post("cubbyhole/kept", { a: 2 }),
+  },
+  {
+    what: "the data of a lease",
+    make: async () => {
+      made.lease = await leaseFor(root, root, { data: { user: "app" }, ttl: "1h" });
+      const { stub } = await locate(root);
+      await runInDurableObject(stub, (_, { storage: { sql } }) => {
+        sql.exec("UPDATE leases SET expires_at = ?", Date.now() + 1000 * DAY_MS);
+      });
+    },
+    end: () => post("sys/leases/revoke", { lease_id: made.lease, sync: true }),
+  },
+  { what: "the secret key of a cloud mount", make: client, end: client },
+  {
+    what: "the key of a role's tags",
+    make: async () => {
+      await post("auth/machines/role/web", { auth_type: "ec2", bound_vpc_id: "v", role_tag: "role", policies: "ci" });
+      expect((await post("auth/machines/role/web/tag", { policies: "ci" })).status).toBe(200);
+    },
+    end: () => remove("auth/machines/role/web"),
+  },
+  {
+    what: "a key of the issuer",
+    make: () => post("identity/oidc/key/ci", { rotation_period: "87600h", verification_ttl: "87600h" }),
+    end: () => remove("identity/oidc/key/ci"),
+  },
+  {
+    what: "a token of a team",
+    make: async () => {
+      made.team = await createTeam(root, "acme", "ops");
+      made.teamToken = (await generateToken(root, made.team)).text;
+      expect((await api("GET", "account/details", { token: made.teamToken })).status).toBe(200);
+    },
+    end: () => api("DELETE", `teams/${made.team}`, { token: root }),
+  },
+  {
+    what: "the key of a webhook",
+    make: async () => {
+      const attributes = { name: "hook", url: "https://hooks.example.com/", token: "key", enabled: true };
+      const answer = await api("POST", "organizations/acme/notification-configurations", {
+        token: root,
+        body: resource("notification-configurations", { ...attributes, "destination-type": "generic" }),
+      });
+      made.webhook = answer.body.data.id;
+    },
+    end: () => api("DELETE", `organizations/acme/notification-configurations/${made.webhook}`, { token: root }),
+  },
+];
+
+describe("a term of the keys", { timeout: 60_000 }, () => {
+  it.each(CASES)("stays as long as $what needs it, and goes with the next tidy run", async ({ make, end }) => {
+    const version = await aged(make);
+    expect(await tidyNow()).toMatchObject({ failures: 0, tampered: 0 });
+    expect(await terms()).toContain(version);
+    await end();
+    expect((await tidyNow()).termsDropped).toBeGreaterThan(0);
+    expect(await terms()).not.toContain(version);
+    // The root token is of the first one.
+    expect(await terms()).toContain(1);
+    expect(await self(root)).toBe(200);
+  });
+
+  it("stays as long as a batch token that was made in it can live", async () => {
+    const version = await begin();
+    const { client_token: batch } = await createToken(root, { policies: ["default"], ttl: "768h", type: "batch" });
+    await begin();
+    pass(31);
+    await tidyNow();
+    expect(await terms()).toContain(version);
+    expect(await self(batch)).toBe(200);
+    pass(2);
+    await tidyNow();
+    expect(await terms()).not.toContain(version);
+  });
+
+  it("stays when a tree did not answer, or a row was tampered with", async () => {
+    const version = await aged(async () => {});
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    vi.spyOn(TokenTree.prototype, "tidy").mockRejectedValueOnce(new Error("away"));
+    expect(await tidyNow()).toMatchObject({ failures: 1, termsDropped: 0 });
+    await post("sys/policies/acl/forged", { policy: 'path "a" { capabilities = ["read"] }' });
+    const system = bindings.SYSTEM.getByName("system");
+    const forge = (seal: string) =>
+      runInDurableObject(system, (_, { storage: { sql } }) => {
+        sql.exec(`UPDATE policies SET seal = ${seal} WHERE name = 'forged'`);
+      });
+    await forge("zeroblob(18)");
+    expect(await tidyNow()).toMatchObject({ failures: 0, tampered: 1, termsDropped: 0 });
+    expect(await terms()).toContain(version);
+    await remove("sys/policies/acl/forged");
+    expect((await tidyNow()).termsDropped).toBeGreaterThan(0);
+    expect(await terms()).not.toContain(version);
+  });
+
+  it("that is needed stays when every step of the run is broken off once, and repeated", async () => {
+    const version = await aged(() => post("cubbyhole/kept", { a: 3 }));
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const fillMissing = AccessorShard.prototype.fillMissing;
+    let fails = false;
+    vi.spyOn(AccessorShard.prototype, "fillMissing").mockImplementation(function (this: AccessorShard, accessors) {
+      fails = !fails;
+      if (fails) throw new Error("the process ends here");
+      return fillMissing.call(this, accessors);
+    });
+    expect((await tidyNow()).failures).toBe(0);
+    expect(await terms()).toContain(version);
+    expect((await call("GET", "cubbyhole/kept", { token: root })).body.data).toEqual({ a: 3 });
+  });
+
+  it("makes room for the next, forty times", async () => {
+    const [first = 0] = await terms();
+    for (let round = 0; round < 5; round++) {
+      for (let i = 0; i < 8; i++) await begin();
+      pass(LONGEST_LIFE_DAYS);
+      expect(await tidyNow()).toMatchObject({ tampered: 0, failures: 0 });
+    }
+    const kept = await terms();
+    expect([kept[0], kept.at(-1)]).toEqual([first + 40, 1]);
+    expect(kept.length).toBeLessThan(5);
+    expect(await self(root)).toBe(200);
+    expect((await call("GET", "cubbyhole/kept", { token: root })).body.data).toEqual({ a: 3 });
+    expect((await call("GET", "auth/machines/config/client", { token: root })).body.data.access_key).toMatch(/^AKIA/);
+  });
+});
