@@ -1,5 +1,6 @@
 import type { LeaseWalk } from "./app/lease-walk.ts";
 import type { Identity } from "./identity/identity.ts";
+import type { EntityShard } from "./identity/shard/entity-shard.ts";
 import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
 import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
@@ -26,6 +27,7 @@ export interface Env {
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;
   readonly SYSTEM: DurableObjectNamespace<System>;
   readonly IDENTITY: DurableObjectNamespace<Identity>;
+  readonly ENTITY_SHARD: DurableObjectNamespace<EntityShard>;
   readonly OIDC_ISSUER: DurableObjectNamespace<OidcIssuer>;
   readonly TEAM: DurableObjectNamespace<Team>;
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;

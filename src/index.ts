@@ -6,6 +6,7 @@ import { tidyOf } from "./tidy/tidy.ts";
 export type * from "../client/types.ts";
 export { LeaseWalk } from "./app/lease-walk.ts";
 export { Identity } from "./identity/identity.ts";
+export { EntityShard } from "./identity/shard/entity-shard.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
 export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 export { CloudAuth } from "./methods/cloud/cloud-auth.ts";

@@ -1,3 +1,4 @@
+import { ENTITY_SHARDS } from "../../src/identity/shard/place.ts";
 import { ACCESSOR_SHARDS } from "../../src/tree/index/accessor-shard-number.ts";
 import type { World } from "./world.ts";
 
@@ -13,6 +14,7 @@ const OBJECTS: Readonly<Record<string, (world: World) => number | null>> = {
   AccessorShard: () => ACCESSOR_SHARDS,
   System: () => 1,
   Identity: () => 1,
+  EntityShard: () => ENTITY_SHARDS,
   TokenRoles: () => 1,
   CloudAuth: ({ mounts }) => mounts,
   CloudLookups: ({ mounts, accounts }) => Math.max(mounts, accounts),

@@ -36,11 +36,11 @@ export const OPERATIONS = {
   },
   lookUpOfEntity: {
     title: "same, of an entity that the isolate does not know",
-    calls: { "TokenTree.run": cost(2, 0), "Identity.view": cost(4, 0) },
+    calls: { "TokenTree.run": cost(2, 0), "EntityShard.view": cost(1, 0) },
   },
   lookUpOfBatch: {
     title: "look-up of an orphan batch token, likewise",
-    calls: { "Identity.view": cost(5, 0) },
+    calls: { "EntityShard.view": cost(1, 0) },
   },
   createChild: {
     title: "creation of a child",
@@ -86,7 +86,7 @@ export const OPERATIONS = {
     calls: {
       "CloudLookups.ask": cost(0, 0),
       "CloudAuth.enterLogin": cost(3, 2),
-      "Identity.resolveAlias": cost(7, 0),
+      "EntityShard.login": cost(1, 0),
       "TokenTree.create": cost(6, 5),
       "AccessorShard.add": cost(0, 2),
     },
@@ -95,7 +95,7 @@ export const OPERATIONS = {
   loginBySignature: {
     title: "login by a signed request",
     calls: {
-      "Identity.resolveAlias": cost(6, 0),
+      "EntityShard.login": cost(1, 0),
       "TokenTree.create": cost(6, 5),
       "AccessorShard.add": cost(0, 2),
     },
@@ -104,7 +104,7 @@ export const OPERATIONS = {
   loginForBatch: {
     title: "same, for a batch token",
     calls: {
-      "Identity.resolveAlias": cost(7, 0),
+      "EntityShard.login": cost(1, 0),
     },
   },
   listAccessors: {

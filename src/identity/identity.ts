@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
+import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { RowSeals } from "../storage/row-seals.ts";
@@ -13,7 +14,9 @@ import { type EntityRow, EntityStore } from "./entity-store.ts";
 import { GroupAliasStore } from "./group-alias-store.ts";
 import { writeGroupAlias } from "./group-alias-writes.ts";
 import { type GroupRow, GroupStore } from "./group-store.ts";
+import { HandedOverStore } from "./handed-over-store.ts";
 import {
+  type AliasPlace,
   type AliasRecord,
   type AliasWrite,
   type EntityRecord,
@@ -24,6 +27,7 @@ import {
   type GroupAliasWrite,
   type GroupRecord,
   type GroupWrite,
+  type HandedOver,
   INTERNAL_GROUP,
   type Metadata,
   type NewEntityIds,
@@ -53,14 +57,16 @@ export interface Written {
 export type ViewAnswer = EntityView | "unchanged" | null;
 
 /**
- * The one object of an installation that knows entities, their aliases and groups. Requests read it through a cache of
- * their isolate; every rule that compares with what exists is decided here, in one step with the write.
+ * The object of an installation that knows the entities that operators write, their aliases, and groups. Every rule that compares
+ * with what exists is decided here, in one step with the write. The entities that nobody but logins has written are in shards
+ * (`shard/entity-shard.ts`); `entities.ts` finds the one that has an entity.
  */
 export class Identity extends DurableObject<Env> {
   readonly #entities: EntityStore;
   readonly #aliases: AliasStore;
   readonly #groups: GroupStore;
   readonly #groupAliases: GroupAliasStore;
+  readonly #handedOver: HandedOverStore;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
 
@@ -73,10 +79,36 @@ export class Identity extends DurableObject<Env> {
     this.#aliases = new AliasStore(sql, seals);
     this.#groups = new GroupStore(sql, seals);
     this.#groupAliases = new GroupAliasStore(sql, seals);
+    this.#handedOver = new HandedOverStore(sql);
     this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
   }
 
-  /** How many entities there are, counted up to `most`. */
+  /** Lists a shard of entities that is about to write. @returns whether there can be aliases from before there were shards. */
+  admitShard(number: number): boolean {
+    this.#schema.create();
+    return this.#handedOver.admit(number);
+  }
+
+  /** Numbers of the shards of entities that have ever written. */
+  shards(): number[] {
+    return this.#schema.exists ? this.#handedOver.shards() : [];
+  }
+
+  /** True when there is an alias with this name on this mount here, also one that was tampered with. */
+  hasAlias(mountAccessor: string, name: string): boolean {
+    return this.#schema.exists && this.#aliases.isTaken(mountAccessor, name);
+  }
+
+  /** Takes an entity over from its shard. Taken once: told again, it may have been changed or deleted here. */
+  async adopt({ id, name, createdAt, alias }: HandedOver): Promise<void> {
+    await this.#keys.open();
+    this.#schema.create();
+    if (!this.#handedOver.note(id)) return;
+    this.#entities.insert(id, name, { metadata: null, policies: null, disabled: null }, createdAt);
+    this.#aliases.write(alias);
+  }
+
+  /** How many entities there are here, counted up to `most`. */
   countEntities(most: number): number {
     return this.#schema.exists ? this.#entities.count(most) : 0;
   }
@@ -94,14 +126,15 @@ export class Identity extends DurableObject<Env> {
   }
 
   /**
-   * The entity that has the alias, made with it when nobody has.
+   * The entity that has the alias, made with it when nobody has. Only for aliases of which their shard says that they are here: a
+   * Worker of before there were shards must not be able to ask, so this has another name than it had then.
    *
    * @param metadata what the auth method says about the alias; null when it says nothing.
    * @param groups names of the groups that it says the holder is in; null when it knows no groups.
    * @param now ms.
    * @returns null when something of it was tampered with: to make a new entity instead would be a way around what it denies.
    */
-  async resolveAlias(
+  async login(
     mountAccessor: string,
     name: string,
     metadata: Metadata | null,
@@ -191,14 +224,17 @@ export class Identity extends DurableObject<Env> {
    * Creates or changes an alias. Without an id, the alias with this name on this mount is meant.
    *
    * @param ids for a new alias, and for a new entity when none is given.
+   * @param place of the alias afterwards, of which its shard says that it is here; null when the write is refused in any case.
    * @param now ms.
+   * @returns "other place" when it would have another place.
    */
   async writeAlias(
     id: string | null,
     write: AliasWrite,
     ids: NewEntityIds,
+    place: AliasPlace | null,
     now: number,
-  ): Promise<Result<WrittenAlias, Failure>> {
+  ): Promise<Result<WrittenAlias | "other place", Failure>> {
     await this.#keys.open();
     this.#schema.create();
     const byId = id === null ? null : this.#aliases.byId(id);
@@ -208,6 +244,9 @@ export class Identity extends DurableObject<Env> {
       return err(invalid("'id' or 'mount_accessor' and 'name' must be provided"));
     }
     const alias = byId ?? this.#aliases.byName(mountAccessor ?? "", name ?? "");
+    const mountAfter = mountAccessor ?? alias?.mountAccessor;
+    const keyAfter = nameKey(name ?? alias?.name ?? "");
+    if (place?.mountAccessor !== mountAfter || nameKey(place?.name ?? "") !== keyAfter) return ok("other place");
     const tables = { entities: this.#entities, aliases: this.#aliases };
     return alias ? changeAlias(tables, alias, write, now) : addAlias(tables, write, ids, now);
   }

@@ -8,6 +8,8 @@ import { sameMetadata } from "./alias-store.ts";
 import { identityOf } from "./identity.ts";
 import type { EntityView, Metadata } from "./model.ts";
 import { newEntityIds } from "./rules.ts";
+import { type Elsewhere, entityShard } from "./shard/entity-shard.ts";
+import { drawEntityId, shardOfAlias } from "./shard/place.ts";
 import { freshEntity, learnEntity } from "./standing.ts";
 
 /** Aliases in one generation of what an isolate remembers. */
@@ -27,6 +29,8 @@ export interface LoginAlias {
 
 /** What came of the last login by an alias in this isolate. */
 interface LastLogin {
+  /** True when `Identity` has the alias: it does for good. */
+  readonly isHandedOver: boolean;
   readonly entityId: string;
   /** Of the entity, after the login. */
   readonly revision: string;
@@ -73,13 +77,30 @@ function knownEntity(env: Env, alias: LoginAlias): EntityView | null {
 }
 
 async function askForEntity(env: Env, alias: LoginAlias): Promise<EntityView | null> {
-  const { mountAccessor, aliasName, metadata, groups } = alias;
   const key = keyOf(alias);
-  const view = await learnEntity(lastLogins.get(key)?.entityId ?? null, () =>
-    identityOf(env).resolveAlias(mountAccessor, aliasName, metadata, groups ?? null, newEntityIds(), currentTime()),
-  );
-  if (view) lastLogins.set(key, { entityId: view.entity.id, revision: view.revision, groups }, 1);
+  const last = lastLogins.get(key);
+  let isHandedOver = last?.isHandedOver ?? false;
+  const view = await learnEntity(last?.entityId ?? null, async () => {
+    const found = isHandedOver ? "elsewhere" : await askShard(env, alias);
+    if (found !== "elsewhere") return found;
+    isHandedOver = true;
+    const { mountAccessor, aliasName, metadata, groups } = alias;
+    return identityOf(env).login(mountAccessor, aliasName, metadata, groups ?? null, newEntityIds(), currentTime());
+  });
+  if (view) {
+    lastLogins.set(key, { isHandedOver, entityId: view.entity.id, revision: view.revision, groups: alias.groups }, 1);
+  }
   return view;
+}
+
+/** Asks the shard of the alias for its entity. Groups are with `Identity`: whoever comes with some is handed over. */
+async function askShard(env: Env, alias: LoginAlias): Promise<EntityView | Elsewhere | null> {
+  const { mountAccessor, aliasName, metadata, groups } = alias;
+  const number = shardOfAlias(mountAccessor, aliasName);
+  const shard = entityShard(env, number);
+  if (groups === undefined) return shard.login(mountAccessor, aliasName, metadata, drawEntityId(number), currentTime());
+  await shard.handOverAlias(mountAccessor, aliasName);
+  return "elsewhere";
 }
 
 function keyOf({ mountAccessor, aliasName }: LoginAlias): string {

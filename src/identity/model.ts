@@ -123,6 +123,21 @@ export interface GroupWrite {
   readonly memberGroupIds: readonly string[] | null;
 }
 
+/** An entity that a shard hands over: what logins made of it. */
+export interface HandedOver {
+  readonly id: string;
+  readonly name: string;
+  /** ms. */
+  readonly createdAt: number;
+  readonly alias: AliasRecord;
+}
+
+/** The name of an alias on its mount. */
+export interface AliasPlace {
+  readonly mountAccessor: string;
+  readonly name: string;
+}
+
 /** What a new entity and its alias get, if one has to be made. */
 export interface NewEntityIds {
   readonly entityId: string;

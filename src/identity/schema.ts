@@ -79,4 +79,14 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
       .map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`)
       .join("\n"),
   },
+  {
+    version: 4,
+    description: "shards of entities, and what they handed over",
+    sql: `
+      CREATE TABLE entity_shards (number INTEGER PRIMARY KEY);
+      CREATE TABLE handed_over (entity_id TEXT PRIMARY KEY) WITHOUT ROWID;
+      CREATE TABLE older_aliases (exist INTEGER NOT NULL);
+      INSERT INTO older_aliases (exist) SELECT EXISTS (SELECT 1 FROM aliases);
+    `,
+  },
 ];

@@ -4,8 +4,10 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
-import { identityOf } from "./identity.ts";
+import { identityOf, type ViewAnswer } from "./identity.ts";
 import type { EntityView } from "./model.ts";
+import { entityShard } from "./shard/entity-shard.ts";
+import { shardOfEntity } from "./shard/place.ts";
 
 /** Entities in one generation of the cache of an isolate. */
 const MAX_ENTITIES = 1024;
@@ -20,6 +22,8 @@ interface KnownEntity {
 
 /** What this isolate knows. */
 const known = new GenerationalCache<string, KnownEntity>(MAX_ENTITIES);
+/** Entities that their shards handed over. */
+const handedOver = new GenerationalCache<string, true>(MAX_ENTITIES);
 /**
  * Counts the writes of this isolate. An answer that was under way during a write may be older than the write, so it is
  * not cached.
@@ -32,7 +36,7 @@ export async function loadEntity(env: Env, id: string): Promise<EntityView | nul
   const before = known.get(id);
   if (before && isFresh(env, before, now)) return before.view;
   const writesBefore = writes;
-  const answer = await identityOf(env).view(id, before?.view?.revision ?? null);
+  const answer = await viewOf(env, id, before?.view?.revision ?? null);
   const view = answer === "unchanged" ? (before?.view ?? null) : answer;
   // What arrived meanwhile can be newer than this answer.
   if (writes === writesBefore && known.get(id) === before) known.set(id, { view, checkedAt: now }, 1);
@@ -88,6 +92,15 @@ export async function loadActiveEntity(env: Env, entityId: string): Promise<Resu
 /** The policies that answers show beside those of a token; none without an entity. */
 export async function policiesOfEntity(env: Env, entityId: string): Promise<readonly string[]> {
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
+}
+
+/** Asks the object that has the entity. A shard that had it sends to `Identity`, which has it for good then. */
+async function viewOf(env: Env, id: string, known: string | null): Promise<ViewAnswer> {
+  const shard = handedOver.get(id) ? null : shardOfEntity(id);
+  const answer = shard === null ? "elsewhere" : await entityShard(env, shard).view(id, known);
+  if (answer !== "elsewhere") return answer;
+  if (shard !== null) handedOver.set(id, true, 1);
+  return identityOf(env).view(id, known);
 }
 
 function isFresh(env: Env, { checkedAt }: KnownEntity, now: number): boolean {

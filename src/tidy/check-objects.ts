@@ -2,6 +2,7 @@ import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
 
 import { identityOf } from "../identity/identity.ts";
+import { entityShard } from "../identity/shard/entity-shard.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";
 import type { CheckedRows } from "../storage/sealed-table.ts";
@@ -34,10 +35,15 @@ export async function checkObjects(env: Env): Promise<Found> {
     [uuid, within(env, env.CLOUD_AUTH).getByName(uuid)],
     [uuid, within(env, env.JWT_AUTH).getByName(uuid)],
   ]);
+  const shards = (await identityOf(env).shards()).map((number): [string, SealedObject] => [
+    `entities ${number}`,
+    entityShard(env, number),
+  ]);
   const objects: [string, SealedObject][] = [
     ["system", systemOf(env)],
 
     ["identity", identityOf(env)],
+    ...shards,
     ["issuer", issuerOf(env)],
     ["token roles", tokenRoles(env)],
     ...mounts,

@@ -134,6 +134,18 @@ describe.each(archives)("an installation that was stored by an earlier release (
     expect(await read("identity/group/name/machines")).toMatchObject({ member_group_ids: [facts.groupId] });
   });
 
+  it("gives a token of an alias to the entity that had it before", async () => {
+    const made = async (alias: string) => {
+      const request = { token: facts.rootToken, body: { entity_alias: alias } };
+      return (await send("POST", "/v1/auth/token/create/fleet", request)).body.auth as { entity_id: string };
+    };
+    expect((await made("robot-1")).entity_id).toBe(facts.entityId);
+    const { entity_id: added } = await made("robot-new");
+    expect(added).not.toBe(facts.entityId);
+    expect((await made("ROBOT-NEW")).entity_id).toBe(added);
+    expect(await list("identity/entity/id")).toEqual(expect.arrayContaining([facts.entityId, added]));
+  });
+
   it("keeps teams and their tokens", async () => {
     const team = await send("GET", `/api/v2/teams/${facts.teamId}`, { token: facts.rootToken });
     expect(team.body.data).toMatchObject({ id: facts.teamId, attributes: { name: "builders" } });

@@ -4,7 +4,7 @@ import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { identityOf } from "../../identity/identity.ts";
+import { deleteAlias, listAliases, readAlias, writeAlias } from "../../identity/entities.ts";
 import { metadataProblem, nameProblem, newEntityIds } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { pairs, text } from "../../wire/fields.ts";
@@ -46,7 +46,7 @@ export const ALIAS_ROUTES: readonly Route[] = [
     async ({ env, installation, fields }) => {
       const aliases = await readPage(
         fields,
-        (after, limit) => identityOf(env).listAliases(after, limit),
+        (after, limit) => listAliases(env, after, limit),
         ({ id }) => id,
       );
       const info = aliases.map((alias) => [alias.id, summarizeAlias(alias, installation)]);
@@ -76,7 +76,7 @@ export const ALIAS_ROUTES: readonly Route[] = [
     },
     NO_FIELDS,
     async ({ env, installation, params }) => {
-      const alias = await identityOf(env).readAlias(params.id ?? "");
+      const alias = await readAlias(env, params.id ?? "");
       return alias ? ok(dataReply(showAlias(alias, installation))) : err({ code: "not_found" });
     },
   ),
@@ -91,7 +91,7 @@ export const ALIAS_ROUTES: readonly Route[] = [
     },
     NO_FIELDS,
     async ({ env, params }) => {
-      await identityOf(env).deleteAlias(params.id ?? "");
+      await deleteAlias(env, params.id ?? "");
       forgetEntities();
       return ok(EMPTY);
     },
@@ -108,7 +108,8 @@ async function write(
   if (accessor !== "" && !installation.mounts.some((mount) => mount.accessor === accessor)) {
     return err(invalid("invalid mount accessor"));
   }
-  const written = await identityOf(env).writeAlias(
+  const written = await writeAlias(
+    env,
     id || null,
     {
       name: name || null,

@@ -4,7 +4,8 @@ import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-d
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import { deleteEntities, listEntities, readEntity, writeEntity } from "../../identity/entities.ts";
+import type { IdOrName } from "../../identity/identity.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
@@ -45,7 +46,10 @@ export const ENTITY_ROUTES: readonly Route[] = [
     z.object({ entity_ids: commaList().describe("The ids of the entities") }),
     async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
-      await identityOf(env).deleteEntities(fields.entity_ids.map((id) => ({ id })));
+      await deleteEntities(
+        env,
+        fields.entity_ids.map((id) => ({ id })),
+      );
       forgetEntities();
       return ok(EMPTY);
     },
@@ -105,7 +109,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
     NO_FIELDS,
     async ({ env, installation, params }) => {
       const id = params.id ?? "";
-      if (!(await identityOf(env).readEntity({ id }))) return err({ code: "not_found" });
+      if (!(await readEntity(env, { id }))) return err({ code: "not_found" });
       return ok(dataReply({ not_before: notBefore(installation.watermarks, entityScope(id)) }));
     },
   ),
@@ -181,7 +185,7 @@ type Call<F> = CallContext<F, null>;
 function list(env: Call<Page>["env"], order: "id" | "name", page: Page) {
   return readPage(
     page,
-    (after, limit) => identityOf(env).listEntities(order, after, limit),
+    (after, limit) => listEntities(env, order, after, limit),
     (entity) => entity[order],
   );
 }
@@ -191,7 +195,8 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
   if (problem) return err(invalid(problem));
   const policies = identityPolicies(fields.policies);
   if (!policies.ok) return policies;
-  const written = await identityOf(env).writeEntity(
+  const written = await writeEntity(
+    env,
     id || null,
     { name: name || null, metadata: fields.metadata, policies: policies.value, disabled: fields.disabled ?? null },
     crypto.randomUUID(),
@@ -205,7 +210,7 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
 }
 
 async function read({ env, installation }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
-  const entity = await identityOf(env).readEntity(key);
+  const entity = await readEntity(env, key);
   return entity ? ok(dataReply(showEntity(entity, installation))) : err({ code: "not_found" });
 }
 
@@ -215,14 +220,14 @@ async function endTokens({ env, params, fields }: Call<{ not_before: string }>):
   const now = currentTime();
   const createdBefore = readNotBefore(fields.not_before || "now", now);
   if (!createdBefore.ok) return createdBefore;
-  if (!(await identityOf(env).readEntity({ id }))) return err({ code: "not_found" });
+  if (!(await readEntity(env, { id }))) return err({ code: "not_found" });
   const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value };
   const added = await systemOf(env).addWatermark(request, now);
   return added.ok ? endedReply(env) : added;
 }
 
 async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
-  await identityOf(env).deleteEntities([key]);
+  await deleteEntities(env, [key]);
   forgetEntities();
   return ok(EMPTY);
 }

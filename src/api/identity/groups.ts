@@ -4,6 +4,7 @@ import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { writeGroup } from "../../identity/entities.ts";
 import { type IdOrName, identityOf } from "../../identity/identity.ts";
 import { EXTERNAL_GROUP, INTERNAL_GROUP } from "../../identity/model.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
@@ -148,7 +149,8 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
   if (problem) return err(invalid(problem));
   const policies = identityPolicies(fields.policies);
   if (!policies.ok) return policies;
-  const written = await identityOf(env).writeGroup(
+  const written = await writeGroup(
+    env,
     id || null,
     {
       name: name || null,

@@ -4,6 +4,7 @@ import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
+import { readEntity } from "../../identity/entities.ts";
 import { type EntityKey, type IdOrName, identityOf } from "../../identity/identity.ts";
 import { text } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
@@ -31,7 +32,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
     async ({ env, installation, fields }) => {
       const key = readKey(fields);
       if (!key.ok) return key;
-      const entity = await identityOf(env).readEntity(key.value);
+      const entity = await readEntity(env, key.value);
       return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
     },
   ),

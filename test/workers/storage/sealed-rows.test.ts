@@ -1,6 +1,8 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { identityOf } from "../../../src/identity/identity.ts";
+import { entityShard } from "../../../src/identity/shard/entity-shard.ts";
+import { drawEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
 import type { InstanceLogin } from "../../../src/methods/cloud/access-list/rules.ts";
@@ -327,6 +329,16 @@ const CASES: readonly Case[] = [
     after: false,
   },
   {
+    kind: "entity",
+    table: "logins",
+    object: async () => entityShard(bindings, shardOfAlias(people.mount, "robot")),
+    make: () => robot(),
+    forge: "UPDATE logins SET alias_name = 'Ann' WHERE alias_key = 'robot'",
+    ask: robot,
+    before: "Robot",
+    after: null,
+  },
+  {
     kind: "team token",
     table: "tokens",
     object: async () => teamAt(bindings, teamRoute(team.id)),
@@ -384,9 +396,16 @@ async function policiesOfAnn(): Promise<readonly string[] | null> {
 /** The policies of the entity that a login by this name gets, or "refused". */
 async function resolved(name: string): Promise<string> {
   const ids = { entityId: crypto.randomUUID(), aliasId: crypto.randomUUID(), entityName: crypto.randomUUID() };
-  const view = await identityOf(bindings).resolveAlias(people.mount, name, null, null, ids, NOW);
+  const view = await identityOf(bindings).login(people.mount, name, null, null, ids, NOW);
   await identityOf(bindings).deleteEntities([{ id: ids.entityId }]);
   return view ? view.policies.join() : "refused";
+}
+
+/** The name that the entity of a login has on its mount; null when the login is refused. */
+async function robot(): Promise<string | null> {
+  const number = shardOfAlias(people.mount, "robot");
+  const view = await entityShard(bindings, number).login(people.mount, "Robot", null, drawEntityId(number), NOW);
+  return view === "elsewhere" ? null : (view?.entity.aliases[people.mount]?.name ?? null);
 }
 
 /** What tidy finds in an object. A team checks its seals when its organization compares it with what it knows. */

@@ -1,6 +1,6 @@
 import { currentTime } from "../../../base/clock.ts";
 import type { Env } from "../../../env.ts";
-import { identityOf } from "../../../identity/identity.ts";
+import { countEntities } from "../../../identity/entities.ts";
 import { type Family, type Sample, single } from "../../../metrics/family.ts";
 import { type Installation, installationAgeMs } from "../../../system/installation.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
@@ -82,7 +82,7 @@ async function readFigures(env: Env, installation: Installation): Promise<Instal
     tokensByEnd: byEnd,
     leases: await countLeases(env),
     irrevocableLeases: Object.values(irrevocable).reduce((sum, count) => sum + count, 0),
-    entities: await identityOf(env).countEntities(MAX_ENTITIES),
+    entities: await countEntities(env, MAX_ENTITIES),
     tidiedAt: last?.finishedAt ?? null,
     tidyFailures: last?.report.failures ?? 0,
     tamperedRows: last?.report.tampered ?? 0,

@@ -6,7 +6,7 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
-import { identityOf } from "../../../identity/identity.ts";
+import { countEntities } from "../../../identity/entities.ts";
 import { metricsObject, prometheusText } from "../../../metrics/family.ts";
 import { isolateFamilies } from "../../../metrics/isolate-families.ts";
 import { loadInstallation } from "../../../system/installation.ts";
@@ -72,9 +72,7 @@ export const METRICS_ROUTES: readonly Route[] = [
     },
     z.object({}),
     async ({ env }) =>
-      ok(
-        dataReply({ counters: { entities: { total: await identityOf(env).countEntities(Number.MAX_SAFE_INTEGER) } } }),
-      ),
+      ok(dataReply({ counters: { entities: { total: await countEntities(env, Number.MAX_SAFE_INTEGER) } } })),
   ),
 ];
 

@@ -1,6 +1,6 @@
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { Identity } from "../../../../src/identity/identity.ts";
+import { EntityShard } from "../../../../src/identity/shard/entity-shard.ts";
 import { JwtAuth } from "../../../../src/methods/jwt/jwt-auth.ts";
 import { call, initialized } from "../../../support/service.ts";
 
@@ -113,7 +113,7 @@ describe("a login by JWT", () => {
     const jwt = await issuer.sign({});
     await login(jwt);
     const asked = [vi.spyOn(JwtAuth.prototype, "readLogin"), vi.spyOn(JwtAuth.prototype, "readRole")];
-    const resolved = vi.spyOn(Identity.prototype, "resolveAlias");
+    const resolved = vi.spyOn(EntityShard.prototype, "login");
     expect((await login(jwt)).status).toBe(200);
     expect(asked.map((spy) => spy.mock.calls.length)).toEqual([1, 0]);
     expect(resolved).not.toHaveBeenCalled();

@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  aliasIdOf,
+  drawEntityId,
+  ENTITY_SHARDS,
+  entityIdOfAlias,
+  firstIdAfter,
+  firstShardFrom,
+  nameOfEntity,
+  shardOfAlias,
+  shardOfEntity,
+  shardOfName,
+} from "../../../src/identity/shard/place.ts";
+
+const shard = fc.nat(ENTITY_SHARDS - 1);
+
+describe("the place of an entity that a login made", () => {
+  it("is in its id, in its name and in the id of its alias", () => {
+    fc.assert(
+      fc.property(shard, (number) => {
+        const id = drawEntityId(number);
+        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        expect(shardOfEntity(id)).toBe(number);
+        expect(shardOfName(nameOfEntity(id))).toBe(number);
+        expect(shardOfName(nameOfEntity(id).toUpperCase())).toBe(number);
+        expect(entityIdOfAlias(aliasIdOf(id))).toBe(id);
+        expect(aliasIdOf(id)).not.toBe(id);
+        expect(shardOfEntity(aliasIdOf(id))).toBeNull();
+        expect(entityIdOfAlias(id)).toBeNull();
+      }),
+    );
+  });
+
+  it("is in no id and no name that is made otherwise", () => {
+    for (let draw = 0; draw < 100; draw++) {
+      const id = crypto.randomUUID();
+      expect([shardOfEntity(id), entityIdOfAlias(id)]).toEqual([null, null]);
+    }
+    for (const name of ["", "entity_0123abcd.root", "entity_0123456789abcdef.root", "ada", "entity_"]) {
+      expect(shardOfName(name), name).toBeNull();
+    }
+    expect(shardOfEntity(`${drawEntityId(1)}x`)).toBeNull();
+  });
+
+  it("is the same for all spellings of an alias, and spreads evenly", () => {
+    expect(shardOfAlias("auth_aws_1", "Machine")).toBe(shardOfAlias("auth_aws_1", "mACHINE"));
+    for (const nameOf of [(i: number) => `i-${i.toString(16).padStart(17, "0")}`, (i: number) => `user-${i}`]) {
+      const counts = new Array<number>(ENTITY_SHARDS).fill(0);
+      for (let i = 0; i < 100 * ENTITY_SHARDS; i++) {
+        const number = shardOfAlias("auth_aws_1", nameOf(i));
+        counts[number] = (counts[number] ?? 0) + 1;
+      }
+      expect(Math.max(...counts)).toBeLessThan(200);
+      expect(Math.min(...counts)).toBeGreaterThan(30);
+    }
+  });
+});
+
+describe("a list", () => {
+  const ids = fc.array(shard.map(drawEntityId), { minLength: 1, maxLength: 20 });
+  const hexish = fc.stringMatching(/^[0-9a-f-]{0,36}$/);
+
+  it.each(["id", "name", "aliasId"] as const)(
+    "by %s misses nothing from the first id and the first shard on",
+    (order) => {
+      const keyOf = { id: (id: string) => id, name: nameOfEntity, aliasId: aliasIdOf }[order];
+      fc.assert(
+        fc.property(ids, fc.nat(), fc.oneof(hexish, fc.string()), fc.boolean(), (drawn, at, text, cut) => {
+          const one = keyOf(drawn[at % drawn.length] ?? "");
+          for (const after of [one, one.slice(0, text.length), `${cut ? "entity_" : ""}${text}`]) {
+            const compared = order === "name" ? after.toLowerCase() : after;
+            const first = firstIdAfter(order, after);
+            const from = first === null ? null : firstShardFrom(first);
+            const expected = drawn.filter((id) => keyOf(id) > compared);
+            const found = drawn.filter(
+              (id) => first !== null && from !== null && id >= first && (shardOfEntity(id) ?? 0) >= from,
+            );
+            for (const id of expected) expect(found).toContain(id);
+          }
+        }),
+      );
+    },
+  );
+
+  it("has the same order by id, by name and by the id of the alias", () => {
+    fc.assert(
+      fc.property(ids, (drawn) => {
+        const sorted = drawn.toSorted();
+        expect(drawn.map(nameOfEntity).toSorted()).toEqual(sorted.map(nameOfEntity));
+        expect(drawn.map(aliasIdOf).toSorted()).toEqual(sorted.map(aliasIdOf));
+      }),
+    );
+  });
+});
