@@ -23,6 +23,13 @@ export function compact(value: number): string {
   return `${(value / 1_000_000).toFixed(1)}M`;
 }
 
+/** A size: `512 B`, `1.2 KiB`. */
+export function bytes(value: number): string {
+  if (value < 1024) return `${count(value)} B`;
+  if (value < 1024 ** 2) return `${(value / 1024).toFixed(1)} KiB`;
+  return `${(value / 1024 ** 2).toFixed(1)} MiB`;
+}
+
 /** Seconds as their two largest units: `4d 3h`. */
 export function duration(seconds: number): string {
   if (seconds <= 0) return "0s";

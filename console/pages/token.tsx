@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import { count, counted, duration, shortAccessor } from "../format.ts";
+import { bytes, count, counted, duration, shortAccessor } from "../format.ts";
 import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
 import { amountText, nameOf, readToken, type Token, type TokenDetail } from "../tokens/token.ts";
 import { Tags } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -82,7 +83,11 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
           <div>
             <dt>Cubbyhole</dt>
             <dd>
-              {count(cubbyhole.values)} <small>{cubbyhole.values === 1 ? "value" : "values"}</small>
+              {count(cubbyhole.values)}{" "}
+              <small>
+                {cubbyhole.values === 1 ? "value" : "values"}
+                {cubbyhole.values > 0 && `, ${bytes(cubbyhole.bytes)}`}
+              </small>
             </dd>
           </div>
           <div>
@@ -94,7 +99,10 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
         </dl>
       </section>
       <div class="columns">
-        <Lineage detail={detail} />
+        <div class="stack">
+          <Lineage detail={detail} />
+          {detail.held_leases.length > 0 && <HeldLeases leases={detail.held_leases} />}
+        </div>
         <section class="card" aria-labelledby="token-facts">
           <header>
             <h2 id="token-facts">Token</h2>
@@ -103,6 +111,33 @@ function Detail({ detail }: { readonly detail: TokenDetail }) {
         </section>
       </div>
     </div>
+  );
+}
+
+/** What the token itself holds; a lease is revoked on its own page. */
+function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] }) {
+  return (
+    <section class="card" aria-labelledby="token-leases">
+      <header>
+        <h2 id="token-leases">Leases that it holds</h2>
+        <span class="muted number">{count(leases.length)}</span>
+      </header>
+      <DataTable
+        rows={leases}
+        keyOf={({ lease_id: id }) => id}
+        columns={[
+          {
+            label: "Lease",
+            cell: ({ lease_id: id }) => (
+              <a class="mono" href={href(["leases"], { prefix: id.slice(0, id.lastIndexOf("/") + 1), id })} title={id}>
+                {id}
+              </a>
+            ),
+          },
+          { label: "Ends", right: true, cell: ({ expire_time: at }) => <End at={at} /> },
+        ]}
+      />
+    </section>
   );
 }
 

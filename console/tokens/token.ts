@@ -27,6 +27,8 @@ export interface TokenDetail {
   readonly children_next: string;
   readonly descendants: Amount;
   readonly leases: Amount;
+  /** The oldest of those that the token itself holds. */
+  readonly held_leases: readonly { readonly lease_id: string; readonly expire_time: string }[];
   readonly cubbyhole: { readonly values: number; readonly bytes: number };
 }
 

@@ -98,8 +98,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#leases = leases;
     this.#inventory = inventory;
     const describe = (rows: readonly number[]) => inventory.describe(rows);
-    const countLeases = (rows: readonly number[], limit: number) => leases.countOfTokens(rows, limit);
-    this.#lineage = new TreeLineage({ sql, tokens, cubbyhole, describe, countLeases });
+    this.#lineage = new TreeLineage({ sql, tokens, cubbyhole, describe, leases });
     this.#births = new TokenWriter({ env, treeId, tokens, cubbyhole, inventory, arm });
     this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
     this.#sweep = new TreeSweep({

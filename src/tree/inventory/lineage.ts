@@ -2,6 +2,8 @@ import { currentTime } from "../../base/clock.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
+import type { LeaseView } from "../leases/record.ts";
+import type { TreeLeases } from "../leases/tree-leases.ts";
 import type { TokenRow, TreeStore } from "../tree-store.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";
 
@@ -13,6 +15,8 @@ export const MAX_COUNTED = 10_000;
 export const MAX_PICTURED = 500;
 /** Descendants that are counted for each child in a picture. */
 const COUNTED_OF_CHILD = 1000;
+/** Leases that are named. */
+const MAX_LEASES = 100;
 
 /** A number of things that may be more: then it is the number that was counted. */
 export interface BoundedCount {
@@ -33,6 +37,8 @@ export interface Lineage {
   readonly descendants: BoundedCount;
   /** Leases of secrets, of the token and its descendants. */
   readonly leases: BoundedCount;
+  /** The oldest of those that the token itself holds. */
+  readonly heldLeases: readonly LeaseView[];
   /** Values that they keep. */
   readonly cubbyhole: { readonly values: number; readonly bytes: number; readonly more: boolean };
 }
@@ -58,8 +64,8 @@ interface LineageDeps {
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
   readonly describe: (rows: readonly number[]) => InventoryEntry[];
-  /** How many leases of secrets these tokens hold, at most `limit`. */
-  readonly countLeases: (rows: readonly number[], limit: number) => number;
+  /** Leases of secrets. */
+  readonly leases: Pick<TreeLeases, "countOfTokens" | "heldBy">;
 }
 
 /** Reads who made a token of the tree and what hangs below it. Every answer is bounded, however large the tree is. */
@@ -85,7 +91,7 @@ export class TreeLineage {
     const children = this.#childrenOf(row, now, after, limit + 1);
     const below = this.#below(row, now, MAX_COUNTED + 1);
     const counted = [row, ...below.slice(0, MAX_COUNTED)];
-    const leases = this.#tree.countLeases(counted, MAX_COUNTED + 1);
+    const leases = this.#tree.leases.countOfTokens(counted, MAX_COUNTED + 1);
     const page = children.slice(0, limit);
     return {
       token: listed,
@@ -95,6 +101,7 @@ export class TreeLineage {
       next: children.length > limit ? (page.at(-1) ?? null) : null,
       descendants: boundedCount(below.length, MAX_COUNTED),
       leases: boundedCount(leases, MAX_COUNTED),
+      heldLeases: this.#tree.leases.heldBy(row, MAX_LEASES),
       cubbyhole: this.#tree.cubbyhole.sizeOf(counted, MAX_COUNTED),
     };
   }

@@ -121,6 +121,14 @@ export class LeaseStore {
       .one().n;
   }
 
+  /** The oldest leases that a token holds, at most `limit`. */
+  ofToken(token: number, limit: number): LeaseRow[] {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<LeaseRow>(`SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`, token, limit)
+      .toArray();
+  }
+
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
   insert(ids: NewLeaseIds, token: number, path: string, { record, grant }: LeasePlan, data: Uint8Array | null): void {
     this.#schema.create();

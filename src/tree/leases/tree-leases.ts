@@ -121,6 +121,11 @@ export class TreeLeases {
     return this.#store.countOfTokens(rows, limit);
   }
 
+  /** The oldest leases that a token itself holds, at most `limit`. */
+  heldBy(row: number, limit: number): LeaseView[] {
+    return this.#store.ofToken(row, limit).map((lease) => this.#view(lease));
+  }
+
   /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
   async work(): Promise<void> {
     this.#store.endExpired(currentTime(), STEP);

@@ -54,8 +54,12 @@ describe("the lineage of a token", () => {
       children: [{ accessor: low.accessor }],
       descendants: { count: 3, more: false },
       leases: { count: 1, more: false },
+      held_leases: [],
       cubbyhole: { values: 1, more: false },
     });
+    const held = await read(`sys/tokens/${low.accessor}`);
+    const id = expect.stringMatching(/^db\/creds\/x\/./);
+    expect(held).toMatchObject({ held_leases: [{ lease_id: id, expire_time: expect.any(String) }] });
     const next = await read(`sys/tokens/${middle.accessor}?limit=1&after=${lineage.children_next}`);
     expect(next).toMatchObject({ children: [{ accessor: lower.accessor }], children_next: "" });
     expect((await read(`sys/tokens/${lowest.accessor}`)).ancestors).toMatchObject(

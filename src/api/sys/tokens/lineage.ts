@@ -3,8 +3,10 @@ import { type CallContext, type Route, simpleRoute } from "../../../auth/route.t
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import { treeOf } from "../../../tree/find-tree.ts";
+import { leaseIdOf } from "../../../tree/leases/record.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
@@ -34,6 +36,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
         children_next: "string",
         descendants: COUNT_SHAPE,
         leases: COUNT_SHAPE,
+        held_leases: [{ lease_id: "string", expire_time: "string" }],
         cubbyhole: { values: "integer", bytes: "integer", more: "boolean" },
       }),
     },
@@ -96,6 +99,10 @@ async function readLineage({
       children_next: found.next === null ? "" : String(found.next),
       descendants: found.descendants,
       leases: found.leases,
+      held_leases: found.heldLeases.map((lease) => ({
+        lease_id: leaseIdOf(lease),
+        expire_time: formatRfc3339(lease.expiresAt),
+      })),
       cubbyhole: found.cubbyhole,
     }),
   );
