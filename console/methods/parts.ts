@@ -34,7 +34,15 @@ export interface Settings {
   readonly action?: Action;
 }
 
-export type Part = Collection | Settings;
+/** What a login would meet, check by check. */
+export interface LoginCheck {
+  readonly kind: "login check";
+  readonly part: string;
+  readonly title: string;
+  readonly path: string;
+}
+
+export type Part = Collection | Settings | LoginCheck;
 
 /** Something that a part does when asked, without a form. */
 export interface Action {
@@ -284,6 +292,7 @@ function cloudParts(words: CloudWords): readonly Part[] {
       isRole: true,
       groups: [{ title: "Who may log in", fields: role }, TOKENS],
     },
+    { kind: "login check", part: "login-check", title: "Login check", path: "explain/login" },
     {
       kind: "settings",
       part: "client",

@@ -1,4 +1,5 @@
 import { CollectionPart } from "../methods/collection-part.tsx";
+import { LoginCheck } from "../methods/login-check.tsx";
 import type { Mounts } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
 import { SettingsPart } from "../methods/settings-part.tsx";
@@ -43,6 +44,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
           {part?.kind === "collection" && (
             <CollectionPart key={part.part} mount={path} part={part} name={name} isNew={query.has("new")} />
           )}
+          {part?.kind === "login check" && <LoginCheck key={part.part} mount={path} part={part} />}
           {part?.kind === "settings" && <SettingsPart key={part.part} mount={path} part={part} />}
           {!part && <Tuning mount={path} type={mount.type} />}
         </>

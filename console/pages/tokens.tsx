@@ -43,9 +43,11 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
   const isFiltered = Object.keys(filter).length > 0;
   const mayRevoke = mayDo(session, ASKED_PATHS.revoke, "update", "sudo");
   const toggle = (accessor: string): void => {
-    const next = new Set(selected);
-    if (!next.delete(accessor)) next.add(accessor);
-    setSelected(next);
+    setSelected((before) => {
+      const next = new Set(before);
+      if (!next.delete(accessor)) next.add(accessor);
+      return next;
+    });
   };
   const isGoing = ({ accessor }: Token): boolean =>
     going && chosen !== null && (!("accessors" in chosen.selection) || selected.has(accessor));

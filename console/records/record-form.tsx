@@ -74,7 +74,7 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
                   wrong={tried || typed[field.name] !== "" ? mistakeIn(field, typed[field.name] ?? "") : ""}
                   fixed={record !== null && field.fixed === true}
                   onChange={(value) => {
-                    setTyped({ ...typed, [field.name]: value });
+                    setTyped((before) => ({ ...before, [field.name]: value }));
                     setSaved(null);
                   }}
                 />

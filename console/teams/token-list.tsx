@@ -26,9 +26,11 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
   const [asking, setAsking] = useState(false);
   const chosen = tokens.filter(({ id }) => selected.has(id)).slice(0, MOST);
   const toggle = (id: string): void => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    setSelected(next);
+    setSelected((before) => {
+      const next = new Set(before);
+      if (!next.delete(id)) next.add(id);
+      return next;
+    });
   };
   const columns: readonly DataColumn<Resource<TeamToken>>[] = [
     {

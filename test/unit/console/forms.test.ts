@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { identityFields } from "../../../console/methods/identity-fields.ts";
 import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
 import {
   bodyOf,
@@ -46,14 +47,15 @@ const IDLE = /without effect|^refused|kept and shown/i;
 
 describe("forms of the console", () => {
   const forms = Object.entries(PARTS).flatMap(([type, parts]) =>
-    parts.map((part) => {
+    parts.flatMap((part) => {
+      if (part.kind === "login check") return [];
       const below = part.kind === "settings" ? part.path : `${part.itemPath}/`;
       const path = Object.keys(document.paths).find((one) =>
         part.kind === "settings"
           ? one === `/auth/${type}/${below}`
           : one.startsWith(`/auth/${type}/${below}{`) && one.endsWith("}"),
       );
-      return { name: `${type} ${part.part}`, path: path ?? "", groups: part.groups };
+      return [{ name: `${type} ${part.part}`, path: path ?? "", groups: part.groups }];
     }),
   );
 
@@ -67,6 +69,18 @@ describe("forms of the console", () => {
       expect([...namesIn(groups)].sort()).toEqual(taken.map(([name]) => name).sort());
     },
   );
+});
+
+describe("the login check", () => {
+  it("tells an ARN, a document and the body of a login apart", () => {
+    const arn = "arn:aws:iam::123456789012:role/ci";
+    const document = '{"instanceId": "i-1", "accountId": "1"}';
+    expect(identityFields(` ${arn}\n`)).toEqual({ arn });
+    expect(identityFields(document)).toEqual({ identity: document });
+    expect(identityFields("eyJ4")).toEqual({ identity: "eyJ4" });
+    expect(identityFields('{"role": "ci", "pkcs7": "MII"}')).toEqual({ role: "ci", pkcs7: "MII" });
+    expect(identityFields("{broken")).toEqual({ identity: "{broken" });
+  });
 });
 
 describe("a form", () => {

@@ -1,0 +1,180 @@
+import { useState } from "preact/hooks";
+import type { Problem } from "../result.ts";
+import { useSession } from "../session.ts";
+import { Field, Tags } from "../ui/controls.tsx";
+import { Icon, type IconName } from "../ui/icons.tsx";
+import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { End } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { belowMount } from "./endpoint.ts";
+import { identityFields } from "./identity-fields.ts";
+import type { LoginCheck as LoginCheckOfMount } from "./parts.ts";
+
+type Outcome = "passed" | "assumed" | "failed" | "not_reached";
+
+interface Check {
+  readonly name: string;
+  readonly description: string;
+  readonly outcome: Outcome;
+  readonly bound: readonly string[];
+  readonly actual: string | null;
+  readonly message: string | null;
+}
+
+interface Explanation {
+  readonly auth_type: string;
+  readonly allowed: boolean;
+  readonly checks: readonly Check[];
+  readonly token?: {
+    readonly token_policies: readonly string[];
+    readonly token_type: string;
+    readonly expiration_time: string | null;
+  };
+}
+
+const WORDS: Readonly<Record<Outcome, readonly [text: string, tone: string, icon: IconName]>> = {
+  passed: ["passed", "good", "check"],
+  assumed: ["taken as said", "warn", "info"],
+  failed: ["failed", "bad", "close"],
+  not_reached: ["not reached", "off", "clock"],
+};
+
+/** What a login would meet: each check in its order. No token is made. */
+export function LoginCheck({ mount, part }: { readonly mount: string; readonly part: LoginCheckOfMount }) {
+  const { api } = useSession();
+  const listPath = belowMount(mount, "roles");
+  const roles = useLoad(listPath, () => api.list(listPath));
+  const [role, setRole] = useState("");
+  const [identity, setIdentity] = useState("");
+  const [address, setAddress] = useState("");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [found, setFound] = useState<Explanation | null>(null);
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    setBusy(true);
+    const body = {
+      ...(role.trim() !== "" && { role: role.trim() }),
+      ...identityFields(identity),
+      ...(address.trim() !== "" && { client_address: address.trim() }),
+    };
+    const answer = await api.call<Explanation>(belowMount(mount, part.path), { body });
+    setBusy(false);
+    setProblem(answer.ok ? null : answer.problem);
+    setFound(answer.ok ? answer.value.data : null);
+  };
+  return (
+    <div class="columns">
+      <section class="card" aria-labelledby="login-checks" aria-live="polite">
+        <header>
+          <h2 id="login-checks">{found ? "Checks, in the order of a login" : "Checks"}</h2>
+          {found && <span class="muted">{found.auth_type}</span>}
+        </header>
+        <div class="body stack">
+          {!found && !problem && (
+            <p class="muted">
+              Paste who would log in: each check of the login is made and shown, and no token is given.
+            </p>
+          )}
+          {problem && <ProblemNotice problem={problem} />}
+          {found?.allowed && (
+            <Notice tone="good" title="This login gets a token">
+              {found.token && <TokenOf token={found.token} />}
+            </Notice>
+          )}
+          {found && !found.allowed && <Notice tone="bad" title="This login is refused" />}
+          {found && (
+            <ol class="checks">
+              {found.checks.map((check) => (
+                <CheckRow key={check.name} check={check} />
+              ))}
+            </ol>
+          )}
+        </div>
+      </section>
+      <form class="card" aria-label="Who would log in" onSubmit={submit}>
+        <header>
+          <h2>Who would log in</h2>
+        </header>
+        <div class="body stack">
+          <Field label="Role">
+            <input
+              value={role}
+              onInput={(event) => setRole(event.currentTarget.value)}
+              list="roles-of-mount"
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </Field>
+          <datalist id="roles-of-mount">
+            {(roles.value ?? []).map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+          <Field
+            label="Identity"
+            hint="The ARN of a principal, the document of an instance (JSON or base64), or the whole body of a login as JSON."
+          >
+            <textarea
+              class="mono"
+              rows={7}
+              value={identity}
+              onInput={(event) => setIdentity(event.currentTarget.value)}
+              required
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </Field>
+          <Field label="Address that it comes from" hint="Empty: yours.">
+            <input
+              value={address}
+              onInput={(event) => setAddress(event.currentTarget.value)}
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </Field>
+          <div class="actions">
+            <button type="submit" class="button primary" disabled={busy}>
+              {busy ? "Checking…" : "Check the login"}
+            </button>
+          </div>
+        </div>
+      </form>
+    </div>
+  );
+}
+
+function CheckRow({ check }: { readonly check: Check }) {
+  const { name, description, outcome, bound, actual, message } = check;
+  const [word, tone, icon] = WORDS[outcome];
+  return (
+    <li class={outcome === "not_reached" ? "muted" : undefined}>
+      <span class={`tag ${tone}`}>
+        <Icon name={icon} size={12} /> {word}
+      </span>
+      <div>
+        <div title={name}>{description}</div>
+        {message !== null && <div class="bad break">{message}</div>}
+        {bound.length > 0 && (
+          <div class="small">
+            asked for <Tags names={bound} most={12} />
+          </div>
+        )}
+        {actual !== null && (
+          <div class="small break">
+            is <code>{actual}</code>
+          </div>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function TokenOf({ token }: { readonly token: NonNullable<Explanation["token"]> }) {
+  return (
+    <p>
+      A {token.token_type} token with <Tags names={token.token_policies} most={20} />, which ends{" "}
+      <End at={token.expiration_time} />.
+    </p>
+  );
+}
