@@ -58,10 +58,15 @@ export function nextVictims(
   return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
 }
 
-/** Deletes `victims`. */
-export function deleteVictims(sql: SqlStorage, victims: readonly SweepCandidate[]): void {
+/** Deletes `victims`. Returns those that were still there: a step of a tidy run may have been faster. */
+export function deleteVictims(sql: SqlStorage, victims: readonly SweepCandidate[]): SweepCandidate[] {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
-  sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?))", rows);
+  const deleted = sql.exec<{ row: number }>(
+    "DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row",
+    rows,
+  );
+  const gone = new Set(deleted.toArray().map(({ row }) => row));
+  return victims.filter(({ row }) => gone.has(row));
 }
 
 function deadRows(sql: SqlStorage, now: number, limit: number): DeadRow[] {

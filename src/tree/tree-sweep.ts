@@ -6,18 +6,14 @@ import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
 import type { TreeInventory } from "./inventory/tree-inventory.ts";
+import { isOneProcess } from "./live-tokens.ts";
 import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
+import { FIRST_ROWS, pauseAfter, rowsOfNextStep, wasBusy } from "./sweep-pace.ts";
 
-/**
- * Rows that one step works on. The step's calls to the 16 shards, not its rows, are what a busy server spends its time with, so
- * that smaller steps only make the sweep longer; this one takes the thread for some ms, and no request waits for more.
- */
-const SWEEP_ROWS = 750;
-/**
- * Pause between two steps. Without one the runtime prefers the sweep to requests that came meanwhile: they would wait until
- * all is swept.
- */
-const SWEEP_PAUSE_MS = 5;
+/** Pieces that the deletion of one step is done in. */
+const DELETIONS = 4;
+/** Calls to shards in one piece, where those have the same thread. */
+const CALLS_AT_ONCE = 2;
 /**
  * Steps of one alarm; with its calls to the shards of accessors and of chosen ids below the 1,000 that the platform allows. What
  * is left is the next alarm's.
@@ -46,6 +42,14 @@ interface SweepDeps {
 /** Takes what is dead out of a tree, with its traces elsewhere. */
 export class TreeSweep {
   readonly #tree: SweepDeps;
+  /** Rows that the next step works on. */
+  #rows = FIRST_ROWS;
+  /** The longest deletion of the step under way (ms). */
+  #longest = 0;
+  /** How long the thread was held since the last pause (ms). */
+  #held = 0;
+  /** True while others want the thread. */
+  #busy = false;
 
   constructor(tree: SweepDeps) {
     this.#tree = tree;
@@ -59,7 +63,6 @@ export class TreeSweep {
         const { swept, done } = await this.step();
         countEvent("tokens_swept", [], swept);
         if (done) return;
-        await new Promise((resolve) => setTimeout(resolve, SWEEP_PAUSE_MS));
       }
     } finally {
       countEvent("sweep", [], -1);
@@ -69,7 +72,8 @@ export class TreeSweep {
   /** One step. Safe to repeat after a crash anywhere in it. */
   async step(): Promise<SweepStep> {
     const { sql, cubbyhole, inventory, endLeasesOf } = this.#tree;
-    const victims = nextVictims(sql, currentTime(), SWEEP_ROWS, inventory);
+    this.#longest = 0;
+    const victims = await this.#piece(() => nextVictims(sql, currentTime(), this.#rows, inventory));
     if (victims === null) return { swept: 0, done: true };
     if (victims.length === 0) return { swept: 0, done: false };
     const rows = victims.map(({ row }) => row);
@@ -79,9 +83,18 @@ export class TreeSweep {
     // What was said about them before must not arrive afterwards.
     await inventory.settled();
     await this.#forgetElsewhere(victims);
-    cubbyhole.deleteOf(rows);
-    deleteVictims(sql, victims);
-    inventory.died(victims);
+    const size = Math.ceil(victims.length / DELETIONS);
+    for (let at = 0; at < victims.length; at += size) {
+      const piece = victims.slice(at, at + size);
+      await this.#piece(() => {
+        const began = currentTime();
+        cubbyhole.deleteOf(piece.map(({ row }) => row));
+        inventory.died(deleteVictims(sql, piece));
+        // Of a call nobody can tell how long others were served meanwhile.
+        this.#longest = Math.max(this.#longest, currentTime() - began);
+      });
+    }
+    this.#rows = rowsOfNextStep(this.#rows, this.#longest);
     return { swept: victims.length, done: false };
   }
 
@@ -91,11 +104,31 @@ export class TreeSweep {
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );
-    await Promise.all([
-      ...[...Map.groupBy(accessors, accessorShardNumber)].map(([shard, of]) => accessorShard(env, shard).remove(of)),
-      ...[...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))].map(([shard, of]) =>
-        customIdsShard(env, shard).release(of),
-      ),
-    ]);
+    const calls = [
+      ...[...Map.groupBy(accessors, accessorShardNumber)].map(([shard, of]) => {
+        return async () => accessorShard(env, shard).remove(of);
+      }),
+      ...[...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))].map(([shard, of]) => {
+        return async () => customIdsShard(env, shard).release(of);
+      }),
+    ];
+    const atOnce = isOneProcess(env) ? CALLS_AT_ONCE : calls.length;
+    for (let at = 0; at < calls.length; at += atOnce) {
+      await this.#piece(() => Promise.all(calls.slice(at, at + atOnce).map((call) => call())));
+    }
+  }
+
+  /** Does a piece of the step, and then lets others have the thread. */
+  async #piece<T>(work: () => T | Promise<T>): Promise<T> {
+    const began = currentTime();
+    const result = await work();
+    const ended = currentTime();
+    this.#held += ended - began;
+    const pause = pauseAfter(this.#held, this.#busy);
+    if (pause === 0) return result;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    this.#held = 0;
+    this.#busy = wasBusy(pause, currentTime() - ended);
+    return result;
   }
 }

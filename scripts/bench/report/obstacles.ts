@@ -33,7 +33,7 @@ export function reasonOf(obstacle: Obstacle, report: Report): string {
     case "login":
       return `${newObjectShare(report)}Besides, the client's document is parsed and its signature verified (1.5 to 2 ms of the Worker's time in a profile), and the cloud that is asked runs on the same cores.`;
     case "sweep":
-      return "the sweep shares one thread and one disk with the look-ups; it pauses between its steps, so that a look-up waits for one step and its commit at most.";
+      return "the sweep shares one thread and one disk with the look-ups; it is done in pieces of some ms with a pause after each, so that a look-up waits for one piece and its commits at most.";
     case "revocation":
       return "it is one sample of a few ms, and one call that writes one row, as for a leaf; what else waits for the disk at that moment decides. The rows read and written are the same for any number of descendants, which a test pins.";
     case "memory of a sweep":

@@ -1,0 +1,38 @@
+/*
+ * How a sweep shares its thread with requests. It works in pieces, one commit each, and pauses after each: within a piece the
+ * runtime serves nobody, and without a pause it goes on with the sweep before it looks at what has come meanwhile.
+ */
+
+/** What a piece should take (ms): no request waits much longer on its account. */
+const PIECE_MS = 4;
+/** Pieces within this share of the time make the next step larger, those beyond twice the time smaller. */
+const SMALL_SHARE = 0.5;
+/** Rows of a step. Smaller ones spend all their time on waiting for the disk. */
+const MIN_ROWS = 750;
+const MAX_ROWS = 3000;
+export const FIRST_ROWS = 750;
+
+/** While nobody else wants the thread. */
+const IDLE_PAUSE_MS = 1;
+/** A pause that ends so much later than asked (ms) tells that others want it. */
+const BUSY_LAG_MS = 2;
+/** Beside others a sweep takes a third of the thread, and more of a machine that is slower than it should be: it has to end. */
+const BUSY_PAUSES = 2;
+const MAX_PAUSE_MS = 10;
+
+/** Rows of the step after one of `rows` whose longest piece held the thread for `longestMs`. */
+export function rowsOfNextStep(rows: number, longestMs: number): number {
+  if (longestMs > 2 * PIECE_MS) return Math.max(MIN_ROWS, Math.floor(rows / 2));
+  return longestMs <= SMALL_SHARE * PIECE_MS ? Math.min(MAX_ROWS, Math.floor(rows * 1.5)) : rows;
+}
+
+/** The pause (ms) when the thread was held for `heldMs` since the last one. None after a few rows, as most trees have. */
+export function pauseAfter(heldMs: number, busy: boolean): number {
+  if (heldMs < 1) return 0;
+  return busy ? Math.min(MAX_PAUSE_MS, heldMs * BUSY_PAUSES) : IDLE_PAUSE_MS;
+}
+
+/** True when others wanted the thread during a pause that was to take `askedMs` and took `tookMs`. */
+export function wasBusy(askedMs: number, tookMs: number): boolean {
+  return tookMs - askedMs >= BUSY_LAG_MS;
+}
