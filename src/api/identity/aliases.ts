@@ -1,19 +1,18 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { deleteAlias, listAliases, readAlias, writeAlias } from "../../identity/entities.ts";
+import type { AliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem, newEntityIds } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { pairs, text } from "../../wire/fields.ts";
-import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { routesById } from "./by-id.ts";
 import { ALIAS_SHAPE, ALIAS_SUMMARY_SHAPE, showAlias, summarizeAlias, WRITTEN } from "./render.ts";
 
 const ID = { id: "The id of the alias" };
-const NO_FIELDS = z.object({});
 const FIELDS = z.object({
   id: text().describe("The id of the alias; a new one is made unless sent"),
   name: text().describe("The name that the mount knows the entity by"),
@@ -35,25 +34,6 @@ export const ALIAS_ROUTES: readonly Route[] = [
     (context) => write(context, context.fields.id),
   ),
   simpleRoute(
-    "list",
-    "identity/entity-alias/id",
-    {
-      summary: "Lists the aliases of entities by id.",
-      operationId: "entity-list-aliases-by-id",
-      answers: dataAnswer({ keys: ["string"], key_info: { "*": ALIAS_SUMMARY_SHAPE } }),
-    },
-    z.object(PAGE),
-    async ({ env, installation, fields }) => {
-      const aliases = await readPage(
-        fields,
-        (after, limit) => listAliases(env, after, limit),
-        ({ id }) => id,
-      );
-      const info = aliases.map((alias) => [alias.id, summarizeAlias(alias, installation)]);
-      return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-    },
-  ),
-  simpleRoute(
     "update",
     "identity/entity-alias/id/:id",
     {
@@ -65,37 +45,22 @@ export const ALIAS_ROUTES: readonly Route[] = [
     FIELDS,
     (context) => write(context, context.params.id ?? ""),
   ),
-  simpleRoute(
-    "read",
-    "identity/entity-alias/id/:id",
-    {
-      summary: "Shows an alias of an entity.",
-      operationId: "entity-read-alias-by-id",
-      parameters: ID,
-      answers: dataAnswer(ALIAS_SHAPE),
+  ...routesById<AliasRecord>({
+    path: "identity/entity-alias",
+    id: ID.id,
+    words: {
+      list: { summary: "Lists the aliases of entities by id.", operationId: "entity-list-aliases-by-id" },
+      read: { summary: "Shows an alias of an entity.", operationId: "entity-read-alias-by-id" },
+      delete: { summary: "Deletes an alias of an entity.", operationId: "entity-delete-alias-by-id" },
     },
-    NO_FIELDS,
-    async ({ env, installation, params }) => {
-      const alias = await readAlias(env, params.id ?? "");
-      return alias ? ok(dataReply(showAlias(alias, installation))) : err({ code: "not_found" });
-    },
-  ),
-  simpleRoute(
-    "delete",
-    "identity/entity-alias/id/:id",
-    {
-      summary: "Deletes an alias of an entity.",
-      operationId: "entity-delete-alias-by-id",
-      parameters: ID,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async ({ env, params }) => {
-      await deleteAlias(env, params.id ?? "");
-      forgetEntities();
-      return ok(EMPTY);
-    },
-  ),
+    shape: ALIAS_SHAPE,
+    summaryShape: ALIAS_SUMMARY_SHAPE,
+    list: listAliases,
+    read: readAlias,
+    delete: deleteAlias,
+    summarize: summarizeAlias,
+    show: showAlias,
+  }),
 ];
 
 async function write(

@@ -1,20 +1,21 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { deleteEntities, listEntities, readEntity, writeEntity } from "../../identity/entities.ts";
-import type { IdOrName } from "../../identity/identity.ts";
+import type { EntityRecord } from "../../identity/model.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
 import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
-import { PAGE, type Page, readPage } from "../../wire/page.ts";
-import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
+import { routesById } from "./by-id.ts";
+import { routesByName } from "./by-name.ts";
 import { canonicalName } from "./canonical-name.ts";
 import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTEN } from "./render.ts";
 
@@ -54,22 +55,6 @@ export const ENTITY_ROUTES: readonly Route[] = [
       return ok(EMPTY);
     },
   ),
-
-  simpleRoute(
-    "list",
-    "identity/entity/id",
-    {
-      summary: "Lists the entities by id.",
-      operationId: "entity-list-by-id",
-      answers: dataAnswer({ keys: ["string"], key_info: { "*": ENTITY_SUMMARY_SHAPE } }),
-    },
-    z.object(PAGE),
-    async ({ env, installation, fields }) => {
-      const entities = await list(env, "id", fields);
-      const info = entities.map((entity) => [entity.id, summarizeEntity(entity, installation)]);
-      return ok(dataReply({ keys: entities.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-    },
-  ),
   simpleRoute(
     "update",
     "identity/entity/id/:id",
@@ -77,26 +62,6 @@ export const ENTITY_ROUTES: readonly Route[] = [
     FIELDS,
     (context) => write(context, context.params.id ?? "", context.fields.name),
   ),
-  simpleRoute(
-    "read",
-    "identity/entity/id/:id",
-    {
-      summary: "Shows an entity.",
-      operationId: "entity-read-by-id",
-      parameters: ID,
-      answers: dataAnswer(ENTITY_SHAPE),
-    },
-    NO_FIELDS,
-    (context) => read(context, { id: context.params.id ?? "" }),
-  ),
-  simpleRoute(
-    "delete",
-    "identity/entity/id/:id",
-    { summary: "Deletes an entity.", operationId: "entity-delete-by-id", parameters: ID, answers: NO_CONTENT },
-    NO_FIELDS,
-    (context) => remove(context, { id: context.params.id ?? "" }),
-  ),
-
   simpleRoute(
     "read",
     "identity/entity/id/:id/not-before",
@@ -125,14 +90,6 @@ export const ENTITY_ROUTES: readonly Route[] = [
     z.object({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
     endTokens,
   ),
-
-  simpleRoute(
-    "list",
-    "identity/entity/name",
-    { summary: "Lists the entities by name.", operationId: "entity-list-by-name", answers: KEYS },
-    z.object(PAGE),
-    async ({ env, fields }) => ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
-  ),
   simpleRoute(
     "update",
     "identity/entity/name/:name{.+}",
@@ -148,47 +105,34 @@ export const ENTITY_ROUTES: readonly Route[] = [
       return named.ok ? write(context, "", context.params.name ?? "") : named;
     },
   ),
-  simpleRoute(
-    "read",
-    "identity/entity/name/:name{.+}",
-    {
-      summary: "Shows the entity of a name.",
-      operationId: "entity-read-by-name",
-      parameters: NAME,
-      answers: dataAnswer(ENTITY_SHAPE),
+  ...routesById<EntityRecord>({
+    path: "identity/entity",
+    id: ID.id,
+    words: {
+      list: { summary: "Lists the entities by id.", operationId: "entity-list-by-id" },
+      read: { summary: "Shows an entity.", operationId: "entity-read-by-id" },
+      delete: { summary: "Deletes an entity.", operationId: "entity-delete-by-id" },
     },
-    NO_FIELDS,
-    async (context) => {
-      const named = await canonicalName(context, "entity");
-      return named.ok ? read(context, named.value) : named;
-    },
-  ),
-  simpleRoute(
-    "delete",
-    "identity/entity/name/:name{.+}",
-    {
-      summary: "Deletes the entity of a name.",
-      operationId: "entity-delete-by-name",
-      parameters: NAME,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async (context) => {
-      const named = await canonicalName(context, "entity");
-      return named.ok ? remove(context, named.value) : named;
-    },
-  ),
+    shape: ENTITY_SHAPE,
+    summaryShape: ENTITY_SUMMARY_SHAPE,
+    list: (env, after, limit) => listEntities(env, "id", after, limit),
+    read: (env, id) => readEntity(env, { id }),
+    delete: (env, id) => deleteEntities(env, [{ id }]),
+    summarize: summarizeEntity,
+    show: showEntity,
+  }),
+  ...routesByName<EntityRecord>({
+    kind: "entity",
+    plural: "entities",
+    shape: ENTITY_SHAPE,
+    list: (env, after, limit) => listEntities(env, "name", after, limit),
+    read: readEntity,
+    delete: (env, key) => deleteEntities(env, [key]),
+    show: showEntity,
+  }),
 ];
 
 type Call<F> = CallContext<F, null>;
-
-function list(env: Call<Page>["env"], order: "id" | "name", page: Page) {
-  return readPage(
-    page,
-    (after, limit) => listEntities(env, order, after, limit),
-    (entity) => entity[order],
-  );
-}
 
 async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
   const problem = nameProblem("entity", name) ?? metadataProblem("metadata", fields.metadata);
@@ -209,11 +153,6 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
   return ok(created ? dataReply({ ...shown, aliases: null }) : EMPTY);
 }
 
-async function read({ env, installation }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
-  const entity = await readEntity(env, key);
-  return entity ? ok(dataReply(showEntity(entity, installation))) : err({ code: "not_found" });
-}
-
 /** Ends the tokens of an entity, which stays as it is. What is stored of them goes with the next tidy run. */
 async function endTokens({ env, params, fields }: Call<{ not_before: string }>): Promise<Result<Reply, Failure>> {
   const id = params.id ?? "";
@@ -224,10 +163,4 @@ async function endTokens({ env, params, fields }: Call<{ not_before: string }>):
   const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value };
   const added = await systemOf(env).addWatermark(request, now);
   return added.ok ? endedReply(env) : added;
-}
-
-async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
-  await deleteEntities(env, [key]);
-  forgetEntities();
-  return ok(EMPTY);
 }

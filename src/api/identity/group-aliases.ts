@@ -1,19 +1,18 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { identityOf } from "../../identity/identity.ts";
+import type { GroupAliasRecord } from "../../identity/model.ts";
 import { generatedName, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { text } from "../../wire/fields.ts";
-import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { routesById } from "./by-id.ts";
 import { ALIAS_SUMMARY_SHAPE, GROUP_ALIAS_SHAPE, showGroupAlias, summarizeGroupAlias, WRITTEN } from "./render.ts";
 
 const ID = { id: "The id of the alias" };
-const NO_FIELDS = z.object({});
 const FIELDS = z.object({
   id: text().describe("The id of the alias; a new one is made unless sent"),
   name: text().describe("The name that the mount knows the group by"),
@@ -36,25 +35,6 @@ export const GROUP_ALIAS_ROUTES: readonly Route[] = [
     (context) => write(context, context.fields.id),
   ),
   simpleRoute(
-    "list",
-    "identity/group-alias/id",
-    {
-      summary: "Lists the aliases of groups by id.",
-      operationId: "group-list-aliases-by-id",
-      answers: dataAnswer({ keys: ["string"], key_info: { "*": ALIAS_SUMMARY_SHAPE } }),
-    },
-    z.object(PAGE),
-    async ({ env, installation, fields }) => {
-      const aliases = await readPage(
-        fields,
-        (after, limit) => identityOf(env).listGroupAliases(after, limit),
-        ({ id }) => id,
-      );
-      const info = aliases.map((alias) => [alias.id, summarizeGroupAlias(alias, installation)]);
-      return ok(dataReply({ keys: aliases.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-    },
-  ),
-  simpleRoute(
     "update",
     "identity/group-alias/id/:id",
     {
@@ -66,37 +46,22 @@ export const GROUP_ALIAS_ROUTES: readonly Route[] = [
     FIELDS,
     (context) => write(context, context.params.id ?? ""),
   ),
-  simpleRoute(
-    "read",
-    "identity/group-alias/id/:id",
-    {
-      summary: "Shows the alias of a group.",
-      operationId: "group-read-alias-by-id",
-      parameters: ID,
-      answers: dataAnswer(GROUP_ALIAS_SHAPE),
+  ...routesById<GroupAliasRecord>({
+    path: "identity/group-alias",
+    id: ID.id,
+    words: {
+      list: { summary: "Lists the aliases of groups by id.", operationId: "group-list-aliases-by-id" },
+      read: { summary: "Shows the alias of a group.", operationId: "group-read-alias-by-id" },
+      delete: { summary: "Deletes the alias of a group.", operationId: "group-delete-alias-by-id" },
     },
-    NO_FIELDS,
-    async ({ env, installation, params }) => {
-      const alias = await identityOf(env).readGroupAlias({ id: params.id ?? "" });
-      return alias ? ok(dataReply(showGroupAlias(alias, installation))) : err({ code: "not_found" });
-    },
-  ),
-  simpleRoute(
-    "delete",
-    "identity/group-alias/id/:id",
-    {
-      summary: "Deletes the alias of a group.",
-      operationId: "group-delete-alias-by-id",
-      parameters: ID,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async ({ env, params }) => {
-      await identityOf(env).deleteGroupAlias(params.id ?? "");
-      forgetEntities();
-      return ok(EMPTY);
-    },
-  ),
+    shape: GROUP_ALIAS_SHAPE,
+    summaryShape: ALIAS_SUMMARY_SHAPE,
+    list: (env, after, limit) => identityOf(env).listGroupAliases(after, limit),
+    read: (env, id) => identityOf(env).readGroupAlias({ id }),
+    delete: (env, id) => identityOf(env).deleteGroupAlias(id),
+    summarize: summarizeGroupAlias,
+    show: showGroupAlias,
+  }),
 ];
 
 async function write(

@@ -1,23 +1,23 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { writeGroup } from "../../identity/entities.ts";
-import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import { identityOf } from "../../identity/identity.ts";
+import type { GroupRecord } from "../../identity/model.ts";
 import { EXTERNAL_GROUP, INTERNAL_GROUP } from "../../identity/model.ts";
 import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { commaList, pairs, text } from "../../wire/fields.ts";
-import { PAGE, type Page, readPage } from "../../wire/page.ts";
-import { dataReply, EMPTY, keysReply, type Reply } from "../../wire/reply.ts";
+import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
+import { routesById } from "./by-id.ts";
+import { routesByName } from "./by-name.ts";
 import { canonicalName } from "./canonical-name.ts";
 import { GROUP_SHAPE, GROUP_SUMMARY_SHAPE, showGroup, summarizeGroup, WRITTEN } from "./render.ts";
 
 const ID = { id: "The id of the group" };
 const NAME = { name: "The name of the group" };
-const NO_FIELDS = z.object({});
 const FIELDS = z.object({
   id: text().describe("The id of the group; a new one is made unless sent"),
   name: text().describe("The name of the group; one is made unless sent"),
@@ -40,50 +40,12 @@ export const GROUP_ROUTES: readonly Route[] = [
     FIELDS,
     (context) => write(context, context.fields.id, context.fields.name),
   ),
-
-  simpleRoute(
-    "list",
-    "identity/group/id",
-    {
-      summary: "Lists the groups by id.",
-      operationId: "group-list-by-id",
-      answers: dataAnswer({ keys: ["string"], key_info: { "*": GROUP_SUMMARY_SHAPE } }),
-    },
-    z.object(PAGE),
-    async ({ env, fields }) => {
-      const groups = await list(env, "id", fields);
-      const info = groups.map((group) => [group.id, summarizeGroup(group)]);
-      return ok(dataReply({ keys: groups.map(({ id }) => id), key_info: Object.fromEntries(info) }));
-    },
-  ),
   simpleRoute(
     "update",
     "identity/group/id/:id",
     { summary: "Makes or changes a group.", operationId: "group-update-by-id", parameters: ID, answers: WRITTEN },
     FIELDS,
     (context) => write(context, context.params.id ?? "", context.fields.name),
-  ),
-  simpleRoute(
-    "read",
-    "identity/group/id/:id",
-    { summary: "Shows a group.", operationId: "group-read-by-id", parameters: ID, answers: dataAnswer(GROUP_SHAPE) },
-    NO_FIELDS,
-    (context) => read(context, { id: context.params.id ?? "" }),
-  ),
-  simpleRoute(
-    "delete",
-    "identity/group/id/:id",
-    { summary: "Deletes a group.", operationId: "group-delete-by-id", parameters: ID, answers: NO_CONTENT },
-    NO_FIELDS,
-    (context) => remove(context, { id: context.params.id ?? "" }),
-  ),
-
-  simpleRoute(
-    "list",
-    "identity/group/name",
-    { summary: "Lists the groups by name.", operationId: "group-list-by-name", answers: KEYS },
-    z.object(PAGE),
-    async ({ env, fields }) => ok(keysReply((await list(env, "name", fields)).map(({ name }) => name))),
   ),
   simpleRoute(
     "update",
@@ -100,47 +62,34 @@ export const GROUP_ROUTES: readonly Route[] = [
       return named.ok ? write(context, "", context.params.name ?? "") : named;
     },
   ),
-  simpleRoute(
-    "read",
-    "identity/group/name/:name{.+}",
-    {
-      summary: "Shows the group of a name.",
-      operationId: "group-read-by-name",
-      parameters: NAME,
-      answers: dataAnswer(GROUP_SHAPE),
+  ...routesById<GroupRecord>({
+    path: "identity/group",
+    id: ID.id,
+    words: {
+      list: { summary: "Lists the groups by id.", operationId: "group-list-by-id" },
+      read: { summary: "Shows a group.", operationId: "group-read-by-id" },
+      delete: { summary: "Deletes a group.", operationId: "group-delete-by-id" },
     },
-    NO_FIELDS,
-    async (context) => {
-      const named = await canonicalName(context, "group");
-      return named.ok ? read(context, named.value) : named;
-    },
-  ),
-  simpleRoute(
-    "delete",
-    "identity/group/name/:name{.+}",
-    {
-      summary: "Deletes the group of a name.",
-      operationId: "group-delete-by-name",
-      parameters: NAME,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async (context) => {
-      const named = await canonicalName(context, "group");
-      return named.ok ? remove(context, named.value) : named;
-    },
-  ),
+    shape: GROUP_SHAPE,
+    summaryShape: GROUP_SUMMARY_SHAPE,
+    list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
+    read: (env, id) => identityOf(env).readGroup({ id }),
+    delete: (env, id) => identityOf(env).deleteGroup({ id }),
+    summarize: summarizeGroup,
+    show: showGroup,
+  }),
+  ...routesByName<GroupRecord>({
+    kind: "group",
+    plural: "groups",
+    shape: GROUP_SHAPE,
+    list: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
+    read: (env, key) => identityOf(env).readGroup(key),
+    delete: (env, key) => identityOf(env).deleteGroup(key),
+    show: showGroup,
+  }),
 ];
 
 type Call<F> = CallContext<F, null>;
-
-function list(env: Call<Page>["env"], order: "id" | "name", page: Page) {
-  return readPage(
-    page,
-    (after, limit) => identityOf(env).listGroups(order, after, limit),
-    (group) => group[order],
-  );
-}
 
 async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
   const type = TYPES.find((known) => known === fields.type) ?? null;
@@ -168,15 +117,4 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
   forgetEntities();
   const { created, ...shown } = written.value;
   return ok(created ? dataReply(shown) : EMPTY);
-}
-
-async function read({ env, installation }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
-  const group = await identityOf(env).readGroup(key);
-  return group ? ok(dataReply(showGroup(group, installation))) : err({ code: "not_found" });
-}
-
-async function remove({ env }: Call<unknown>, key: IdOrName): Promise<Result<Reply, Failure>> {
-  await identityOf(env).deleteGroup(key);
-  forgetEntities();
-  return ok(EMPTY);
 }

@@ -4,7 +4,7 @@ import { ENTITY_ROUTES } from "./entities.ts";
 import { GROUP_ALIAS_ROUTES } from "./group-aliases.ts";
 import { GROUP_ROUTES } from "./groups.ts";
 import { LOOKUP_ROUTES } from "./lookup.ts";
-import { OIDC_ROUTES } from "./oidc.ts";
+import { OIDC_ROUTES } from "./oidc/routes.ts";
 
 /** Everything below `identity/`. */
 export const IDENTITY_ROUTES: readonly Route[] = [

@@ -1,0 +1,93 @@
+import { openRoute, type RequestContext, type Route } from "../../../auth/route.ts";
+import { plainAnswer } from "../../../auth/route-description.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { err, type Result } from "../../../base/result.ts";
+import { SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
+import { type KnownIssuer, loadPublishedKeys } from "../../../issuer/published-keys.ts";
+import { issuerUrl, pluginIssuerUrl } from "../../../issuer/tokens.ts";
+import { loadInstallation } from "../../../system/installation.ts";
+import type { Reply } from "../../../wire/reply.ts";
+import { plainDocument } from "./document.ts";
+
+const DISCOVERY = plainAnswer({
+  issuer: "string",
+  jwks_uri: "string",
+  response_types_supported: ["string"],
+  subject_types_supported: ["string"],
+  id_token_signing_alg_values_supported: ["string"],
+});
+const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
+/** Seconds that others may keep the discovery document. */
+const DISCOVERY_MAX_AGE = 3600;
+
+/** What verifies the tokens of the issuer: open to everybody. */
+export const DISCOVERY_ROUTES: readonly Route[] = [
+  openRoute(
+    "read",
+    "identity/oidc/.well-known/openid-configuration",
+    {
+      summary: "The OpenID discovery document of the issuer.",
+      operationId: "oidc-read-open-id-configuration",
+      fields: {},
+      answers: DISCOVERY,
+    },
+    (context) => published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl))),
+  ),
+  openRoute(
+    "read",
+    "identity/oidc/.well-known/keys",
+    { summary: "The public keys of the issuer.", operationId: "oidc-read-public-keys", fields: {}, answers: KEY_SET },
+    (context) => published(context, keySet),
+  ),
+  openRoute(
+    "read",
+    "identity/oidc/plugins/.well-known/openid-configuration",
+    {
+      summary: "The discovery document of the issuer of the identity tokens that auth mounts use.",
+      operationId: "oidc-read-plugins-open-id-configuration",
+      fields: {},
+      answers: DISCOVERY,
+    },
+    (context) =>
+      published(context, (known) =>
+        known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer)),
+      ),
+  ),
+  openRoute(
+    "read",
+    "identity/oidc/plugins/.well-known/keys",
+    {
+      summary: "The public keys of that issuer.",
+      operationId: "oidc-read-plugins-public-keys",
+      fields: {},
+      answers: KEY_SET,
+    },
+    (context) => published(context, keySet),
+  ),
+];
+
+/** Answers what everybody may know, from this isolate's copy in the usual case. */
+async function published(
+  { env }: RequestContext,
+  answer: (known: KnownIssuer) => Result<Reply, Failure>,
+): Promise<Result<Reply, Failure>> {
+  const loaded = await loadInstallation(env);
+  return loaded.ok ? answer(await loadPublishedKeys(env, loaded.value)) : loaded;
+}
+
+function discovery(issuer: string): Result<Reply, Failure> {
+  return plainDocument(
+    {
+      issuer,
+      jwks_uri: `${issuer}/.well-known/keys`,
+      response_types_supported: ["id_token"],
+      subject_types_supported: ["public"],
+      id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
+    },
+    DISCOVERY_MAX_AGE,
+  );
+}
+
+function keySet({ jwks, maxAge }: KnownIssuer): Result<Reply, Failure> {
+  return plainDocument({ keys: jwks.keys }, jwks.keys.length > 0 ? maxAge : 0);
+}

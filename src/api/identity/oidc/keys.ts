@@ -1,0 +1,124 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer, KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
+import { newKeyPair } from "../../../issuer/key-pair.ts";
+import { type KeyWrite, SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
+import { issuerOf } from "../../../issuer/oidc-issuer.ts";
+import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
+import { issuerNameProblem } from "../../../issuer/rules.ts";
+import { writeSigningKey } from "../../../issuer/service.ts";
+import { commaList, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { PAGE, pageOf } from "../../../wire/page.ts";
+import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
+
+const KEY_NAME = { name: "The name of the key" };
+const NO_FIELDS = z.object({});
+const KEY_FIELDS = z.object({
+  algorithm: sent(text()).describe("The algorithm that it signs with"),
+  rotation_period: sentDuration().describe("How long a key signs"),
+  verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
+  allowed_client_ids: commaList().describe("The audiences that it may sign for; `*` for all"),
+});
+const ROTATE_FIELDS = z.object({
+  verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
+});
+
+/** The keys that sign. */
+export const KEY_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "list",
+    "identity/oidc/key",
+    { summary: "Lists the signing keys.", operationId: "oidc-list-keys", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
+  ),
+  simpleRoute(
+    "read",
+    "identity/oidc/key/:name",
+    {
+      summary: "Shows a signing key.",
+      operationId: "oidc-read-key",
+      parameters: KEY_NAME,
+      answers: dataAnswer({
+        algorithm: "string",
+        rotation_period: "integer",
+        verification_ttl: "integer",
+        allowed_client_ids: ["string"],
+      }),
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      const key = await issuerOf(env).readKey(params.name ?? "");
+      if (!key) return err({ code: "not_found" });
+      return ok(
+        dataReply({
+          algorithm: key.algorithm,
+          rotation_period: key.rotationPeriod,
+          verification_ttl: key.verificationTtl,
+          allowed_client_ids: key.allowedClientIds,
+        }),
+      );
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/key/:name",
+    {
+      summary: "Makes or changes a signing key.",
+      operationId: "oidc-write-key",
+      parameters: KEY_NAME,
+      answers: NO_CONTENT,
+    },
+    KEY_FIELDS,
+    writeKey,
+  ),
+  simpleRoute(
+    "delete",
+    "identity/oidc/key/:name",
+    { summary: "Deletes a signing key.", operationId: "oidc-delete-key", parameters: KEY_NAME, answers: NO_CONTENT },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      const deleted = await issuerOf(env).deleteKey(params.name ?? "");
+      forgetPublishedKeys();
+      return deleted.ok ? ok(EMPTY) : deleted;
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/key/:name/rotate",
+    { summary: "Rotates a signing key.", operationId: "oidc-rotate-key", parameters: KEY_NAME, answers: NO_CONTENT },
+    ROTATE_FIELDS,
+    rotateKey,
+  ),
+];
+
+type Call<F> = CallContext<F, null>;
+
+async function writeKey({ env, installation, params, fields }: Call<z.infer<typeof KEY_FIELDS>>) {
+  const name = params.name ?? "";
+  const problem = issuerNameProblem(name);
+  if (problem) return err(invalid(problem));
+  const algorithm = SIGNING_ALGORITHMS.find((known) => known === fields.algorithm) ?? null;
+  if (fields.algorithm !== undefined && algorithm === null) return err(invalid("unknown signing algorithm"));
+  const write: KeyWrite = {
+    algorithm,
+    rotationPeriod: fields.rotation_period ?? null,
+    verificationTtl: fields.verification_ttl ?? null,
+    allowedClientIds: fields.allowed_client_ids,
+  };
+  const written = await writeSigningKey(env, installation.keys, name, write);
+  return written.ok ? ok(EMPTY) : written;
+}
+
+async function rotateKey({ env, installation, params, fields }: Call<z.infer<typeof ROTATE_FIELDS>>) {
+  const name = params.name ?? "";
+  const key = await issuerOf(env).readKey(name);
+  if (!key) return err(invalid("no named key found at this name"));
+  const next = await newKeyPair(installation.keys, key.algorithm);
+  const rotated = await issuerOf(env).rotateKey(name, next, fields.verification_ttl ?? null, currentTime());
+  forgetPublishedKeys();
+  return rotated.ok ? ok(EMPTY) : rotated;
+}

@@ -1,0 +1,100 @@
+import * as z from "zod";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer, KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
+import { randomBase62 } from "../../../crypto/base62.ts";
+import { fromBase64 } from "../../../crypto/bytes.ts";
+import { DEFAULT_KEY } from "../../../issuer/model.ts";
+import { issuerOf } from "../../../issuer/oidc-issuer.ts";
+import { issuerNameProblem } from "../../../issuer/rules.ts";
+import { ensureDefaultKey } from "../../../issuer/service.ts";
+import { templateProblem } from "../../../issuer/template.ts";
+import { optionalText, sentDuration } from "../../../wire/fields.ts";
+import { PAGE, pageOf } from "../../../wire/page.ts";
+import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
+
+const ROLE_NAME = { name: "The name of the role" };
+const NO_FIELDS = z.object({});
+const ROLE_FIELDS = z.object({
+  key: optionalText().describe("The name of the signing key"),
+  template: optionalText().describe("Claims to add, as JSON or as base64 of it"),
+  ttl: sentDuration().describe("How long tokens are good"),
+  client_id: optionalText().describe("The audience of tokens; one is made unless sent"),
+});
+
+/** What tokens say, and for whom: the roles of the issuer. */
+export const ROLE_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "list",
+    "identity/oidc/role",
+    { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles", answers: KEYS },
+    z.object(PAGE),
+    async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
+  ),
+  simpleRoute(
+    "read",
+    "identity/oidc/role/:name",
+    {
+      summary: "Shows a role of the issuer.",
+      operationId: "oidc-read-role",
+      parameters: ROLE_NAME,
+      answers: dataAnswer({ client_id: "string", key: "string", template: "string", ttl: "integer" }),
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      const role = await issuerOf(env).readRole(params.name ?? "");
+      if (!role) return err({ code: "not_found" });
+      return ok(dataReply({ client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl }));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/role/:name",
+    {
+      summary: "Makes or changes a role of the issuer.",
+      operationId: "oidc-write-role",
+      parameters: ROLE_NAME,
+      answers: NO_CONTENT,
+    },
+    ROLE_FIELDS,
+    writeRole,
+  ),
+  simpleRoute(
+    "delete",
+    "identity/oidc/role/:name",
+    {
+      summary: "Deletes a role of the issuer.",
+      operationId: "oidc-delete-role",
+      parameters: ROLE_NAME,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async ({ env, params }) => {
+      await issuerOf(env).deleteRole(params.name ?? "");
+      return ok(EMPTY);
+    },
+  ),
+];
+
+type Call<F> = CallContext<F, null>;
+
+async function writeRole({ env, installation, params, fields }: Call<z.infer<typeof ROLE_FIELDS>>) {
+  const name = params.name ?? "";
+  const template = fields.template === null ? null : decodedTemplate(fields.template);
+  const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");
+  if (problem) return err(invalid(problem));
+  if (fields.key === DEFAULT_KEY) {
+    const made = await ensureDefaultKey(env, installation.keys);
+    if (!made.ok) return made;
+  }
+  const write = { key: fields.key, template, ttl: fields.ttl ?? null, clientId: fields.client_id };
+  const written = await issuerOf(env).writeRole(name, write, randomBase62(26));
+  return written.ok ? ok(EMPTY) : written;
+}
+
+/** Clients send templates as JSON, or in base64 where quotes are a nuisance. */
+function decodedTemplate(sent: string): string {
+  const bytes = fromBase64(sent);
+  return bytes ? new TextDecoder().decode(bytes) : sent;
+}

@@ -1,0 +1,95 @@
+import * as z from "zod";
+import { callerRecord } from "../../../auth/caller.ts";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid, UNAUTHENTICATED } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { loadEntity } from "../../../identity/standing.ts";
+import { issuerOf } from "../../../issuer/oidc-issuer.ts";
+import { loadPublishedKeys } from "../../../issuer/published-keys.ts";
+import { maySign } from "../../../issuer/rules.ts";
+import { claimsFromTemplate } from "../../../issuer/template.ts";
+import { issuerUrl, signToken, verifyToken } from "../../../issuer/tokens.ts";
+import { text } from "../../../wire/fields.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { plainDocument } from "./document.ts";
+
+const ROLE_NAME = { name: "The name of the role" };
+const NO_FIELDS = z.object({});
+const INTROSPECT_FIELDS = z.object({
+  token: text().describe("The token"),
+  client_id: text().describe("The audience of tokens; one is made unless sent"),
+});
+/** Characters of a token to introspect. */
+const MAX_TOKEN_LENGTH = 32_768;
+
+/** Tokens about callers, and whether one is good. */
+export const TOKEN_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "read",
+    "identity/oidc/token/:name",
+    {
+      summary: "Signs an identity token about the caller.",
+      operationId: "oidc-generate-token",
+      parameters: ROLE_NAME,
+      answers: dataAnswer({ token: "string", client_id: "string", ttl: "integer" }),
+    },
+    NO_FIELDS,
+    makeToken,
+  ),
+  simpleRoute(
+    "update",
+    "identity/oidc/introspect",
+    {
+      summary: "Tells whether an identity token is good.",
+      operationId: "oidc-introspect",
+      answers: plainAnswer({ active: "boolean", "error?": "string" }),
+    },
+    INTROSPECT_FIELDS,
+    introspect,
+  ),
+];
+
+type Call<F> = CallContext<F, null>;
+
+async function makeToken({ env, installation, request, params, caller }: Call<unknown>) {
+  const found = await issuerOf(env).signerOfRole(params.name ?? "");
+  if (!found) return err(invalid("role not found"));
+  const { role, signer } = found;
+  if (!maySign(signer.key, role.clientId)) {
+    return err(invalid("the key does not list the client ID of the role as an allowed client ID"));
+  }
+  const { entityId } = callerRecord(caller);
+  if (entityId === "") return err(invalid("no entity associated with the request's token"));
+  const view = await loadEntity(env, entityId);
+  if (!view || view.disabled) return err(UNAUTHENTICATED);
+  const now = currentTime();
+  const claims = role.template === "" ? ok({}) : claimsFromTemplate(role.template, view, now);
+  if (!claims.ok) return err(invalid(claims.error));
+  const content = {
+    issuer: issuerUrl(signer.issuer, request.baseUrl),
+    subject: entityId,
+    audience: role.clientId,
+    ttl: Math.min(role.ttl, signer.key.verificationTtl),
+    claims: claims.value,
+  };
+  const token = await signToken(installation.keys, signer, content, now);
+  return ok(dataReply({ token, client_id: role.clientId, ttl: content.ttl }));
+}
+
+async function introspect({ env, installation, request, fields }: Call<z.infer<typeof INTROSPECT_FIELDS>>) {
+  if (fields.token.length > MAX_TOKEN_LENGTH) return inactive("error parsing token");
+  const known = await loadPublishedKeys(env, installation);
+  const issuer = issuerUrl(known.issuer, request.baseUrl);
+  const verified = await verifyToken(known, fields.token, issuer, fields.client_id, currentTime());
+  if (!verified.ok) return inactive(verified.error);
+  const view = await loadEntity(env, verified.value.sub ?? "");
+  if (!view) return inactive("entity was not found");
+  if (view.disabled) return inactive("entity is disabled");
+  return plainDocument({ active: true }, 0);
+}
+
+function inactive(error: string): Result<Reply, Failure> {
+  return plainDocument({ active: false, error }, 0);
+}
