@@ -81,7 +81,7 @@ export class AuditRecord {
   async end({ status, result, caller, reply }: AuditEnd): Promise<void> {
     const now = currentTime();
     const error = firstError(result);
-    const { targetAccessor: target, issuedTeamToken, role, principal } = this.#subject.notes;
+    const { targetAccessor: target, targetAccessors, issuedTeamToken, role, principal } = this.#subject.notes;
     writeAuditLine({
       type: "response",
       time: formatRfc3339(now),
@@ -93,6 +93,7 @@ export class AuditRecord {
       ...(error !== undefined && { error }),
       ...(caller && auditCaller(caller)),
       ...(target !== undefined && (!caller || callerAccessor(caller) !== target) && { target_accessor: target }),
+      ...(targetAccessors && { target_accessors: targetAccessors }),
       ...(await this.#issued(reply, target)),
       ...(issuedTeamToken !== undefined && { issued_accessor: issuedTeamToken, issued_type: "team" as const }),
       ...(role !== undefined && { role }),

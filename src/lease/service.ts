@@ -80,7 +80,7 @@ export async function registerLease(
     const sealed =
       plain === null
         ? null
-        : await sealData(installation.keys, leaseDataContext(ids.text), new TextEncoder().encode(plain));
+        : await sealData(installation.keys, leaseDataContext(ids.text, target.value), new TextEncoder().encode(plain));
     const outcome = await tree.lease({ kind: "register", holder, request, ids, data: sealed });
     if (!outcome.ok) return err(outcome.error.code === "not_found" ? NO_HOLDER : outcome.error);
     if (outcome.value.kind !== "row_taken") return granted(outcome.value);

@@ -47,6 +47,8 @@ export interface AuditLine {
   readonly wrapped_accessor?: string;
   /** Accessor of another token that the request was about. */
   readonly target_accessor?: string;
+  /** Ids of the teams' tokens that one request deleted. */
+  readonly target_accessors?: readonly string[];
   /** The role that a login asked for. */
   readonly role?: string;
   /** The identity that the login proved: the ARN of a principal, or the id of an instance. */
@@ -62,6 +64,8 @@ export type HashedData = { readonly [name: string]: unknown };
  */
 export interface AuditNotes {
   targetAccessor?: string;
+  /** Of several tokens of teams that the request deletes. */
+  targetAccessors?: readonly string[];
   /** Id of the team's token that is handed out. */
   issuedTeamToken?: string;
   role?: string;

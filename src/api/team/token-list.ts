@@ -104,6 +104,7 @@ function readIds(data: unknown): Result<readonly string[], Failure> {
 async function removeAll({
   env,
   installation,
+  request,
   params,
   prepared: tokenIds,
 }: CallContext<Record<string, unknown>, readonly string[]>): Promise<Result<Reply, Failure>> {
@@ -124,6 +125,7 @@ async function removeAll({
     const rest = unknown.length > 1 ? `, nor are ${unknown.length - 1} others` : "";
     return refused(`/data/${first}/id`, `id is not of a token of a team of this organization${rest}; none was deleted`);
   }
+  request.notes.targetAccessors = tokenIds;
   await inGroups([...byTeam], ([route, ids]) => teamAt(env, route).removeTokens(name, ids));
   return ok(EMPTY);
 }

@@ -25,8 +25,13 @@ export type Delivery =
   | { readonly delivered: true }
   | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
 
-/** The context in which the data of a lease is sealed: it can't be moved to another lease. */
-export function leaseDataContext(leaseTail: string): string {
+/** The context in which the data of a lease is sealed: nobody can move it to another lease, or have another target told it. */
+export function leaseDataContext(leaseTail: string, target: string): string {
+  return `lease data ${leaseTail} ${target}`;
+}
+
+/** The same for leases of before targets were part of it. */
+function oldLeaseDataContext(leaseTail: string): string {
   return `lease data ${leaseTail}`;
 }
 
@@ -89,9 +94,12 @@ function isFetcher(binding: unknown): binding is Pick<Fetcher, "fetch"> {
   return typeof binding === "object" && binding !== null && "fetch" in binding && typeof binding.fetch === "function";
 }
 
-async function openLeaseData(keys: Keys, { leaseId, data }: Revocation): Promise<unknown> {
+async function openLeaseData(keys: Keys, { leaseId, record, data }: Revocation): Promise<unknown> {
   if (!data) return null;
-  const plain = await openData(keys, leaseDataContext(leaseId.slice(leaseId.lastIndexOf("/") + 1)), data);
+  const tail = leaseId.slice(leaseId.lastIndexOf("/") + 1);
+  const plain =
+    (await openData(keys, leaseDataContext(tail, record.target), data)) ??
+    (await openData(keys, oldLeaseDataContext(tail), data));
   return plain ? (JSON.parse(new TextDecoder().decode(plain)) as unknown) : undefined;
 }
 

@@ -2,6 +2,7 @@ import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
 import { holdSweeps } from "../../support/trees.ts";
 
 let root: string;
@@ -153,6 +154,24 @@ describe("the audit log", () => {
     }
     expect(parsed().map((line) => line.target_accessor)).toContain(accessor);
     expect((await call("GET", "auth/token/lookup-self", { token: client_token })).status).toBe(403);
+  });
+
+  it("names every token of teams that one request deletes, and none when it deletes none", async () => {
+    const organization = await createOrganization(root, "audited");
+    const ids: string[] = [];
+    for (const name of ["one", "two"]) {
+      ids.push((await generateToken(root, await createTeam(root, organization, name))).id);
+    }
+    const remove = (all: readonly string[]) =>
+      api("DELETE", `organizations/${organization}/team-tokens`, {
+        token: root,
+        body: { data: all.map((id) => ({ type: "authentication-tokens", id })) },
+      });
+    lines = [];
+    expect((await remove([...ids, "at-unknown"])).status).toBe(422);
+    expect((await remove(ids)).status).toBe(204);
+    const answers = parsed().filter(({ type }) => type === "response");
+    expect(answers.map(({ target_accessors }) => target_accessors)).toEqual([undefined, ids]);
   });
 
   it("names what is handed out without an accessor by its hash, and what is wrapped by both accessors", async () => {

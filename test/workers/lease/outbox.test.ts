@@ -1,5 +1,7 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { sealData } from "../../../src/crypto/sealed-data.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { LeaseStore } from "../../../src/tree/leases/store.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
@@ -252,5 +254,39 @@ describe("two revocations at once", () => {
     release(204);
     expect((await first).status).toBe(204);
     expect(await leaseRows(token)).toEqual([]);
+  });
+});
+
+describe("the data of a lease", () => {
+  /** A lease with data whose target somebody without keys changes in the storage. Returns what its end tells whom. */
+  async function redirected(prepare: (sql: SqlStorage, id: string) => Promise<void> = async () => {}) {
+    const received = standInForTargets();
+    const token = await holder();
+    const id = await leaseFor(root, token, { data: { user: "app" }, target: "https://db.example.com/revoke" });
+    const { stub } = await locate(token);
+    await runInDurableObject(stub, async (_, { storage: { sql } }) => {
+      await prepare(sql, id);
+      sql.exec("UPDATE leases SET record = replace(record, 'db.example.com', 'elsewhere.example.net')");
+    });
+    await evictDurableObject(stub);
+    await post("sys/leases/revoke", { lease_id: id, sync: true });
+    const [row] = await leaseRows(token);
+    return { told: received.map(({ url, body }) => [url, body.data]), error: row?.error };
+  }
+
+  it("is told to the target that the lease was registered with, and to no other", async () => {
+    expect(await redirected()).toEqual({ told: [], error: "the data of the lease does not open" });
+  });
+
+  it("of before it was bound to the target opens", async () => {
+    const sealedBefore = async (sql: SqlStorage, id: string) => {
+      const loaded = await loadInstallation(bindings);
+      if (!loaded.ok) throw new Error("initialised");
+      const plain = new TextEncoder().encode(JSON.stringify({ user: "old" }));
+      const sealed = await sealData(loaded.value.keys, `lease data ${id.slice(id.lastIndexOf("/") + 1)}`, plain);
+      sql.exec("UPDATE leases SET data = ?", sealed);
+    };
+    const { told } = await redirected(sealedBefore);
+    expect(told).toEqual([["https://elsewhere.example.net/revoke", { user: "old" }]]);
   });
 });

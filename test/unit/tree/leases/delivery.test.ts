@@ -34,7 +34,11 @@ const send = (revocation: Partial<Revocation> = {}, env = ENV) =>
 describe("sending a revocation", () => {
   it("is a POST that the target can check with its key", async () => {
     const fetched = answer(() => new Response(null, { status: 204 }));
-    const data = await sealData(keys, leaseDataContext("tail"), new TextEncoder().encode('{"user":"u1"}'));
+    const data = await sealData(
+      keys,
+      leaseDataContext("tail", REVOCATION.record.target),
+      new TextEncoder().encode('{"user":"u1"}'),
+    );
     expect(await send({ data })).toEqual({ delivered: true });
     const [url, init] = fetched.mock.calls[0] ?? [];
     expect(url).toBe("https://db.example.com/revoke");
@@ -107,9 +111,12 @@ describe("sending a revocation", () => {
     expect(fetched).not.toHaveBeenCalled();
   });
 
-  it("gives up data that does not belong to the lease", async () => {
+  it.each([
+    ["the lease", "another", REVOCATION.record.target],
+    ["the target", "tail", "https://elsewhere.example.net/"],
+  ])("gives up data that do not belong to %s", async (_, tail, target) => {
     const fetched = answer(() => new Response(null));
-    const data = await sealData(keys, leaseDataContext("another"), new TextEncoder().encode("{}"));
+    const data = await sealData(keys, leaseDataContext(tail, target), new TextEncoder().encode("{}"));
     expect(await send({ data })).toMatchObject({ delivered: false, hopeless: true });
     expect(fetched).not.toHaveBeenCalled();
   });
