@@ -9,6 +9,7 @@ import type { System } from "./system/system.ts";
 import type { OrganizationDirectory } from "./team/directory.ts";
 import type { Organization } from "./team/organization.ts";
 import type { Team } from "./team/team.ts";
+import type { ShardTidy } from "./tidy/shard-tidy.ts";
 import type { Tidy } from "./tidy/tidy.ts";
 import type { TokenRoles } from "./token/roles/token-roles.ts";
 import type { CustomIds } from "./tree/custom-ids.ts";
@@ -22,6 +23,7 @@ export interface Env {
   readonly ACCESSOR_SHARD: DurableObjectNamespace<AccessorShard>;
   readonly CUSTOM_IDS: DurableObjectNamespace<CustomIds>;
   readonly TIDY: DurableObjectNamespace<Tidy>;
+  readonly SHARD_TIDY: DurableObjectNamespace<ShardTidy>;
   readonly TOKEN_REVOCATIONS: DurableObjectNamespace<TokenRevocations>;
   readonly TOKEN_ROLES: DurableObjectNamespace<TokenRoles>;
   readonly LEASE_WALK: DurableObjectNamespace<LeaseWalk>;

@@ -17,6 +17,7 @@ export { System } from "./system/system.ts";
 export { OrganizationDirectory } from "./team/directory.ts";
 export { Organization } from "./team/organization.ts";
 export { Team } from "./team/team.ts";
+export { ShardTidy } from "./tidy/shard-tidy.ts";
 export { Tidy } from "./tidy/tidy.ts";
 export { TokenRoles } from "./token/roles/token-roles.ts";
 export { CustomIds } from "./tree/custom-ids.ts";

@@ -1,3 +1,5 @@
+import { shareOf } from "../../src/tidy/pace.ts";
+import { ACCESSOR_SHARDS } from "../../src/tree/index/accessor-shard-number.ts";
 import type { Release } from "./objects.ts";
 import { type Calls, cost, OPERATIONS } from "./operations.ts";
 import type { World } from "./world.ts";
@@ -16,8 +18,13 @@ const ROLES_OF_AN_ISOLATE = 2;
 const CACHE_SECONDS = 5;
 /** An isolate tells once a minute how much it has encrypted. */
 const KEY_USE_SECONDS = 60;
-/** Every live tree is tidied once in this time. */
+/** Before, one object visited every live tree in this time. */
 const TIDY_SECONDS = 3_600;
+/** Entries of a page of the check of a shard, and the share of time that it works (src/tidy). */
+const CHECK_PAGE = 100;
+const CHECK_SHARE = shareOf(false, ACCESSOR_SHARDS);
+/** How long a check takes for a page: a list, a hundred trees eight at a time, an answer (s). */
+const PAGE_SECONDS = 0.2;
 
 /** What nobody asked for in a request: reading of copies, ends of tokens, tidy. */
 export function background(world: World, release: Release): Stream[] {
@@ -29,8 +36,27 @@ export function background(world: World, release: Release): Stream[] {
     ...(release === "now" ? [rolesRead(world)] : []),
     // What is made has to end. Revoked tokens are counted with their revocation.
     { calls: ends, perSecond: Math.max(0, births(world) - rates.revoke) },
-    { calls: { "Tidy.step": cost(2, 2), "TokenTree.tidy": cost(6, 0) }, perSecond: liveTrees / TIDY_SECONDS },
+    release === "now" ? checks(world) : { calls: WALK, perSecond: liveTrees / TIDY_SECONDS },
   ];
+}
+
+/** Before: a call of the one object that walks, which reached 190 trees a second and so counts as two. */
+const WALK: Calls = { "Tidy.alarm": cost(2, 4, 2), "TokenTree.tidy": cost(6, 0) };
+
+/** Pages that the checks of all shards work through: all of them once an hour, or as many as they have the time for. */
+function checks({ liveTokens, liveTrees }: World): Stream {
+  const wanted = liveTokens / CHECK_PAGE / TIDY_SECONDS;
+  const possible = (ACCESSOR_SHARDS * CHECK_SHARE) / PAGE_SECONDS;
+  const trees = Math.min(CHECK_PAGE, (CHECK_PAGE * liveTrees) / liveTokens);
+  return {
+    calls: {
+      "ShardTidy.alarm": cost(2, 1),
+      "AccessorShard.list": cost(CHECK_PAGE, 0),
+      "AccessorShard.fillMissing": cost(3 * CHECK_PAGE, 0),
+      "TokenTree.tidy": cost(8 * CHECK_PAGE, 0, trees),
+    },
+    perSecond: Math.min(wanted, possible),
+  };
 }
 
 function rolesRead({ isolates, rates }: World): Stream {

@@ -19,6 +19,7 @@ const OBJECTS: Readonly<Record<string, (world: World) => number | null>> = {
   CloudAuth: ({ mounts }) => mounts,
   CloudLookups: ({ mounts, accounts }) => Math.max(mounts, accounts),
   Tidy: () => 1,
+  ShardTidy: () => ACCESSOR_SHARDS,
 };
 
 /** How many objects share the load of a class; null when nobody shares one with others. */

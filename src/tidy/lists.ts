@@ -39,8 +39,9 @@ export interface Gone {
   readonly goneCustomIds: readonly CustomIdClaim[];
 }
 
-/** Where a run begins. */
+/** Where a run over everything begins, and one that leaves the accessors out. */
 export const FIRST_POSITION: ListPosition = { list: "accessors", shard: 0, after: "" };
+export const FIRST_WITHOUT_ACCESSORS: ListPosition = { list: "custom_ids", shard: 0, after: "" };
 
 /** Reads the page at `position`. `now` in ms. */
 export function readPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {
@@ -113,5 +114,5 @@ function after(position: ListPosition, entries: readonly string[], shards: numbe
   const last = entries.at(-1);
   if (last !== undefined && entries.length === LIST_PAGE) return { ...position, after: last };
   if (position.shard + 1 < shards) return { ...position, shard: position.shard + 1, after: "" };
-  return position.list === "accessors" ? { list: "custom_ids", shard: 0, after: "" } : null;
+  return position.list === "accessors" ? FIRST_WITHOUT_ACCESSORS : null;
 }

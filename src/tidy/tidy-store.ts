@@ -2,7 +2,7 @@ import type { AgedTerm } from "../crypto/key-terms.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
-import { FIRST_POSITION, type ListPosition } from "./lists.ts";
+import type { ListPosition } from "./lists.ts";
 
 /** The schema of the coordinator of tidy runs. */
 export const TIDY_MIGRATIONS: readonly Migration[] = [
@@ -86,8 +86,12 @@ export class TidyStore {
     return this.#read("finished_at IS NOT NULL");
   }
 
-  /** Begins a run at `now` (ms). Of those before only the last is kept. */
-  begin(now: number, aged: readonly AgedTerm[]): void {
+  /**
+   * Begins a run at `now` (ms), at `position`. Of those before only the last is kept. Returns its number.
+   *
+   * @param aged terms of keys that may go when the run finds nothing that needs them.
+   */
+  begin(now: number, position: ListPosition, aged: readonly AgedTerm[]): number {
     this.#schema.create();
     const number = (this.lastFinished()?.number ?? 0) + 1;
     this.#sql.exec("DELETE FROM runs WHERE number < ?", number - 1);
@@ -96,10 +100,11 @@ export class TidyStore {
       "INSERT INTO runs (number, started_at, position, report, aged, needed) VALUES (?, ?, ?, ?, ?, '[]')",
       number,
       now,
-      JSON.stringify(FIRST_POSITION),
+      JSON.stringify(position),
       JSON.stringify(NO_REPORT),
       JSON.stringify(aged),
     );
+    return number;
   }
 
   /** Ends `run` at `now` (ms), with all that it did. */

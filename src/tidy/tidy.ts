@@ -7,11 +7,13 @@ import { dropTerms, requireSeals, termsToDrop } from "../system/key-rotation.ts"
 import { longestIgnoranceMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
-import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import { addToReport } from "../tree/tidy/report.ts";
 import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
-import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
 import { checkObjects } from "./check-objects.ts";
-import { fillInventory, type ListPosition, readPage, removeGone } from "./lists.ts";
+import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
+import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition } from "./lists.ts";
+import { ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
+import { keepShardsChecked, type ShardCheck } from "./shard-tidy.ts";
 import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
 
 /**
@@ -22,8 +24,6 @@ export const TIDY_INTERVAL_MS = 3_600_000;
 
 /** Pause between two steps, in ms. No client waits for tidy: requests come first. */
 export const TIDY_PAUSE_MS = 25;
-/** Trees that a step goes on in. */
-const TREES_PER_STEP = 24;
 /** Pause after a step that failed, for example because a shard did not answer. */
 const RETRY_MS = 30_000;
 
@@ -33,15 +33,20 @@ export interface TidyStatus {
   readonly last: TidyRun | null;
   /** null when nothing is planned. */
   readonly nextAt: number | null;
+  readonly shards: ShardChecks;
 }
 
+/** Where a run has gone over the accessors itself. */
+const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
+
 /**
- * Tidies the whole installation, a bounded step at a time: it pages through the lists of accessors and of custom ids, and
- * lets each tree that they name judge the entries and repair its own rows. Where it stands is in its rows, so a run
- * survives restarts; every step may be repeated.
+ * Tidies the installation, a bounded step at a time. A run that somebody asks for goes over everything: it pages through the lists of
+ * accessors and of custom ids, and lets each tree that they name judge the entries and repair its own rows. Where it stands is in
+ * its rows, so a run survives restarts; every step may be repeated.
  *
- * A run begins when somebody asks for it, and an hour after the last one began by the object's own alarm, which every
- * platform has. The platform's cron, where there is one, only makes sure that the alarm was not lost.
+ * An hour after the last run began the object's own alarm begins another one, which leaves the accessors to the checks of the
+ * shards (`ShardTidy`): it sees that these are planned, goes over the rest, and adds up what they have reported since. The
+ * platform's cron, where there is one, only makes sure that the alarm was not lost.
  *
  * No object can be asked which trees exist. A tree of whose tokens none is listed, neither by accessor nor by custom id, is
  * therefore not found: its tokens work and end as usual, they are just in no list, until one of them or of their
@@ -49,21 +54,28 @@ export interface TidyStatus {
  */
 export class Tidy extends DurableObject<Env> {
   readonly #store: TidyStore;
+  readonly #shards: ShardCheckStore;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#store = new TidyStore(ctx.storage.sql);
+    this.#shards = new ShardCheckStore(ctx.storage.sql);
   }
 
-  /** Begins a run. False when one is in progress. */
+  /** Begins a run over everything. False when a run is in progress. */
   async start(): Promise<boolean> {
     if (this.#store.running()) {
       await this.keepSchedule();
       return false;
     }
-    const begun = await this.#begin();
+    const begun = await this.#begin(FIRST_POSITION);
     await this.ctx.storage.setAlarm(currentTime());
     return begun;
+  }
+
+  /** Hears that a shard has been checked, and what came of it. Safe to repeat. */
+  shardChecked(shard: number, check: ShardCheck): void {
+    this.#shards.keep(shard, check);
   }
 
   /** Makes sure that an alarm comes: for the run in progress, or for the next one. Safe to repeat. */
@@ -75,13 +87,17 @@ export class Tidy extends DurableObject<Env> {
   /** How far the run in progress is, and what the last one did. */
   async status(): Promise<TidyStatus> {
     const running = this.#store.running();
-    return { running, last: this.#store.lastFinished(), nextAt: running ? null : await this.ctx.storage.getAlarm() };
+    const nextAt = running ? null : await this.ctx.storage.getAlarm();
+    return { running, last: this.#store.lastFinished(), nextAt, shards: this.#shards.all() };
   }
 
   /** One step of the run in progress, or of the one that is due. */
   override async alarm(): Promise<void> {
     try {
-      await this.#begin();
+      if (!this.#store.running()) {
+        await keepShardsChecked(this.env);
+        await this.#begin(FIRST_WITHOUT_ACCESSORS);
+      }
       const run = this.#store.running();
       if (run) await this.#step(run);
     } catch (error) {
@@ -93,13 +109,14 @@ export class Tidy extends DurableObject<Env> {
     await this.ctx.storage.setAlarm(this.#nextAlarm(currentTime()));
   }
 
-  /** Begins a run. False when one is in progress. */
-  async #begin(): Promise<boolean> {
+  /** Begins a run at `position`. False when one is in progress. */
+  async #begin(position: ListPosition): Promise<boolean> {
     if (this.#store.running()) return false;
     const aged = await termsToDrop(this.env, currentTime());
     // Another call may have begun one meanwhile.
     if (this.#store.running()) return false;
-    this.#store.begin(currentTime(), aged);
+    const run = this.#store.begin(currentTime(), position, aged);
+    if (position.list !== FIRST_POSITION.list) this.#shards.leaveOut(run);
     return true;
   }
 
@@ -121,58 +138,43 @@ export class Tidy extends DurableObject<Env> {
       (sum, { sealed, tampered, failures }) => addToReport(sum, { sealed, tampered, failures }),
       run.report,
     );
-    // Every tree has been through its rows, except for tokens that are too new to be checked.
-    if (report.failures === 0) {
-      const known = run.startedAt - SAFETY_AGE_MS;
+    const shards = this.#shards.isLeftOut(run.number) ? this.#shards.together() : COVERED_BY_RUN;
+    if (report.failures === 0 && shards) {
+      // Every tree has been through its rows, except for tokens that are too new to be checked.
+      const known = Math.min(run.startedAt, shards.since) - SAFETY_AGE_MS;
       await requireSeals(this.env, known);
       // A number is never below the time at which its watermark was made.
       const upTo = known - longestIgnoranceMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
     }
     // What hangs on a row that was tampered with was not looked at.
-    if (report.failures === 0 && report.tampered === 0) {
-      const needed = new Set([...run.needed, ...teams.terms, ...objects.terms]);
-      const idle = run.aged.map(({ version }) => version).filter((version) => !needed.has(version));
+    if (report.failures === 0 && shards && report.tampered + shards.tampered === 0) {
+      const needed = new Set([...run.needed, ...teams.terms, ...objects.terms, ...shards.needed]);
+      const idle = run.aged
+        .map(({ version }) => version)
+        .filter((version) => !needed.has(version) && (shards.aged === "all" || shards.aged.includes(version)));
       report = addToReport(report, { termsDropped: await dropTerms(this.env, idle, currentTime()) });
+    }
+    if (this.#shards.isLeftOut(run.number)) {
+      report = addToReport(report, this.#shards.newReports());
+      this.#shards.added();
     }
     this.#store.finish(run, report, currentTime());
     logInfo(this.env, { type: "tidy", run: run.number, ...report });
   }
 
-  /** Lets the trees of a page say which of its entries have no token, and begin with their own rows. */
   async #readOn(run: TidyRun, position: ListPosition): Promise<void> {
-    const page = await readPage(this.env, position, currentTime());
-    const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
-    const answers = await askTrees(this.env, run, questions);
-    const removed = await removeGone(this.env, position, page, answers);
-    await fillInventory(this.env, position, page);
-    const report = { ...totals(questions.length, answers), ...page.examined, ...removed };
-    this.#store.pageDone(run, page.next, workLeft(answers), { report, needed: neededTerms(answers) });
+    const { next, left, done } = await tidyPage(this.env, run, position);
+    this.#store.pageDone(run, next, left, done);
   }
 
   async #goOnInTrees(run: TidyRun, work: readonly TreeWork[]): Promise<void> {
-    const questions = work.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
-    const answers = await askTrees(this.env, run, questions);
-    const report = totals(work.length, answers);
-    this.#store.treesDone(run, work, workLeft(answers), { report, needed: neededTerms(answers) });
+    const { left, done } = await tidyTrees(this.env, run, work);
+    this.#store.treesDone(run, work, left, done);
   }
 }
 
 /** The coordinator of this installation. */
 export function tidyOf(env: Env): DurableObjectStub<Tidy> {
   return within(env, env.TIDY).getByName("tidy");
-}
-
-function workLeft(answers: readonly TreeTidyAnswer[]): TreeWork[] {
-  return answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []));
-}
-
-/** @throws for an answer without terms, which an object of an older release gives: the step is repeated. */
-function neededTerms(answers: readonly TreeTidyAnswer[]): number[] {
-  return answers.flatMap(({ terms }) => [...terms]);
-}
-
-function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {
-  const start = { ...NO_REPORT, treeSteps: asked, failures: asked - answers.length };
-  return answers.reduce((sum, { repairs }) => addToReport(sum, repairs), start);
 }

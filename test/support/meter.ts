@@ -13,6 +13,7 @@ type Method = (this: Counted, ...args: unknown[]) => unknown;
 interface OpenCall {
   readonly method: string;
   readonly object: Counted;
+  readonly id: string;
   /** Gives the object's stub in the context of whoever asks. */
   readonly stub: () => DurableObjectStub<Counted>;
   readonly cursors: { readonly rowsRead: number; readonly rowsWritten: number }[];
@@ -77,6 +78,17 @@ export class Meter {
     return costs;
   }
 
+  /** Rows that the calls of a method have read in the object with this id. */
+  async rowsRead(method: string, id: string): Promise<number> {
+    let rows = 0;
+    for (const call of this.#calls.filter((one) => one.method === method && one.id === id)) {
+      await runInDurableObject(call.stub(), () => {
+        for (const { rowsRead } of call.cursors) rows += rowsRead;
+      });
+    }
+    return rows;
+  }
+
   #count(prototype: object, name: string, method: string, namespace: DurableObjectNamespace<Counted>): void {
     const property = Object.getOwnPropertyDescriptor(prototype, name);
     const original: unknown = property?.value;
@@ -88,7 +100,7 @@ export class Meter {
       if (meter.#current.getStore()?.object === this) return Reflect.apply(original, this, args);
       const id = stateOf(this).id.toString();
       const stub = () => namespace.get(namespace.idFromString(id));
-      const call: OpenCall = { method, object: this, stub, cursors: [] };
+      const call: OpenCall = { method, object: this, id, stub, cursors: [] };
       meter.#calls.push(call);
       return meter.#current.run(call, () => Reflect.apply(original, this, args));
     };

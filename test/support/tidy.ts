@@ -1,5 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
+import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
 import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/tree/index/accessor-shard.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
@@ -7,9 +8,38 @@ import { bindings } from "./service.ts";
 
 const alarm = Tidy.prototype.alarm;
 
-/** Keeps the coordinator from working by itself until the test ends. `beforeEach(holdTidy)` */
+const shardAlarm = ShardTidy.prototype.alarm;
+
+/** Keeps the coordinator and the checks of the shards from working by themselves until the test ends. `beforeEach(holdTidy)` */
 export function holdTidy(): void {
   vi.spyOn(Tidy.prototype, "alarm").mockResolvedValue(undefined);
+  vi.spyOn(ShardTidy.prototype, "alarm").mockResolvedValue(undefined);
+}
+
+/** Does what one alarm of the check of a shard does. */
+export async function shardTidyAlarm(shard: number): Promise<void> {
+  await runInDurableObject(shardTidy(bindings, shard), (check) => shardAlarm.call(check));
+}
+
+/** Has each of `shards` checked once. */
+export async function checkShards(
+  shards = Array.from({ length: ACCESSOR_SHARDS }, (_, shard) => shard),
+): Promise<void> {
+  for (const shard of shards) {
+    const before = await checkedAt(shard);
+    for (let step = 0; (await checkedAt(shard)) === before; step++) {
+      if (step === 500) throw new Error("the check does not end");
+      await shardTidyAlarm(shard);
+    }
+  }
+}
+
+/** When the last check of a shard began, as its object has it. */
+async function checkedAt(shard: number): Promise<number | null> {
+  return runInDurableObject(shardTidy(bindings, shard), (_, { storage: { sql } }) => {
+    const { state } = sql.exec<{ state: string }>("SELECT state FROM progress").one();
+    return (JSON.parse(state) as { lastStartedAt: number | null }).lastStartedAt;
+  });
 }
 
 /** Does what one alarm of the coordinator does. */

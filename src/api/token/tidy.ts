@@ -8,7 +8,13 @@ import { tidyReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
 /** The runs are null, or false, where there is none. */
-const STATUS_SHAPE: Shape = { state: "string", running: "any", last: "object | null", next_run: "string | null" };
+const STATUS_SHAPE: Shape = {
+  state: "string",
+  running: "any",
+  last: "object | null",
+  next_run: "string | null",
+  background: { shards: "number", checked: "number", since: "string | null", failures: "number" },
+};
 
 /** `tidy`, and `tidy-status`, which only this server has. */
 export const TIDY_ROUTES: readonly Route[] = [
@@ -34,7 +40,7 @@ export const TIDY_ROUTES: readonly Route[] = [
     },
     z.object({}),
     async ({ env }) => {
-      const { running, last, nextAt } = await tidyOf(env).status();
+      const { running, last, nextAt, shards } = await tidyOf(env).status();
       return ok({
         kind: "data",
         data: {
@@ -42,6 +48,7 @@ export const TIDY_ROUTES: readonly Route[] = [
           running: running && renderRun(running),
           last: last && renderRun(last),
           next_run: time(nextAt),
+          background: { ...shards, since: time(shards.since) },
         },
       });
     },

@@ -16,12 +16,27 @@ import { relist, unlist } from "./relist.ts";
 import { NO_REPAIRS, type TreeRepairs } from "./report.ts";
 import { SAFETY_AGE_MS, type TidyStep, type TidyStepResult, type TreePosition } from "./step.ts";
 
+const FIRST_ROWS: TreePosition = { table: "tokens", after: 0 };
+
 /** What a step did to one table. */
 interface TableStep {
   readonly repairs: Partial<TreeRepairs>;
   /** Terms of keys that something in it needs. */
   readonly terms?: readonly number[];
   readonly next: TreePosition | null;
+}
+
+/** How far a walk through all rows is. */
+interface WalkProgress {
+  /** The run, and what it looks for. */
+  readonly of: string;
+  /** null at the end. */
+  readonly next: TreePosition | null;
+  readonly terms: ReadonlySet<number>;
+}
+
+function walkOf({ run, aged }: TidyStep): string {
+  return JSON.stringify([run, aged]);
 }
 
 /** What tidying needs of the tree around it. */
@@ -37,8 +52,12 @@ export interface TidyDeps {
 /** The part of a tidy run that works on the rows of one tree. */
 export class TreeTidy {
   readonly #tree: TidyDeps;
-  /** The run that has been through all rows. Forgotten with the memory of the object: then the rows are looked at again. */
-  #doneIn: number | null = null;
+  /**
+   * How far the last run is with the rows of this tree, and the terms that it has found to be needed. Several lists may name the tree
+   * in one run, and a caller that crashed repeats its step: what was looked at is not looked at again, but everybody is told of all
+   * the terms. Forgotten with the memory of the object: then a caller goes on where it was.
+   */
+  #progress: WalkProgress | null = null;
 
   constructor(tree: TidyDeps) {
     this.#tree = tree;
@@ -53,23 +72,17 @@ export class TreeTidy {
       (accessor) => decodeStoredId(accessor)?.row ?? null,
     );
     const found = { goneAccessors: gone.accessors, goneCustomIds: gone.customIds };
-    if (step.from === null && this.#doneIn === step.run) {
-      return { ...found, repairs: NO_REPAIRS, terms: [], next: null };
-    }
+    const known = this.#progress?.of === walkOf(step) ? this.#progress : null;
+    if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
     // The first step looks for tokens in all of the table: an index finds them.
-    const ofTokens = step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : [];
-    const done = await this.#batch(step);
-    if (done.next === null) this.#doneIn = step.run;
-    return {
-      ...found,
-      repairs: { ...NO_REPAIRS, ...done.repairs },
-      terms: [...ofTokens, ...(done.terms ?? [])],
-      next: done.next,
-    };
+    const before = known?.terms ?? (step.from === null ? termsOfTokens(this.#tree.sql, step.aged) : []);
+    const { repairs, terms = [], next } = await this.#batch(step, known?.next ?? step.from ?? FIRST_ROWS);
+    const all = new Set([...before, ...terms]);
+    this.#progress = { of: walkOf(step), next, terms: all };
+    return { ...found, repairs: { ...NO_REPAIRS, ...repairs }, terms: [...all], next };
   }
 
-  async #batch(step: TidyStep): Promise<TableStep> {
-    const from: TreePosition = step.from ?? { table: "tokens", after: 0 };
+  async #batch(step: TidyStep, from: TreePosition): Promise<TableStep> {
     switch (from.table) {
       case "tokens":
         return this.#tokens(from.after, new Set(step.accessors));

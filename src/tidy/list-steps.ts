@@ -1,0 +1,55 @@
+import { currentTime } from "../base/clock.ts";
+import type { Env } from "../env.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
+import { fillInventory, type ListPosition, readPage, removeGone } from "./lists.ts";
+import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
+
+/** Trees that a step goes on in. */
+export const TREES_PER_STEP = 24;
+
+/** What a step did, and the trees that it has begun with and not ended. */
+export interface StepResult {
+  readonly left: readonly TreeWork[];
+  readonly done: StepDone;
+}
+
+/** The same of a page of a list. */
+export interface PageResult extends StepResult {
+  readonly next: ListPosition | null;
+}
+
+/** The run that a step is of: its number, and the terms of keys that it looks for. */
+type RunOfStep = Pick<TidyRun, "number" | "aged">;
+
+/** Lets the trees of a page say which of its entries have no token, and begin with their own rows. Safe to repeat. */
+export async function tidyPage(env: Env, run: RunOfStep, position: ListPosition): Promise<PageResult> {
+  const page = await readPage(env, position, currentTime());
+  const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
+  const answers = await askTrees(env, run, questions);
+  const removed = await removeGone(env, position, page, answers);
+  await fillInventory(env, position, page);
+  const report = { ...totals(questions.length, answers), ...page.examined, ...removed };
+  return { next: page.next, left: workLeft(answers), done: { report, needed: neededTerms(answers) } };
+}
+
+/** Goes on in trees that a page has begun with. Safe to repeat. */
+export async function tidyTrees(env: Env, run: RunOfStep, work: readonly TreeWork[]): Promise<StepResult> {
+  const questions = work.map((tree) => ({ ...tree, accessors: [], customIds: [] }));
+  const answers = await askTrees(env, run, questions);
+  return { left: workLeft(answers), done: { report: totals(work.length, answers), needed: neededTerms(answers) } };
+}
+
+function workLeft(answers: readonly TreeTidyAnswer[]): TreeWork[] {
+  return answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []));
+}
+
+/** @throws for an answer without terms, which an object of an older release gives: the step is repeated. */
+function neededTerms(answers: readonly TreeTidyAnswer[]): number[] {
+  return answers.flatMap(({ terms }) => [...terms]);
+}
+
+function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {
+  const start = { ...NO_REPORT, treeSteps: asked, failures: asked - answers.length };
+  return answers.reduce((sum, { repairs }) => addToReport(sum, repairs), start);
+}

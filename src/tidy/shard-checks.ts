@@ -1,0 +1,138 @@
+import { type Migration, Schema } from "../storage/schema.ts";
+import { ACCESSOR_SHARDS } from "../tree/index/accessor-shard.ts";
+import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
+import type { ShardCheck } from "./shard-tidy.ts";
+
+/** The schema of what the shards have reported, beside that of the runs. */
+export const SHARD_CHECK_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the last check of each shard, and the runs that left the shards to themselves",
+    sql: `
+      CREATE TABLE shard_checks (
+        shard INTEGER PRIMARY KEY,
+        started_at INTEGER NOT NULL,
+        finished_at INTEGER NOT NULL,
+        report TEXT NOT NULL,
+        aged TEXT NOT NULL,
+        needed TEXT NOT NULL,
+        added INTEGER NOT NULL
+      );
+      CREATE TABLE partial_runs (number INTEGER PRIMARY KEY);
+    `,
+  },
+];
+
+/** What is known of the checks of all shards. */
+export interface ShardChecks {
+  /** Shards that have been checked at least once. */
+  readonly checked: number;
+  readonly shards: number;
+  /** When the oldest of their last checks began (ms); null as long as one is missing. */
+  readonly since: number | null;
+  /** Trees that did not answer in the last checks. */
+  readonly failures: number;
+}
+
+/** What the last checks of all shards say together. */
+export interface CheckedByShards {
+  /** When the oldest of them began (ms). */
+  readonly since: number;
+  /** Rows whose seal does not hold. */
+  readonly tampered: number;
+  /** Versions of terms of keys that all of them looked for. */
+  readonly aged: readonly number[];
+  /** Versions of those that one of them found to be needed. */
+  readonly needed: readonly number[];
+}
+
+interface CheckRow extends Record<string, SqlStorageValue> {
+  started_at: number;
+  report: string;
+  aged: string;
+  needed: string;
+}
+
+/** What the checks of the shards have found. */
+export class ShardCheckStore {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    this.#schema = new Schema(sql, SHARD_CHECK_MIGRATIONS, "shard_checks");
+  }
+
+  /** Keeps the last check of a shard. Safe to repeat. */
+  keep(shard: number, { startedAt, finishedAt, report, aged, needed }: ShardCheck): void {
+    this.#schema.create();
+    this.#sql.exec(
+      `INSERT INTO shard_checks (shard, started_at, finished_at, report, aged, needed, added) VALUES (?, ?, ?, ?, ?, ?, 0)
+       ON CONFLICT (shard) DO UPDATE
+       SET started_at = excluded.started_at, finished_at = excluded.finished_at, report = excluded.report,
+         aged = excluded.aged, needed = excluded.needed, added = 0
+       WHERE excluded.started_at <> started_at`,
+      ...[shard, startedAt, finishedAt, ...[report, aged, needed].map((part) => JSON.stringify(part))],
+    );
+  }
+
+  /** The last checks of all shards. */
+  all(): ShardChecks {
+    const rows = this.#rows("TRUE");
+    return {
+      checked: rows.length,
+      shards: ACCESSOR_SHARDS,
+      since: rows.length === ACCESSOR_SHARDS ? Math.min(...rows.map(({ started_at }) => started_at)) : null,
+      failures: rows.reduce((sum, row) => sum + reportOf(row).failures, 0),
+    };
+  }
+
+  /** What the last checks say together; null when a shard was never checked, or a tree did not answer in its last check. */
+  together(): CheckedByShards | null {
+    const { since, failures } = this.all();
+    if (since === null || failures > 0) return null;
+    const rows = this.#rows("TRUE");
+    const aged = rows.map((row) => new Set(JSON.parse(row.aged) as number[]));
+    const needed = rows.flatMap((row) => JSON.parse(row.needed) as number[]);
+    return {
+      since,
+      tampered: rows.reduce((sum, row) => sum + reportOf(row).tampered, 0),
+      aged: [...(aged[0] ?? [])].filter((version) => aged.every((looked) => looked.has(version))),
+      needed: [...new Set(needed)],
+    };
+  }
+
+  /** What the checks did that no run has added to its report yet. */
+  newReports(): TidyReport {
+    return this.#rows("added = 0").reduce((sum, row) => addToReport(sum, reportOf(row)), NO_REPORT);
+  }
+
+  /** Notes that a run has added them. */
+  added(): void {
+    if (this.#schema.exists) this.#sql.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
+  }
+
+  /** Notes that the run with this number leaves the shards to themselves. */
+  leaveOut(run: number): void {
+    this.#schema.create();
+    this.#sql.exec("DELETE FROM partial_runs");
+    this.#sql.exec("INSERT INTO partial_runs (number) VALUES (?)", run);
+  }
+
+  isLeftOut(run: number): boolean {
+    return (
+      this.#schema.exists && this.#sql.exec("SELECT 1 FROM partial_runs WHERE number = ?", run).toArray().length > 0
+    );
+  }
+
+  #rows(condition: "TRUE" | "added = 0") {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<CheckRow>(`SELECT started_at, report, aged, needed FROM shard_checks WHERE ${condition}`)
+      .toArray();
+  }
+}
+
+function reportOf({ report }: CheckRow): TidyReport {
+  return JSON.parse(report) as TidyReport;
+}

@@ -1,0 +1,203 @@
+import { runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { System } from "../../../src/system/system.ts";
+import { CHECK_INTERVAL_MS, keepShardsChecked, shardTidy } from "../../../src/tidy/shard-tidy.ts";
+import { Tidy, tidyOf } from "../../../src/tidy/tidy.ts";
+import { ACCESSOR_SHARDS, AccessorShard, accessorShardNumber } from "../../../src/tree/index/accessor-shard.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { Meter } from "../../support/meter.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { checkShards, holdTidy, listedAccessors, shardTidyAlarm, tidyAlarm, writeList } from "../../support/tidy.ts";
+import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
+
+const HOUR_MS = 3_600_000;
+vi.setConfig({ testTimeout: 60_000 });
+
+let root: string;
+let clock = Date.now();
+
+beforeEach(() => {
+  holdSweeps();
+  holdInventory();
+  holdTidy();
+  vi.useFakeTimers({ toFake: ["Date"] });
+  later();
+});
+afterEach(() => vi.useRealTimers());
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+/** Everything made until now is old enough to be judged, and due. */
+function later(): void {
+  clock += 2 * HOUR_MS;
+  vi.setSystemTime(clock);
+}
+
+const orphan = async () =>
+  (await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["root"] } })).body.auth;
+
+async function dropRow(token: string): Promise<void> {
+  const { stub, row } = await locate(token);
+  await runInDurableObject(stub, (_, { storage }) => storage.sql.exec("DELETE FROM tokens WHERE row = ?", row));
+}
+
+/** Has the hourly run begin and come to its end, without the checks that it plans. */
+async function hourly() {
+  const tidy = tidyOf(bindings);
+  do await tidyAlarm();
+  while ((await tidy.status()).running);
+  const { last } = await tidy.status();
+  if (!last) throw new Error("there was no run");
+  return last.report;
+}
+
+const alarmOf = (shard: number) =>
+  runInDurableObject(shardTidy(bindings, shard), (_, { storage }) => storage.getAlarm());
+
+it("the hourly run leaves accessors to the shards, whose own checks repair them, and adds up what they report", async () => {
+  const tree = await orphan();
+  const lost = await createToken(tree.client_token);
+  const unlisted = await createToken(tree.client_token);
+  await dropRow(lost.client_token);
+  await writeList("DELETE", [unlisted.accessor]);
+  later();
+  const visits = vi.spyOn(TokenTree.prototype, "tidy");
+  expect(await hourly()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, treeSteps: 0 });
+  expect(visits).not.toHaveBeenCalled();
+  expect(await Promise.all([0, ACCESSOR_SHARDS - 1].map(alarmOf))).toEqual([clock, clock]);
+
+  await checkShards();
+  const listed = await listedAccessors();
+  expect(listed).toContain(unlisted.accessor);
+  expect(listed).not.toContain(lost.accessor);
+  expect(await alarmOf(3)).toBe(clock + CHECK_INTERVAL_MS);
+
+  const checked = clock;
+  later();
+  const report = await hourly();
+  expect(report).toMatchObject({ accessorsRemoved: 1, relisted: 1, failures: 0 });
+  expect(report.accessorsExamined).toBeGreaterThanOrEqual(3);
+  // Each check is added up once.
+  later();
+  expect(await hourly()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, relisted: 0 });
+  const { background } = (await call("GET", "auth/token/tidy-status", { token: root })).body.data;
+  expect(background).toEqual({
+    shards: ACCESSOR_SHARDS,
+    checked: ACCESSOR_SHARDS,
+    since: new Date(checked).toISOString(),
+    failures: 0,
+  });
+});
+
+it("only a full set of good checks counts as having gone over everything", async () => {
+  const cleaned = vi.spyOn(System.prototype, "watermarksCleaned");
+  const upTo = () => cleaned.mock.calls.map(([, number]) => number);
+  const begins = async (shards?: number[]) => {
+    later();
+    await keepShardsChecked(bindings);
+    await checkShards(shards);
+    return clock;
+  };
+  const first = await begins();
+  await hourly();
+  const [known = 0] = upTo();
+  expect(first - known).toBeGreaterThan(0);
+
+  // The oldest of the last checks decides.
+  await begins([0, 1, 2]);
+  await hourly();
+  expect(upTo().at(-1)).toBe(known);
+  const tree = await orphan();
+  later();
+  vi.spyOn(TokenTree.prototype, "tidy").mockRejectedValue(new Error("tree down"));
+  const shard = accessorShardNumber(tree.accessor);
+  await checkShards([shard]);
+  vi.mocked(TokenTree.prototype.tidy).mockRestore();
+  const calls = upTo().length;
+  expect(await hourly()).toMatchObject({ failures: expect.any(Number) });
+  expect(upTo()).toHaveLength(calls);
+
+  const second = await begins();
+  await hourly();
+  expect(upTo().at(-1)).toBe(known + second - first);
+});
+
+it("goes on where it was after a shard or the coordinator did not answer", async () => {
+  const lost = await createToken((await orphan()).client_token);
+  await dropRow(lost.client_token);
+  later();
+  await keepShardsChecked(bindings);
+  const shard = accessorShardNumber(lost.accessor);
+  const list = vi.spyOn(AccessorShard.prototype, "list").mockImplementationOnce(() => {
+    throw new Error("shard down");
+  });
+  await shardTidyAlarm(shard);
+  expect(await alarmOf(shard)).toBe(clock + 30_000);
+  list.mockRestore();
+  const told = vi.spyOn(Tidy.prototype, "shardChecked").mockImplementationOnce(() => {
+    throw new Error("coordinator down");
+  });
+  for (let step = 0; told.mock.calls.length === 0 && step < 20; step++) await shardTidyAlarm(shard);
+  expect(await alarmOf(shard)).toBe(clock + 30_000);
+  expect(await listedAccessors()).not.toContain(lost.accessor);
+  await checkShards([shard]);
+  expect(told.mock.calls.map(([number, { report }]) => [number, report.accessorsRemoved])).toEqual([
+    [shard, 1],
+    [shard, 1],
+  ]);
+});
+
+it("an alarm that was lost is set again by the next hourly run, one that is set stays", async () => {
+  await keepShardsChecked(bindings);
+  await runInDurableObject(shardTidy(bindings, 5), (_, { storage }) => storage.deleteAlarm());
+  const planned = await alarmOf(6);
+  vi.setSystemTime(clock + 60_000);
+  await keepShardsChecked(bindings);
+  expect(await alarmOf(5)).not.toBeNull();
+  expect(await alarmOf(6)).toBe(planned);
+});
+
+it("a shard pays for a page one list, one look into the inventory and no write; the check itself one row", async () => {
+  const tree = await orphan();
+  await Promise.all(Array.from({ length: 30 }, () => createToken(tree.client_token)));
+  later();
+  await keepShardsChecked(bindings);
+  await checkShards();
+  later();
+  const shard = accessorShardNumber(tree.accessor);
+  const size = (await listedAccessors()).filter((accessor) => accessorShardNumber(accessor) === shard).length;
+  const meter = new Meter();
+  try {
+    await shardTidyAlarm(shard);
+    const costs = await meter.costs();
+    expect(costs["AccessorShard.list"]).toEqual({ times: 1, rowsRead: size, rowsWritten: 0 });
+    expect(costs["AccessorShard.fillMissing"]).toMatchObject({ times: 1, rowsWritten: 0 });
+    expect(costs["AccessorShard.remove"]).toBeUndefined();
+  } finally {
+    meter.stop();
+  }
+});
+
+it("a tree that every shard lists goes through its rows once in an hour", async () => {
+  const tree = await orphan();
+  await Promise.all(Array.from({ length: 100 }, () => createToken(tree.client_token)));
+  later();
+  await keepShardsChecked(bindings);
+  await checkShards();
+  later();
+  const meter = new Meter();
+  try {
+    await checkShards();
+    const { stub, row } = await locate(tree.client_token);
+    expect(row).toBeGreaterThan(0);
+    const id = stub.id.toString();
+    const walks = await meter.rowsRead("TokenTree.tidy", id);
+    // A walk reads about six rows a token; the question about each accessor one more.
+    expect(walks).toBeGreaterThan(100);
+    expect(walks).toBeLessThan(12 * 101);
+  } finally {
+    meter.stop();
+  }
+});
