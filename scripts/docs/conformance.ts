@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { ABSENT, LINES, LISTS } from "./conformance-lines.ts";
+import { messagesSection } from "./messages.ts";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const LINE = "(?:[TAPHXCS]\\d{1,2}|CVE-\\d{4}-\\d+|GHSA-\\w{4})";
@@ -32,7 +33,8 @@ Every line of the conformance lists of the token method, the system endpoints, p
 the reference servers: the rule, and the tests that show it by name. The rules are in \`test/conformance/lines.json\`.
 \`npm run docs:conformance\` writes this page from them and from the titles of the tests; a test fails when a line has neither a test nor a reason.
 
-${sections.join("\n")}`;
+${sections.join("\n")}
+${messagesSection()}`;
 }
 
 /** Lines that neither a test shows nor a reason excuses. */
