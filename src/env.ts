@@ -2,6 +2,7 @@ import type { LeaseWalk } from "./app/lease-walk.ts";
 import type { Identity } from "./identity/identity.ts";
 import type { EntityShard } from "./identity/shard/entity-shard.ts";
 import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
+import type { CloudAccessList } from "./methods/cloud/access-list/access-list.ts";
 import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
 import type { JwtAuth } from "./methods/jwt/jwt-auth.ts";
@@ -34,6 +35,7 @@ export interface Env {
   readonly TEAM: DurableObjectNamespace<Team>;
   readonly ORGANIZATION: DurableObjectNamespace<Organization>;
   readonly ORGANIZATION_DIRECTORY: DurableObjectNamespace<OrganizationDirectory>;
+  readonly CLOUD_ACCESS_LIST: DurableObjectNamespace<CloudAccessList>;
   readonly CLOUD_AUTH: DurableObjectNamespace<CloudAuth>;
   readonly JWT_AUTH: DurableObjectNamespace<JwtAuth>;
   readonly CLOUD_LOOKUPS: DurableObjectNamespace<CloudLookups>;

@@ -8,6 +8,7 @@ export { LeaseWalk } from "./app/lease-walk.ts";
 export { Identity } from "./identity/identity.ts";
 export { EntityShard } from "./identity/shard/entity-shard.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
+export { CloudAccessList } from "./methods/cloud/access-list/access-list.ts";
 export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 export { CloudAuth } from "./methods/cloud/cloud-auth.ts";
 export { JwtAuth } from "./methods/jwt/jwt-auth.ts";

@@ -1,4 +1,5 @@
 import { ENTITY_SHARDS } from "../../src/identity/shard/place.ts";
+import { ACCESS_SHARDS } from "../../src/system/access-shards.ts";
 import { ACCESSOR_SHARDS } from "../../src/tree/index/accessor-shard-number.ts";
 import type { World } from "./world.ts";
 
@@ -17,6 +18,7 @@ const OBJECTS: Readonly<Record<string, (world: World) => number | null>> = {
   EntityShard: () => ENTITY_SHARDS,
   TokenRoles: () => 1,
   CloudAuth: ({ mounts }) => mounts,
+  CloudAccessList: ({ mounts }) => mounts * ACCESS_SHARDS,
   CloudLookups: ({ mounts, accounts }) => Math.max(mounts, accounts),
   Tidy: () => 1,
   ShardTidy: () => ACCESSOR_SHARDS,

@@ -85,7 +85,7 @@ export const OPERATIONS = {
     title: "login by the document of a machine",
     calls: {
       "CloudLookups.ask": cost(0, 0),
-      "CloudAuth.enterLogin": cost(3, 2),
+      "CloudAccessList.enterLogin": cost(3, 2),
       "EntityShard.login": cost(1, 0),
       "TokenTree.create": cost(6, 5),
       "AccessorShard.add": cost(0, 2),

@@ -6,6 +6,7 @@ import { entityShard } from "../identity/shard/entity-shard.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";
 import type { CheckedRows } from "../storage/sealed-table.ts";
+import { accessShardNames } from "../system/access-shards.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { tokenRoles } from "../token/roles/token-roles.ts";
@@ -30,10 +31,14 @@ const NOTHING: Found = { sealed: 0, tampered: 0, terms: [], failures: 0 };
 export async function checkObjects(env: Env): Promise<Found> {
   const loaded = await loadInstallation(env);
   if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
-  // Of a mount's objects only the one of its method has anything.
-  const mounts = loaded.value.allMounts.flatMap(({ uuid }): [string, SealedObject][] => [
-    [uuid, within(env, env.CLOUD_AUTH).getByName(uuid)],
-    [uuid, within(env, env.JWT_AUTH).getByName(uuid)],
+  // Of a mount's objects only those of its method have anything.
+  const mounts = loaded.value.allMounts.flatMap((mount): [string, SealedObject][] => [
+    [mount.uuid, within(env, env.CLOUD_AUTH).getByName(mount.uuid)],
+    [mount.uuid, within(env, env.JWT_AUTH).getByName(mount.uuid)],
+    ...accessShardNames(mount).map((name): [string, SealedObject] => [
+      name,
+      within(env, env.CLOUD_ACCESS_LIST).getByName(name),
+    ]),
   ]);
   const shards = (await identityOf(env).shards()).map((number): [string, SealedObject] => [
     `entities ${number}`,

@@ -8,15 +8,17 @@ import type { Verdict } from "../../policy/acl.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
-import type { AccessEntry } from "./access-list/entry.ts";
-import { decideLogin, type InstanceLogin } from "./access-list/rules.ts";
+import type { OldEntry } from "./access-list/entry.ts";
+import { OldAccessList } from "./access-list/old-list.ts";
+import { accessShardsOf } from "./access-list/shards.ts";
+import type { ShardPlace } from "./access-list/store.ts";
 import type { CertificateType, RegisteredCertificate } from "./certificates/registered.ts";
 import { type ClientChange, type ClientConfig, changeClient, DEFAULT_CLIENT } from "./config/client.ts";
 import { forgetCopies, type LoginSettings } from "./config/copies.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "./config/identity.ts";
 import { type StsRole, type StsRoleFields, storedStsRole, stsRoleOf } from "./config/sts-role.ts";
 import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "./config/tidy-settings.ts";
-import type { DenyEntry } from "./deny-list/entry.ts";
+import { type DenyEntry, isStillGenuine } from "./deny-list/entry.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "./roles/change.ts";
 import { MAX_ROLE_LENGTH, MAX_ROLES } from "./roles/limits.ts";
 import type { CloudRole } from "./roles/role.ts";
@@ -53,19 +55,14 @@ export interface LoginParts {
   readonly stsRole: StsRole | null;
 }
 
-/** A login that was entered in the access list, and what stood there before. */
-export interface EnteredLogin {
-  readonly entry: AccessEntry;
-  readonly previous: AccessEntry | null;
-}
-
 /**
  * One mounted cloud method: its configuration, roles and lists. It holds no keys and calls no cloud; the Worker seals,
  * hashes and verifies. Every method that changes something is one transaction.
  */
 export class CloudAuth extends DurableObject<Env> {
   readonly #store: CloudStore;
-  readonly #jobs: TidyJobs;
+  readonly #old: OldAccessList;
+  readonly #jobs: TidyJobs<DenyEntry>;
   readonly #keys: ObjectKeys;
   /** When the alarm is set for (ms), or null. */
   #alarmAt: number | null = null;
@@ -74,7 +71,11 @@ export class CloudAuth extends DurableObject<Env> {
     super(ctx, env);
     this.#keys = new ObjectKeys(env);
     this.#store = new CloudStore(ctx.storage.sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
-    this.#jobs = new TidyJobs(this.#store);
+    this.#old = new OldAccessList(this.#store);
+    const { roles, denyList } = this.#store;
+    this.#jobs = new TidyJobs(this.#store, "deny", denyList, (tag, entry) =>
+      isStillGenuine(tag, entry, (name) => roles.read(name)),
+    );
     if (this.#store.exists) {
       ctx.blockConcurrencyWhile(async () => {
         await this.#keys.open();
@@ -319,73 +320,37 @@ export class CloudAuth extends DurableObject<Env> {
     this.#store.denyList.delete(tag);
   }
 
-  /** The entry of an instance on the access list, or null. Times in ms. */
-  async readAccess(instanceId: string): Promise<AccessEntry | null> {
-    await this.#keys.open();
-    return this.#store.accessList.read(instanceId);
-  }
-
-  /** At most `limit` ids of instances on the access list after `after`, in order. */
-  listAccess(after: string, limit: number): string[] {
-    return this.#store.accessList.names(after, limit);
-  }
-
-  /** Takes an instance off the access list: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
-  deleteAccess(instanceId: string): void {
-    this.#store.accessList.delete(instanceId);
-  }
-
   /**
-   * Decides the login of an instance and enters it, in one transaction: of two first logins at once one is the first.
-   *
-   * @returns the entry, whose `nonceHash` is null when the nonce counts for nothing; or why the login is refused (400).
+   * What is still here of the access list of before: the entry of an instance, for its shard, and whether there is any entry. Then
+   * the shards are made to take over all of them.
    */
-  async enterLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<EnteredLogin, Failure>> {
+  async oldAccess(place: ShardPlace, instanceId: string): Promise<{ left: boolean; entry: OldEntry | null }> {
     await this.#keys.open();
-    const decided = this.#decide(instanceId, login, now);
-    if (!decided.ok) return decided;
-    this.#store.accessList.write(instanceId, decided.value.entry);
-    this.#arm();
-    return decided;
+    const left = this.#old.isLeft();
+    if (left) this.#beginTakeOver(place.mount);
+    return { left, entry: this.#old.read(instanceId) };
   }
 
-  /** What `enterLogin` would answer; null for an entry. Enters nothing. */
-  async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null, Failure>> {
+  /** Such entries of one shard, from some that come after `after`, and where to go on; null at the end. */
+  async oldAccessOf(place: ShardPlace, after: string): Promise<{ entries: OldEntry[]; next: string | null }> {
     await this.#keys.open();
-    const decided = this.#decide(instanceId, login, now);
-    return decided.ok ? ok(null) : decided;
+    return this.#old.ofShard(place.shard, after);
   }
 
-  /**
-   * Undoes `enterLogin` when no token came of it: a client that never learned its new nonce would be locked out. Does
-   * nothing when another login was entered meanwhile.
-   */
-  async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
-    await this.#keys.open();
-    const current = this.#store.accessList.read(instanceId);
-    if (JSON.stringify(current) !== JSON.stringify(entry)) return;
-    if (previous) this.#store.accessList.write(instanceId, previous);
-    else this.#store.accessList.delete(instanceId);
+  /** At most `limit` ids of instances with such an entry after `after`, in order. */
+  listOldAccess(after: string, limit: number): string[] {
+    return this.#store.oldAccess.names(after, limit);
   }
 
-  /**
-   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms).
-   *
-   * @returns the entry, or null when an operator has deleted it: then the token may not be renewed.
-   */
-  async extendAccess(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
-    await this.#keys.open();
-    const entry = this.#store.accessList.read(instanceId);
-    if (!entry) return null;
-    const extended = { ...entry, updatedAt: now, expiresAt: Math.max(entry.expiresAt, expiresAt) };
-    this.#store.accessList.write(instanceId, extended);
-    return extended;
+  /** Deletes such an entry. Safe to repeat. */
+  deleteOldAccess(instanceId: string): void {
+    this.#store.oldAccess.delete(instanceId);
   }
 
-  /** Begins to remove the ended entries of a list. False when that is under way already. `now` in ms. */
-  async startTidy(list: TidyList, safetyBuffer: number, now: number): Promise<boolean> {
+  /** Begins to remove the ended entries of the deny list. False when that is under way already. `now` in ms. */
+  async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     await this.#keys.open();
-    const started = this.#jobs.start(list, safetyBuffer, now);
+    const started = this.#jobs.start(safetyBuffer, now);
     this.#arm();
     return started;
   }
@@ -403,9 +368,11 @@ export class CloudAuth extends DurableObject<Env> {
     if (!this.#store.exists) return;
     try {
       await this.#keys.open();
+      await this.#takeOver();
       const now = currentTime();
-      this.#jobs.startPeriodic(now);
-      for (const report of this.#jobs.run(now)) logInfo(this.env, { type: "tidy", ...report });
+      this.#jobs.startPeriodic(this.#tidySettings(), now);
+      const report = this.#jobs.run(now);
+      if (report) logInfo(this.env, { type: "tidy", ...report });
     } catch (error) {
       // The platform gives up after a few retries of its own.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));
@@ -423,12 +390,24 @@ export class CloudAuth extends DurableObject<Env> {
     return checkSeals(this.#store.sealedTables, from);
   }
 
-  #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin, Failure> {
-    const previous = this.#store.accessList.read(instanceId);
-    // To forget an instance whose entry was tampered with would let anybody be its first.
-    if (!previous && this.#store.accessList.has(instanceId)) return err(DENIED);
-    const decided = decideLogin(previous, login, now);
-    return decided.ok ? ok({ entry: decided.value, previous }) : decided;
+  #tidySettings(): TidySettings {
+    return this.#store.tidy.deny.read() ?? DEFAULT_TIDY;
+  }
+
+  #beginTakeOver(mount: string): void {
+    if (this.#store.mount.read() !== mount) this.#store.mount.write(mount);
+    this.#armAt(currentTime());
+  }
+
+  /** Lets the shards take over what is left of the access list here, and drops it when all have. */
+  async #takeOver(): Promise<void> {
+    const mount = this.#old.isLeft() ? this.#store.mount.read() : null;
+    if (mount === null) return;
+    let done = true;
+    for (const { list, place } of accessShardsOf(this.env, { uuid: mount })) {
+      if (!(await list.takeOver(place))) done = false;
+    }
+    if (done) this.#old.drop();
   }
 
   #identity(): IdentityConfig {
@@ -467,8 +446,14 @@ export class CloudAuth extends DurableObject<Env> {
 
   /** Sets the alarm for what is due next, if it is not set for an earlier time. */
   #arm(): void {
-    const due = this.#jobs.nextRunAt(currentTime());
-    if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
+    const now = currentTime();
+    const moving = this.#store.exists && this.#old.isLeft() && this.#store.mount.read() !== null;
+    const due = moving ? now : this.#jobs.nextRunAt(this.#tidySettings(), now);
+    if (due !== null) this.#armAt(due);
+  }
+
+  #armAt(due: number): void {
+    if (this.#alarmAt !== null && this.#alarmAt <= due) return;
     this.#alarmAt = due;
     this.ctx.storage.setAlarm(due);
   }

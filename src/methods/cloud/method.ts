@@ -1,4 +1,5 @@
 import type { AuthMethod } from "../../auth/method.ts";
+import { accessShardsOf } from "./access-list/shards.ts";
 import { renewCloudLogin } from "./login/renewal.ts";
 import { cloudAuthAt } from "./mount.ts";
 import { CLOUD_ROUTES } from "./routes.ts";
@@ -11,8 +12,14 @@ function cloudMethod(type: CloudMountType): AuthMethod {
     type,
     routes: withVocabulary(type, CLOUD_ROUTES),
     renew: renewCloudLogin,
-    erase: (env, mount) => cloudAuthAt(env, mount).erase(),
+    async erase(env, mount) {
+      await Promise.all([cloudAuthAt(env, mount), ...accessShardsOf(env, mount).map(({ list }) => list)].map(eraseOf));
+    },
   };
+}
+
+async function eraseOf(object: { erase(): Promise<void> }): Promise<void> {
+  await object.erase();
 }
 
 export const CLOUD_METHOD: AuthMethod = cloudMethod("cloud");

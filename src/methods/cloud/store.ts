@@ -38,6 +38,11 @@ export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
     description: "seals of everything that logins are decided by",
     sql: SEALED_TABLES.map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`).join("\n"),
   },
+  {
+    version: 3,
+    description: "the access list is in shards, which take over what is here and remove what has ended",
+    sql: "DELETE FROM tidy_jobs WHERE list = 'access';",
+  },
 ];
 
 /** Everything that is stored of one mount. */
@@ -46,6 +51,8 @@ export class CloudStore implements RowsHost {
   readonly seals: RowSeals;
   readonly client: Setting<ClientConfig>;
   readonly identity: Setting<IdentityConfig>;
+  /** The uuid of the mount, noted when its shards have entries of the access list to take over. */
+  readonly mount: Setting<string>;
   /** The number of the state of what isolates keep copies of. */
   readonly state: Setting<number>;
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
@@ -54,7 +61,8 @@ export class CloudStore implements RowsHost {
   readonly stsRoles: Rows<StoredStsRole>;
   /** By name in lower case. */
   readonly roles: Rows<CloudRole>;
-  readonly accessList: ExpiringRows<AccessEntry>;
+  /** What a release of before kept here and the shards of the access list have not taken over yet. */
+  readonly oldAccess: ExpiringRows<AccessEntry>;
   /** By the value of the tag in its one spelling. */
   readonly denyList: ExpiringRows<DenyEntry>;
   readonly #schema: Schema;
@@ -68,12 +76,13 @@ export class CloudStore implements RowsHost {
     this.#settings = settings;
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
+    this.mount = new Setting(settings, "mount");
     this.state = new Setting(settings, "state");
     this.tidy = { access: new Setting(settings, "tidy access"), deny: new Setting(settings, "tidy deny") };
     this.certificates = new Rows(this, "certificates", "cloud certificate");
     this.stsRoles = new Rows(this, "sts_roles", "cloud sts role");
     this.roles = new Rows(this, "roles", "cloud role");
-    this.accessList = new ExpiringRows(this, "access_list", "access list entry");
+    this.oldAccess = new ExpiringRows(this, "access_list", "access list entry");
     this.denyList = new ExpiringRows(this, "deny_list", "deny list entry");
   }
 
@@ -83,8 +92,8 @@ export class CloudStore implements RowsHost {
 
   /** The tables as seals see them. */
   get sealedTables(): readonly SealedTable<ValueRow>[] {
-    const { certificates, stsRoles, roles, accessList, denyList } = this;
-    return [this.#settings, certificates, stsRoles, roles, accessList, denyList].map(({ sealed }) => sealed);
+    const { certificates, stsRoles, roles, oldAccess, denyList } = this;
+    return [this.#settings, certificates, stsRoles, roles, oldAccess, denyList].map(({ sealed }) => sealed);
   }
 
   /** Makes the tables unless they are there. */

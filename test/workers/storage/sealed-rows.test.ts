@@ -6,6 +6,7 @@ import { drawEntityId, shardOfAlias } from "../../../src/identity/shard/place.ts
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
 import type { InstanceLogin } from "../../../src/methods/cloud/access-list/rules.ts";
+import { accessShardFor } from "../../../src/methods/cloud/access-list/shards.ts";
 import type { CloudAuth } from "../../../src/methods/cloud/cloud-auth.ts";
 import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
 import type { CheckedRows } from "../../../src/storage/sealed-table.ts";
@@ -85,8 +86,9 @@ const instanceLogin = (hash: string): InstanceLogin => ({
 });
 
 /** Enters a login of an instance; the refusal, or "entered". */
-const enter = async (auth: DurableObjectStub<CloudAuth>, instance: string) => {
-  const entered = await auth.enterLogin(instance, instanceLogin("AAAA"), NOW);
+const enter = async (instance: string) => {
+  const { list, place } = accessShardFor(bindings, await mountRow("machines"), instance);
+  const entered = await list.enterLogin(place, instance, instanceLogin("AAAA"), NOW);
   return entered.ok ? "entered" : "message" in entered.error ? entered.error.message : entered.error.code;
 };
 
@@ -149,10 +151,10 @@ const CASES: readonly Case[] = [
   {
     kind: "access list entry",
     table: "access_list",
-    object: () => cloudObject("machines"),
-    make: async () => (await cloudObject("machines")).enterLogin("i-1", instanceLogin("AAAA"), NOW),
+    object: async () => accessShardFor(bindings, await mountRow("machines"), "i-1").list,
+    make: () => enter("i-1"),
     forge: `UPDATE access_list SET value = replace(value, 'AAAA', 'BBBB') WHERE name = 'i-1'`,
-    ask: async () => enter(await cloudObject("machines"), "i-1"),
+    ask: async () => enter("i-1"),
     before: "entered",
     after: "permission_denied",
   },

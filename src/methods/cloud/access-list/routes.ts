@@ -1,12 +1,13 @@
 import * as z from "zod";
-import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { mountOf } from "../../../auth/mount-of.ts";
+import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
-import { cloudAuthOf } from "../mount.ts";
 import { ENTRY_SHAPE, renderAccessEntry } from "./entry.ts";
+import { accessShardFor, accessShardsOf } from "./shards.ts";
 
 const INSTANCE = { instance_id: "The id of the instance" };
 
@@ -22,7 +23,12 @@ function accessListRoutes(path: string, name: string): Route[] {
     listRoute(
       path,
       { summary: "Lists the instances that logged in.", operationId: `list-${name}` },
-      (auth, after, limit) => auth.listAccess(after, limit),
+      async (auth, after, limit, { env, mount }) => {
+        // An entry leaves the mount's object after a shard has it: asked in this order, it is in one of the answers.
+        const old = await auth.listOldAccess(after, limit);
+        const lists = await Promise.all(accessShardsOf(env, mount).map(({ list }) => list.list(after, limit)));
+        return [...new Set([old, ...lists].flat())].sort().slice(0, limit);
+      },
     ),
 
     simpleRoute(
@@ -36,7 +42,8 @@ function accessListRoutes(path: string, name: string): Route[] {
       },
       z.object({}),
       async (context) => {
-        const entry = await cloudAuthOf(context).readAccess(context.params.instance_id ?? "");
+        const { instanceId, list, place } = entryOf(context);
+        const entry = await list.read(place, instanceId);
         return entry ? ok(dataReply(renderAccessEntry(entry))) : err({ code: "not_found" });
       },
     ),
@@ -52,9 +59,16 @@ function accessListRoutes(path: string, name: string): Route[] {
       },
       z.object({}),
       async (context) => {
-        await cloudAuthOf(context).deleteAccess(context.params.instance_id ?? "");
+        const { instanceId, list, place } = entryOf(context);
+        await list.delete(place, instanceId);
         return ok(EMPTY);
       },
     ),
   ];
+}
+
+/** The instance of a path, and the shard that has its entry. */
+function entryOf(context: CallContext<unknown, unknown>) {
+  const instanceId = context.params.instance_id ?? "";
+  return { instanceId, ...accessShardFor(context.env, mountOf(context), instanceId) };
 }

@@ -8,12 +8,13 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { LoginPlan } from "../../../token/rules/login.ts";
 import { sent, text } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { accessShardFor } from "../access-list/shards.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { configurationForLogin } from "../config/for-login.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
 import { fromWrappedBase64 } from "../encoding.ts";
-import { cloudAuthAt, mountTypeOf } from "../mount.ts";
+import { mountTypeOf } from "../mount.ts";
 import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 import type { Attempt } from "./attempt.ts";
@@ -147,7 +148,8 @@ async function planOf(
   const verified = await verifyInstance(attempt, fields, prove);
   if (!verified.ok) return verified;
   const { document, entry, login } = verified.value;
-  const judged = await cloudAuthAt(attempt.env, attempt.mount).judgeLogin(document.instanceId, entry, currentTime());
+  const { list, place } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
+  const judged = await list.judgeLogin(place, document.instanceId, entry, currentTime());
   const admitted = steps.judge<null>("access_list", { actual: document.instanceId }, judged);
   return admitted.ok ? planVerifiedLogin(attempt, login) : admitted;
 }

@@ -4,11 +4,12 @@ import { type Failure, inContext, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import type { RenewTerms } from "../../../token/rules/renew.ts";
+import { accessShardFor } from "../access-list/shards.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { findRunningInstance } from "../clients/instances.ts";
 import { openClient } from "../clients/open-client.ts";
 import { configurationForLogin } from "../config/for-login.ts";
-import { cloudAuthAt, mountTypeOf } from "../mount.ts";
+import { mountTypeOf } from "../mount.ts";
 import { INSTANCE_ENTITY } from "../roles/role.ts";
 import { translateMessage } from "../vocabulary.ts";
 import type { Target } from "./attempt.ts";
@@ -56,7 +57,8 @@ async function renewInstance(
   if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
   const now = currentTime();
   const expiresAt = now + memorySeconds(role, tagMaxTtl, mountTtl(mount)) * 1000;
-  const entry = await cloudAuthAt(env, mount).extendAccess(instanceId, expiresAt, now);
+  const { list, place } = accessShardFor(env, mount, instanceId);
+  const entry = await list.extend(place, instanceId, expiresAt, now);
   if (!entry) return err(invalid("failed to verify the access list identity entry of the instance"));
   return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
 }

@@ -4,11 +4,12 @@ import { formatDuration } from "../../../base/duration.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
+import type { EnteredLogin } from "../access-list/access-list.ts";
 import { prepareNonce } from "../access-list/nonce.ts";
 import type { InstanceLogin } from "../access-list/rules.ts";
+import { accessShardFor } from "../access-list/shards.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { RegisteredCertificate } from "../certificates/registered.ts";
-import type { EnteredLogin } from "../cloud-auth.ts";
 import type { LoginSettings } from "../config/copies.ts";
 import { chosenMetadata } from "../config/identity.ts";
 import type { IdentityDocument } from "../documents/identity-document.ts";
@@ -50,7 +51,8 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
   if (!verified.ok) return verified;
   const { document, entry, generatedNonce, login } = verified.value;
   const { instanceId } = document;
-  const entered = await cloudAuthAt(attempt.env, attempt.mount).enterLogin(instanceId, entry, currentTime());
+  const { list, place } = accessShardFor(attempt.env, attempt.mount, instanceId);
+  const entered = await list.enterLogin(place, instanceId, entry, currentTime());
   if (!entered.ok) return entered;
   const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueVerifiedLogin(attempt, login));
   const mayReturn = entered.value.entry.nonceHash !== null;
@@ -192,7 +194,7 @@ async function issueOrUndo(
     done = issued.ok;
     return issued;
   } finally {
-    if (!done) await cloudAuthAt(env, mount).undoLogin(instanceId, entered);
+    if (!done) await accessShardFor(env, mount, instanceId).list.undoLogin(instanceId, entered);
   }
 }
 

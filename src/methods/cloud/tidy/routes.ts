@@ -1,10 +1,14 @@
 import * as z from "zod";
+import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
+import type { Mount } from "../../../system/mount.ts";
 import { sentDuration } from "../../../wire/fields.ts";
 import { tidyReply } from "../../../wire/reply.ts";
+import { accessShardsOf } from "../access-list/shards.ts";
 import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../config/tidy-settings.ts";
 import { cloudAuthOf } from "../mount.ts";
 
@@ -28,8 +32,19 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
       prepare: async ({ fields }) => readSafetyBuffer(fields.safety_buffer),
       async handle(context) {
         const safetyBuffer = context.prepared ?? DEFAULT_SAFETY_BUFFER;
-        return ok(tidyReply(await cloudAuthOf(context).startTidy(list, safetyBuffer, currentTime())));
+        const started =
+          list === "deny"
+            ? await cloudAuthOf(context).startTidy(safetyBuffer, currentTime())
+            : await startAccessTidy(context.env, mountOf(context), safetyBuffer);
+        return ok(tidyReply(started));
       },
     },
   );
+}
+
+/** False when one of the shards has not ended yet what was begun before; the others begin. */
+async function startAccessTidy(env: Env, mount: Mount, safetyBuffer: number): Promise<boolean> {
+  const now = currentTime();
+  const started = accessShardsOf(env, mount).map(({ list }) => list.startTidy(safetyBuffer, now));
+  return (await Promise.all(started)).every((one) => one);
 }

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { prepareNonce } from "../../../../src/methods/cloud/access-list/nonce.ts";
 import type { InstanceLogin } from "../../../../src/methods/cloud/access-list/rules.ts";
+import { accessShardFor } from "../../../../src/methods/cloud/access-list/shards.ts";
 import { loadInstallation } from "../../../../src/system/installation.ts";
 import { type cloudAt, cloudObject, enableCloud, mountRow, VOCABULARIES } from "../../../support/cloud.ts";
 import { bindings, call, initialized } from "../../../support/service.ts";
@@ -37,11 +38,13 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     };
   };
 
+  const shardOf = async (instanceId: string) => accessShardFor(bindings, await mountRow(at.path), instanceId);
+
   /** Enters a login; the text of the refusal, or null. */
   const enter = async (nonce: string | undefined, tag: string | null = null, instanceId = "i-1") => {
-    const auth = await cloudObject(at.path);
-    if (tag !== null && (await auth.isDenied(tag))) return "role tag is deny listed";
-    const result = await auth.enterLogin(instanceId, await loginWith(nonce, instanceId), NOW);
+    if (tag !== null && (await (await cloudObject(at.path)).isDenied(tag))) return "role tag is deny listed";
+    const { list, place } = await shardOf(instanceId);
+    const result = await list.enterLogin(place, instanceId, await loginWith(nonce, instanceId), NOW);
     return result.ok || !("message" in result.error) ? null : result.error.message;
   };
 
@@ -121,38 +124,38 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
   });
 
   it("forgets a login that got no token, and no later one", async () => {
-    const auth = await cloudObject(at.path);
+    const { list, place } = await shardOf("i-1");
     const enterAt = async (now: number) => {
-      const result = await auth.enterLogin("i-1", await loginWith("mine"), now);
+      const result = await list.enterLogin(place, "i-1", await loginWith("mine"), now);
       if (!result.ok) throw new Error("refused");
       return result.value;
     };
     const first = await enterAt(NOW);
-    await auth.undoLogin("i-1", first);
-    expect(await auth.readAccess("i-1")).toBeNull();
+    await list.undoLogin("i-1", first);
+    expect(await list.read(place, "i-1")).toBeNull();
 
     const kept = await enterAt(NOW);
     const second = await enterAt(NOW + 1);
-    await auth.undoLogin("i-1", second);
-    expect(await auth.readAccess("i-1")).toEqual(kept.entry);
+    await list.undoLogin("i-1", second);
+    expect(await list.read(place, "i-1")).toEqual(kept.entry);
 
     const third = await enterAt(NOW + 2);
     const fourth = await enterAt(NOW + 3);
-    await auth.undoLogin("i-1", third);
-    expect(await auth.readAccess("i-1")).toEqual(fourth.entry);
+    await list.undoLogin("i-1", third);
+    expect(await list.read(place, "i-1")).toEqual(fourth.entry);
   });
 
   it("is extended by renewals, never shortened, and says when an entry is gone", async () => {
-    const auth = await cloudObject(at.path);
-    expect(await auth.extendAccess("i-1", NOW, NOW)).toBeNull();
+    const { list, place } = await shardOf("i-1");
+    expect(await list.extend(place, "i-1", NOW, NOW)).toBeNull();
     await enter("mine");
-    expect(await auth.extendAccess("i-1", NOW + 9_000_000, NOW + 5)).toMatchObject({
+    expect(await list.extend(place, "i-1", NOW + 9_000_000, NOW + 5)).toMatchObject({
       role: "web",
       expiresAt: NOW + 9_000_000,
       updatedAt: NOW + 5,
       createdAt: NOW,
     });
-    expect((await auth.extendAccess("i-1", NOW, NOW + 6))?.expiresAt).toBe(NOW + 9_000_000);
+    expect((await list.extend(place, "i-1", NOW, NOW + 6))?.expiresAt).toBe(NOW + 9_000_000);
     expect(await enter("mine")).toBeNull();
   });
 });

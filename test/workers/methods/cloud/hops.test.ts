@@ -1,13 +1,16 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { CloudAccessList } from "../../../../src/methods/cloud/access-list/access-list.ts";
+import { accessShardsOf } from "../../../../src/methods/cloud/access-list/shards.ts";
 import { CloudLookups } from "../../../../src/methods/cloud/clients/lookups.ts";
 import { CloudAuth } from "../../../../src/methods/cloud/cloud-auth.ts";
 import { forgetCopies } from "../../../../src/methods/cloud/config/copies.ts";
 import { forgetInstallation } from "../../../../src/system/installation.ts";
+import { mountRow } from "../../../support/cloud.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
-import { dataOf, initialized } from "../../../support/service.ts";
+import { bindings, dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let mount: CloudMount;
@@ -16,6 +19,9 @@ beforeAll(async () => {
   const root = await initialized();
   replaceInternet(cloud);
   mount = await mountCloud(root, "cloud", cloud, new DocumentSigner());
+  // Each shard of the access list asks the mount once whether a release of before left it entries.
+  const row = await mountRow("cloud");
+  await Promise.all(accessShardsOf(bindings, row).map(({ list, place }) => list.takeOver(place)));
   await mount.write("role/web", { auth_type: "vm", bound_account_id: HOME, token_ttl: "10m" });
   await mount.write("role/tagged", { auth_type: "vm", bound_account_id: HOME, role_tag: "GroveTag" });
   cloud.world.addUser(HOME, "ann");
@@ -25,7 +31,7 @@ beforeAll(async () => {
 /** Does `work` and lists the calls to the objects of the method, in the order in which they begin. */
 async function callsOf(work: () => Promise<unknown>): Promise<string[]> {
   const calls: string[] = [];
-  const restores = [CloudAuth, CloudLookups].map((type) => count(type, calls));
+  const restores = [CloudAccessList, CloudAuth, CloudLookups].map((type) => count(type, calls));
   try {
     await work();
   } finally {
@@ -61,17 +67,17 @@ describe("calls to the objects of a mount", () => {
   it("a login by document asks for no configuration that its isolate knows", async () => {
     const login = () => mount.loginInstance(cloud.world.addInstance(HOME, "eu-west-1"), { role: "web" });
     forgetAll();
-    const cold = ["CloudAuth.readForLogin", "CloudAuth.readForLogin", "CloudLookups.ask", "CloudAuth.enterLogin"];
+    const cold = ["CloudAuth.readForLogin", "CloudAuth.readForLogin", "CloudLookups.ask", "CloudAccessList.enterLogin"];
     expect(await callsOf(login)).toEqual(cold);
-    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAuth.enterLogin"]);
+    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAccessList.enterLogin"]);
   });
 
   it("its renewal asks for none either", async () => {
     const { auth } = (await mount.loginInstance(cloud.world.addInstance(HOME, "eu-west-1"), { role: "web" })).body;
     const renewal = () => mount.renew(auth.client_token);
-    expect(await callsOf(renewal)).toEqual(["CloudLookups.ask", "CloudAuth.extendAccess"]);
+    expect(await callsOf(renewal)).toEqual(["CloudLookups.ask", "CloudAccessList.extend"]);
     forgetAll();
-    const cold = ["CloudAuth.readForLogin", "CloudLookups.ask", "CloudAuth.extendAccess"];
+    const cold = ["CloudAuth.readForLogin", "CloudLookups.ask", "CloudAccessList.extend"];
     expect(await callsOf(renewal)).toEqual(cold);
   });
 
@@ -103,7 +109,7 @@ describe("calls to the objects of a mount", () => {
     // Another isolate knows the new state from its copy of the installation, and keeps what it read in that state.
     forgetAll();
     await login();
-    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAuth.enterLogin"]);
+    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAccessList.enterLogin"]);
     await mount.call("DELETE", "role/web");
     expect((await login()).status).toBe(400);
     await mount.write("role/web", { auth_type: "vm", bound_account_id: HOME, token_ttl: "10m" });
@@ -115,6 +121,6 @@ describe("calls to the objects of a mount", () => {
     instance.tags = { GroveTag: dataOf<{ tag_value: string }>(tag).tag_value };
     const login = () => mount.loginInstance(instance, { role: "tagged", nonce: "n" });
     await login();
-    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAuth.isDenied", "CloudAuth.enterLogin"]);
+    expect(await callsOf(login)).toEqual(["CloudLookups.ask", "CloudAuth.isDenied", "CloudAccessList.enterLogin"]);
   });
 });

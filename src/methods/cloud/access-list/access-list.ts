@@ -1,0 +1,260 @@
+import { DurableObject } from "cloudflare:workers";
+import { currentTime } from "../../../base/clock.ts";
+import { DENIED, type Failure } from "../../../base/errors.ts";
+import { within } from "../../../base/location.ts";
+import { logInfo } from "../../../base/log.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
+import { RowSeals } from "../../../storage/row-seals.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../../storage/seal-check.ts";
+import { ObjectKeys } from "../../../system/object-keys.ts";
+import { DEFAULT_TIDY, type TidySettings } from "../config/tidy-settings.ts";
+import { TidyJobs } from "../tidy/jobs.ts";
+import type { AccessEntry } from "./entry.ts";
+import { decideLogin, type InstanceLogin } from "./rules.ts";
+import { AccessListStore, type ShardPlace } from "./store.ts";
+
+/** Pause after an alarm that failed. */
+const RETRY_MS = 30_000;
+/** While there are ended entries, the mount is asked every hour whether they may go by now: its settings can change. */
+const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
+/** Batches of old entries that one call takes over. */
+const BATCHES = 20;
+
+/** A login that was entered in the access list, and what stood there before. */
+export interface EnteredLogin {
+  readonly entry: AccessEntry;
+  readonly previous: AccessEntry | null;
+}
+
+/**
+ * A shard of the access list of a cloud mount: what is remembered of the logins of its instances, whose nonces it decides about
+ * in one transaction.
+ *
+ * A release of before kept the whole list in the mount's object. A shard takes its entries over in batches; until that is
+ * done, an instance that it has no entry of is looked up there, so that every entry holds all the time. Nobody writes them
+ * there any more.
+ */
+export class CloudAccessList extends DurableObject<Env> {
+  readonly #store: AccessListStore;
+  readonly #jobs: TidyJobs<AccessEntry>;
+  readonly #keys: ObjectKeys;
+  /** When the alarm is set for (ms), or null. */
+  #alarmAt: number | null = null;
+  /** Counts what was deleted here: an old entry that was read before a deletion is read again. */
+  #deletions = 0;
+  /** True once it is known that the mount's object has no entries of before, also when nothing was written here since. */
+  #nothingOld = false;
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    this.#keys = new ObjectKeys(env);
+    this.#store = new AccessListStore(ctx.storage.sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
+    this.#jobs = new TidyJobs(this.#store, "access", this.#store.entries, () => false);
+    if (this.#store.exists) {
+      ctx.blockConcurrencyWhile(async () => {
+        await this.#keys.open();
+        // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
+        this.#alarmAt = await ctx.storage.getAlarm();
+        this.#arm();
+      });
+    }
+  }
+
+  /**
+   * Decides the login of an instance and enters it, in one transaction: of two first logins at once one is the first.
+   *
+   * @returns the entry, whose `nonceHash` is null when the nonce counts for nothing; or why the login is refused (400).
+   */
+  async enterLogin(
+    place: ShardPlace,
+    instanceId: string,
+    login: InstanceLogin,
+    now: number,
+  ): Promise<Result<EnteredLogin, Failure>> {
+    await this.#open(place, instanceId);
+    const decided = this.#decide(instanceId, login, now);
+    if (!decided.ok) return decided;
+    this.#write(place, instanceId, decided.value.entry);
+    this.#arm();
+    return decided;
+  }
+
+  /** What `enterLogin` would answer; null for an entry. Enters nothing. */
+  async judgeLogin(
+    place: ShardPlace,
+    instanceId: string,
+    login: InstanceLogin,
+    now: number,
+  ): Promise<Result<null, Failure>> {
+    await this.#open(place, instanceId);
+    const decided = this.#decide(instanceId, login, now);
+    return decided.ok ? ok(null) : decided;
+  }
+
+  /**
+   * Undoes `enterLogin` when no token came of it: a client that never learned its new nonce would be locked out. Does
+   * nothing when another login was entered meanwhile.
+   */
+  async undoLogin(instanceId: string, { entry, previous }: EnteredLogin): Promise<void> {
+    await this.#keys.open();
+    const current = this.#store.entries.read(instanceId);
+    if (JSON.stringify(current) !== JSON.stringify(entry)) return;
+    if (previous) this.#store.entries.write(instanceId, previous);
+    else this.#store.entries.delete(instanceId);
+  }
+
+  /**
+   * Keeps the entry of an instance whose token is renewed at least until `expiresAt` (ms).
+   *
+   * @returns the entry, or null when an operator has deleted it: then the token may not be renewed.
+   */
+  async extend(place: ShardPlace, instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
+    await this.#open(place, instanceId);
+    const entry = this.#store.entries.read(instanceId);
+    if (!entry) return null;
+    const extended = { ...entry, updatedAt: now, expiresAt: Math.max(entry.expiresAt, expiresAt) };
+    this.#write(place, instanceId, extended);
+    return extended;
+  }
+
+  /** The entry of an instance, or null. Times in ms. */
+  async read(place: ShardPlace, instanceId: string): Promise<AccessEntry | null> {
+    await this.#open(place, instanceId);
+    return this.#store.entries.read(instanceId);
+  }
+
+  /** At most `limit` ids of instances after `after`, in order: those that this shard has taken over. */
+  list(after: string, limit: number): string[] {
+    return this.#store.entries.names(after, limit);
+  }
+
+  /** Forgets an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
+  async delete(place: ShardPlace, instanceId: string): Promise<void> {
+    await this.#keys.open();
+    if (!this.#isComplete()) await this.#mountOf(place).deleteOldAccess(instanceId);
+    this.#deletions++;
+    this.#store.entries.delete(instanceId);
+  }
+
+  /** Takes over entries of before, for a bounded time. Safe to repeat. True when none are left. */
+  async takeOver(place: ShardPlace): Promise<boolean> {
+    await this.#keys.open();
+    for (let batch = 0; batch < BATCHES; batch++) {
+      if (this.#isComplete()) return true;
+      const [from, deletions] = [this.#store.takenOver() ?? "", this.#deletions];
+      const old = await this.#mountOf(place).oldAccessOf(place, from);
+      if (deletions !== this.#deletions || from !== this.#store.takenOver()) continue;
+      this.#store.takeOver(old.entries);
+      this.#noteTakenOver(place, old.next);
+    }
+    return this.#isComplete();
+  }
+
+  /** Begins to remove ended entries. False when that is under way already. `now` in ms. */
+  async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
+    await this.#keys.open();
+    const started = this.#jobs.start(safetyBuffer, now);
+    this.#arm();
+    return started;
+  }
+
+  /** Deletes everything: the mount is gone. */
+  async erase(): Promise<void> {
+    await this.ctx.storage.deleteAlarm();
+    await this.ctx.storage.deleteAll();
+    this.#store.forget();
+    this.#alarmAt = null;
+  }
+
+  override async alarm(): Promise<void> {
+    this.#alarmAt = null;
+    const place = this.#store.place();
+    if (!place) return;
+    try {
+      await this.#keys.open();
+      const settings = (await this.#mountOf(place).readTidy("access")) ?? DEFAULT_TIDY;
+      const now = currentTime();
+      // An entry that has not come here yet would come back after it was removed.
+      if (!(await this.takeOver(place))) return this.#armAt(now + RETRY_MS);
+      this.#jobs.startPeriodic(settings, now);
+      const report = this.#jobs.run(now);
+      if (report) logInfo(this.env, { type: "tidy", ...report, shard: place.shard });
+    } catch (error) {
+      // The platform gives up after a few retries of its own.
+      console.error(JSON.stringify({ type: "tidy", error: String(error) }));
+      return this.#armAt(currentTime() + RETRY_MS);
+    }
+    this.#arm();
+  }
+
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#store.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    return checkSeals([this.#store.entries.sealed], from);
+  }
+
+  /**
+   * Gets the keys, and the instance's entry of before if there is one. What follows needs no await, and is one transaction.
+   */
+  async #open(place: ShardPlace, instanceId: string): Promise<void> {
+    await this.#keys.open();
+    while (!this.#isComplete() && !this.#store.entries.has(instanceId)) {
+      const deletions = this.#deletions;
+      const { left, entry } = await this.#mountOf(place).oldAccess(place, instanceId);
+      if (deletions !== this.#deletions) continue;
+      if (!left) this.#noteTakenOver(place, null);
+      if (entry) {
+        this.#store.takeOver([entry]);
+        this.#settle(place);
+      }
+      return;
+    }
+  }
+
+  #mountOf({ mount }: ShardPlace) {
+    return within(this.env, this.env.CLOUD_AUTH).getByName(mount);
+  }
+
+  #isComplete(): boolean {
+    return this.#nothingOld || this.#store.takenOver() === null;
+  }
+
+  /** Where nothing was written, nothing is: then what is known stays in memory. */
+  #noteTakenOver(place: ShardPlace, upTo: string | null): void {
+    if (upTo === null) this.#nothingOld = true;
+    if (upTo !== null || this.#store.exists) this.#store.notePlace(place, upTo);
+  }
+
+  #write(place: ShardPlace, instanceId: string, entry: AccessEntry): void {
+    this.#store.entries.write(instanceId, entry);
+    this.#settle(place);
+  }
+
+  /** Notes with the first entry where this shard is: its alarm has to know. */
+  #settle(place: ShardPlace): void {
+    if (!this.#store.place()) this.#store.notePlace(place, this.#nothingOld ? null : "");
+  }
+
+  #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin, Failure> {
+    const previous = this.#store.entries.read(instanceId);
+    // To forget an instance whose entry was tampered with would let anybody be its first.
+    if (!previous && this.#store.entries.has(instanceId)) return err(DENIED);
+    const decided = decideLogin(previous, login, now);
+    return decided.ok ? ok({ entry: decided.value, previous }) : decided;
+  }
+
+  /** Sets the alarm for what is due next, if it is not set for an earlier time. */
+  #arm(): void {
+    const now = currentTime();
+    const due = this.#jobs.isUnderWay() ? now : this.#jobs.nextRunAt(LOOK_HOURLY, now + 1);
+    if (due !== null) this.#armAt(due);
+  }
+
+  #armAt(due: number): void {
+    if (this.#alarmAt !== null && this.#alarmAt <= due) return;
+    this.#alarmAt = due;
+    this.ctx.storage.setAlarm(due);
+  }
+}

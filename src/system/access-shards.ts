@@ -1,0 +1,22 @@
+/** Shards of the access list of one cloud mount. Their number is part of where entries are: never change it. */
+export const ACCESS_SHARDS = 16;
+
+/** The shard that remembers the logins of an instance: FNV-1a of its id. */
+export function accessShardOf(instanceId: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < instanceId.length; at++) hash = Math.imul(hash ^ instanceId.charCodeAt(at), 0x01000193);
+  return (hash >>> 0) % ACCESS_SHARDS;
+}
+
+/** The name of the object of a shard, given the mount's uuid. */
+export function accessShardName(uuid: string, shard: number): string {
+  return `${uuid} ${shard}`;
+}
+
+/** The types of mounts that have an access list. */
+const TYPES: ReadonlySet<string> = new Set(["cloud", "aws"]);
+
+/** The names of all shards of a mount; none of one without an access list. */
+export function accessShardNames({ uuid, type }: { readonly uuid: string; readonly type: string }): string[] {
+  return TYPES.has(type) ? Array.from({ length: ACCESS_SHARDS }, (_, shard) => accessShardName(uuid, shard)) : [];
+}
