@@ -53,6 +53,9 @@ export const SEALED_KINDS = [
   "issuer key",
   "issuer key version",
   "issuer role",
+  "watermark",
+  "rate limit quota",
+  "quota setting",
 ] as const;
 
 /** A kind of rows that have seals. */

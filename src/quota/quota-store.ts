@@ -1,5 +1,7 @@
 import { ok, type Result } from "../base/result.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "./quota.ts";
 import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./rules.ts";
 
@@ -9,20 +11,37 @@ export const QUOTA_TABLES = `
   CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL);
 `;
 
-/** The quotas that operators wrote, and what holds for all of them. */
+interface QuotaRow extends Record<string, SqlStorageValue> {
+  name: string;
+  quota: string;
+}
+
+interface ConfigRow extends Record<string, SqlStorageValue> {
+  id: number;
+  config: string;
+}
+
+const QUOTAS: TableShape = { table: "rate_limit_quotas", kind: "rate limit quota", key: ["name"], sealed: ["quota"] };
+const CONFIG: TableShape = { table: "quota_config", kind: "quota setting", key: ["id"], sealed: ["config"] };
+
+/** The quotas that operators wrote, and what holds for all of them. Rows that were tampered with count as absent. */
 export class QuotaStore {
   readonly #sql: SqlStorage;
+  /** The table of quotas as seals see it. */
+  readonly sealed: SealedTable<QuotaRow>;
+  /** The same of what holds for all of them. */
+  readonly sealedConfig: SealedTable<ConfigRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, QUOTAS);
+    this.sealedConfig = new SealedTable(sql, seals, CONFIG);
   }
 
   /** All quotas, by name. */
   all(): RateLimitQuota[] {
-    return this.#sql
-      .exec<{ quota: string }>("SELECT quota FROM rate_limit_quotas ORDER BY name")
-      .toArray()
-      .map(({ quota }) => JSON.parse(quota) as RateLimitQuota);
+    const rows = this.#sql.exec<WithSeal<QuotaRow>>("SELECT * FROM rate_limit_quotas ORDER BY name").toArray();
+    return this.sealed.admitted(rows).map(({ quota }) => JSON.parse(quota) as RateLimitQuota);
   }
 
   /** Makes or replaces a quota. The error says why it is refused. */
@@ -51,23 +70,27 @@ export class QuotaStore {
   }
 
   config(): QuotaConfig {
-    const row = this.#sql.exec<{ config: string }>("SELECT config FROM quota_config").toArray()[0];
-    return row ? (JSON.parse(row.config) as QuotaConfig) : DEFAULT_QUOTA_CONFIG;
+    const row = this.#sql.exec<WithSeal<ConfigRow>>("SELECT * FROM quota_config").toArray()[0];
+    return row && this.sealedConfig.admits(row) ? (JSON.parse(row.config) as QuotaConfig) : DEFAULT_QUOTA_CONFIG;
   }
 
   /** Replaces the configuration. The error says why it is refused. */
   configure(config: QuotaConfig): Result<null, string> {
     const checked = checkQuotaConfig(config);
     if (!checked.ok) return checked;
-    this.#sql.exec("INSERT OR REPLACE INTO quota_config (id, config) VALUES (1, ?)", JSON.stringify(checked.value));
+    const row = { id: 1, config: JSON.stringify(checked.value) };
+    const seal = this.sealedConfig.sealOf(row);
+    this.#sql.exec("INSERT OR REPLACE INTO quota_config (id, config, seal) VALUES (1, ?, ?)", row.config, seal);
     return ok(null);
   }
 
   #put(quota: RateLimitQuota): void {
+    const row = { name: quota.name, quota: JSON.stringify(quota) };
     this.#sql.exec(
-      "INSERT OR REPLACE INTO rate_limit_quotas (name, quota) VALUES (?, ?)",
-      quota.name,
-      JSON.stringify(quota),
+      "INSERT OR REPLACE INTO rate_limit_quotas (name, quota, seal) VALUES (?, ?, ?)",
+      row.name,
+      row.quota,
+      this.sealed.sealOf(row),
     );
   }
 }

@@ -32,4 +32,11 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
   { version: 5, description: "rate limit quotas", sql: QUOTA_TABLES },
   { version: 6, description: "watermarks, and the longest life that a mount ever gave", sql: WATERMARK_TABLES },
   { version: 7, description: "a version for each part of the snapshot", sql: PART_VERSION_TABLE },
+  {
+    version: 8,
+    description: "seals of watermarks and quotas; those that are there are sealed when they are read",
+    sql: ["watermarks", "rate_limit_quotas", "quota_config"]
+      .map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`)
+      .join("\n"),
+  },
 ];

@@ -33,8 +33,8 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
     mounts: new MountStore(sql, seals),
     rotation: new RotationStore(sql),
     rootGeneration: new RootGenerationStore(sql),
-    quotas: new QuotaStore(sql),
-    watermarks: new WatermarkStore(sql),
+    quotas: new QuotaStore(sql, seals),
+    watermarks: new WatermarkStore(sql, seals),
     versions: new PartVersionStore(sql),
   };
 }
@@ -42,6 +42,11 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
 /** The longest life, in seconds, that a batch token can have which was made at any time: nothing stored tells its end. */
 export function longestTtl({ installation, mounts }: SystemStores): number {
   return Math.max(installation.longestTtl, mounts.longestTtl());
+}
+
+/** The tables whose rows carry a seal. */
+export function sealedTables({ policies, mounts, watermarks, quotas }: SystemStores) {
+  return [policies.sealed, mounts.sealed, watermarks.sealed, quotas.sealed, quotas.sealedConfig] as const;
 }
 
 /** Writes what there is in every new installation: a policy "default", and the mount of tokens. */

@@ -3,7 +3,7 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
+import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
@@ -18,10 +18,12 @@ import { changeRotation, type RotationChange, type RotationSettings } from "./ro
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
 import { SystemKeys } from "./system-keys.ts";
 import { SYSTEM_MIGRATIONS } from "./system-migrations.ts";
-import { fillNewInstallation, longestTtl, type SystemStores, systemStores } from "./system-stores.ts";
+import { fillNewInstallation, longestTtl, type SystemStores, sealedTables, systemStores } from "./system-stores.ts";
 import type { StoredWatermark, WatermarkRequest } from "./watermark-store.ts";
 import { WatermarkWriter } from "./watermark-writer.ts";
 import type { WatermarkScope } from "./watermarks.ts";
+
+const NO_QUOTAS = { list: [], config: DEFAULT_QUOTA_CONFIG };
 
 /** What decides about the end of a term of keys. */
 export interface KeyUse {
@@ -71,8 +73,10 @@ export class System extends DurableObject<Env> {
         ...(changed.has("policies") && { policies: opened ? policies.rules() : { policies: [], tampered: [] } }),
         ...(changed.has("mounts") && { mounts: opened ? mounts.all() : [] }),
         ...(changed.has("customIds") && { customIds: installation.customIdFilter }),
-        ...(changed.has("quotas") && { quotas: { list: quotas.all(), config: quotas.config() } }),
-        ...(changed.has("watermarks") && { watermarks: watermarks.snapshot() }),
+        ...(changed.has("quotas") && { quotas: opened ? { list: quotas.all(), config: quotas.config() } : NO_QUOTAS }),
+        ...(changed.has("watermarks") && {
+          watermarks: opened ? watermarks.snapshot() : { list: [], newest: watermarks.newest() },
+        }),
       },
     };
   }
@@ -80,11 +84,10 @@ export class System extends DurableObject<Env> {
   /** Stores the wrapped key ring of a new installation. False when there is one already; then nothing changes. */
   async initialize(sealedKeyRing: string): Promise<boolean> {
     const opened = await openKeyRing(this.env, sealedKeyRing);
-    const { installation, policies, mounts, versions } = this.#stores;
+    const { installation, versions } = this.#stores;
     if (!opened.ok || installation.sealedKeyRing !== null) return false;
     this.#keys.take(opened.value.ring, sealedKeyRing);
-    policies.sealed.sealAll();
-    mounts.sealed.sealAll();
+    for (const table of sealedTables(this.#stores)) table.sealAll();
     installation.writeKeyRing(sealedKeyRing);
     versions.change("keys");
     return true;
@@ -146,10 +149,10 @@ export class System extends DurableObject<Env> {
     this.#stores.rootGeneration.cancel();
   }
 
-  /** Checks the seals of some policies and mounts, for tidy. */
+  /** Checks the seals of some rows, for tidy. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     await this.#keys.mustOpen();
-    return checkSeals([this.#stores.policies.sealed, this.#stores.mounts.sealed], from);
+    return checkSeals(sealedTables(this.#stores), from);
   }
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
@@ -238,12 +241,14 @@ export class System extends DurableObject<Env> {
    * @param now ms.
    * @returns the number of the watermark; a refusal when too many are remembered.
    */
-  addWatermark(request: WatermarkRequest, now: number): Result<number, Failure> {
+  async addWatermark(request: WatermarkRequest, now: number): Promise<Result<number, Failure>> {
+    await this.#keys.mustOpen();
     return this.#watermarks.add(request, now);
   }
 
   /** All watermarks, the oldest first. */
-  watermarks(): StoredWatermark[] {
+  async watermarks(): Promise<StoredWatermark[]> {
+    await this.#keys.mustOpen();
     return this.#stores.watermarks.all();
   }
 
@@ -278,12 +283,14 @@ export class System extends DurableObject<Env> {
   }
 
   /** All rate limit quotas, by name. */
-  listQuotas(): RateLimitQuota[] {
+  async listQuotas(): Promise<RateLimitQuota[]> {
+    await this.#keys.mustOpen();
     return this.#stores.quotas.all();
   }
 
   /** What holds for all rate limit quotas. */
-  quotaConfig(): QuotaConfig {
+  async quotaConfig(): Promise<QuotaConfig> {
+    await this.#keys.mustOpen();
     return this.#stores.quotas.config();
   }
 
@@ -303,7 +310,8 @@ export class System extends DurableObject<Env> {
   }
 
   /** Replaces what holds for all quotas; a 400 says why it can't be. */
-  configureQuotas(config: QuotaConfig): Result<null, Failure> {
+  async configureQuotas(config: QuotaConfig): Promise<Result<null, Failure>> {
+    await this.#keys.mustOpen();
     const configured = this.#stores.quotas.configure(config);
     if (!configured.ok) return err(invalid(configured.error));
     this.#stores.versions.change("quotas");

@@ -1,5 +1,7 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
@@ -48,17 +50,28 @@ interface WatermarkRow extends Record<string, SqlStorageValue> {
   cleaned_at: number | null;
 }
 
-/** The table of watermarks. */
+/** What changes when the clean-up is over is not sealed: who can write it could as well delete the row. */
+const SHAPE: TableShape = {
+  table: "watermarks",
+  kind: "watermark",
+  key: ["number"],
+  sealed: ["id", "scope", "created_before", "made_at"],
+};
+
+/** The table of watermarks. One that was tampered with counts as absent. */
 export class WatermarkStore {
   readonly #sql: SqlStorage;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<WatermarkRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
   /** All watermarks, the oldest first. */
   all(): StoredWatermark[] {
-    return this.#sql.exec<WatermarkRow>("SELECT * FROM watermarks ORDER BY number").toArray().map(storedWatermark);
+    return this.#rows("TRUE");
   }
 
   /** What everybody who judges tokens has to know. */
@@ -74,8 +87,7 @@ export class WatermarkStore {
 
   /** The number of the watermark that was made with this id, or null. */
   numberOf(id: string): number | null {
-    const found = this.#sql.exec<{ number: number }>("SELECT number FROM watermarks WHERE id = ?", id).toArray()[0];
-    return found?.number ?? null;
+    return this.#rows("id = ?", id)[0]?.number ?? null;
   }
 
   /**
@@ -96,13 +108,16 @@ export class WatermarkStore {
     for (const { number } of superseded) this.#sql.exec("DELETE FROM watermarks WHERE number = ?", number);
     // Not below the time: an object that is restored to an earlier state repeats no number of before.
     const number = Math.max(this.newest() + 1, now);
+    const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
+    // In the place of one that was tampered with, if that has the id.
     this.#sql.exec(
-      "INSERT INTO watermarks (number, id, scope, created_before, made_at) VALUES (?, ?, ?, ?, ?)",
+      "INSERT OR REPLACE INTO watermarks (number, id, scope, created_before, made_at, seal) VALUES (?, ?, ?, ?, ?, ?)",
       number,
       id,
       scope,
       createdBefore,
       now,
+      this.sealed.sealOf(row),
     );
     this.#sql.exec("UPDATE installation SET newest_watermark = ?", number);
     return ok(number);
@@ -139,10 +154,14 @@ export class WatermarkStore {
   }
 
   #inScope(scope: WatermarkScope): StoredWatermark[] {
-    return this.#sql
-      .exec<WatermarkRow>("SELECT * FROM watermarks WHERE scope = ?", scope)
-      .toArray()
-      .map(storedWatermark);
+    return this.#rows("scope = ?", scope);
+  }
+
+  #rows(where: "TRUE" | "id = ?" | "scope = ?", ...values: string[]): StoredWatermark[] {
+    const rows = this.#sql
+      .exec<WithSeal<WatermarkRow>>(`SELECT * FROM watermarks WHERE ${where} ORDER BY number`, ...values)
+      .toArray();
+    return this.sealed.admitted(rows).map(storedWatermark);
   }
 
   #count(): number {

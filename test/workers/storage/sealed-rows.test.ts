@@ -12,6 +12,7 @@ import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
 import type { CheckedRows } from "../../../src/storage/sealed-table.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { changeKeyRing } from "../../../src/system/key-rotation.ts";
+import { systemOf } from "../../../src/system/system.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import type { Team } from "../../../src/team/team.ts";
@@ -93,6 +94,36 @@ const enter = async (instance: string) => {
 };
 
 const CASES: readonly Case[] = [
+  {
+    kind: "watermark",
+    table: "watermarks",
+    object: async () => systemOf(bindings),
+    make: () => systemOf(bindings).addWatermark({ id: "w", scope: "entity:nobody", createdBefore: null }, Date.now()),
+    forge: "UPDATE watermarks SET created_before = 1",
+    ask: async () => (await systemOf(bindings).watermarks()).map(({ scope }) => scope),
+    before: ["entity:nobody"],
+    after: [],
+  },
+  {
+    kind: "rate limit quota",
+    table: "rate_limit_quotas",
+    object: async () => systemOf(bindings),
+    make: () => post("sys/quotas/rate-limit/slow", { rate: 1000, path: "sys/" }),
+    forge: `UPDATE rate_limit_quotas SET quota = replace(quota, '1000', '9000')`,
+    ask: () => status("GET", "sys/quotas/rate-limit/slow"),
+    before: 200,
+    after: 404,
+  },
+  {
+    kind: "quota setting",
+    table: "quota_config",
+    object: async () => systemOf(bindings),
+    make: () => post("sys/quotas/config", { rate_limit_exempt_paths: ["auth/marker"] }),
+    forge: `UPDATE quota_config SET config = replace(config, 'auth/marker', 'auth')`,
+    ask: async () => (await systemOf(bindings).quotaConfig()).exemptPaths.includes("auth/marker"),
+    before: true,
+    after: false,
+  },
   {
     kind: "token role",
     table: "roles",
