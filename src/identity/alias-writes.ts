@@ -1,8 +1,9 @@
 import { type Failure, invalid } from "../base/errors.ts";
+import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { type AliasStore, sameMetadata } from "./alias-store.ts";
-import type { EntityStore } from "./entity-store.ts";
-import type { AliasRecord, AliasWrite, NewEntityIds } from "./model.ts";
+import { sameMetadata } from "./alias-store.ts";
+import type { AliasPlace, AliasRecord, AliasWrite, NewEntityIds } from "./model.ts";
+import type { IdentityTables } from "./tables.ts";
 
 /** What came of the write of an alias. */
 export interface WrittenAlias {
@@ -11,15 +12,43 @@ export interface WrittenAlias {
   readonly changed: boolean;
 }
 
-interface Tables {
-  readonly entities: EntityStore;
-  readonly aliases: AliasStore;
-}
+type Tables = Pick<IdentityTables, "entities" | "aliases">;
 
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
 
+/**
+ * Creates or changes an alias. Without an id, the alias with this name on this mount is meant. Messages are the reference's
+ * (identity/entity-alias).
+ *
+ * @param ids for a new alias, and for a new entity when none is given.
+ * @param place of the alias afterwards, of which its shard says that it is here; null when the write is refused in any case.
+ * @param now ms.
+ * @returns "other place" when it would have another place.
+ */
+export function writeAlias(
+  tables: Tables,
+  id: string | null,
+  write: AliasWrite,
+  ids: NewEntityIds,
+  place: AliasPlace | null,
+  now: number,
+): Result<WrittenAlias | "other place", Failure> {
+  const { aliases } = tables;
+  const byId = id === null ? null : aliases.byId(id);
+  if (id !== null && !byId) return err(invalid("invalid alias ID provided"));
+  const { name, mountAccessor } = write;
+  if (!byId && (name === null || mountAccessor === null)) {
+    return err(invalid("'id' or 'mount_accessor' and 'name' must be provided"));
+  }
+  const alias = byId ?? aliases.byName(mountAccessor ?? "", name ?? "");
+  const mountAfter = mountAccessor ?? alias?.mountAccessor;
+  const keyAfter = nameKey(name ?? alias?.name ?? "");
+  if (place?.mountAccessor !== mountAfter || nameKey(place?.name ?? "") !== keyAfter) return ok("other place");
+  return alias ? changeAlias(tables, alias, write, now) : addAlias(tables, write, ids, now);
+}
+
 /** Adds an alias to the entity that the write names, or to a new one. Nobody has this name on this mount yet. */
-export function addAlias(
+function addAlias(
   { entities, aliases }: Tables,
   write: AliasWrite,
   ids: NewEntityIds,
@@ -41,7 +70,7 @@ export function addAlias(
 }
 
 /** Changes what is given of an alias; it may move to another name, mount or entity that is free for it. */
-export function changeAlias(
+function changeAlias(
   { entities, aliases }: Tables,
   alias: AliasRecord,
   write: AliasWrite,

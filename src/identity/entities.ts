@@ -4,7 +4,7 @@ import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { WrittenAlias } from "./alias-writes.ts";
-import { type EntityKey, type IdOrName, identityOf, type Written } from "./identity.ts";
+import { type EntityKey, type IdOrName, identityOf } from "./identity.ts";
 import type {
   AliasPlace,
   AliasRecord,
@@ -13,6 +13,7 @@ import type {
   EntityWrite,
   GroupWrite,
   NewEntityIds,
+  Written,
 } from "./model.ts";
 import { type EntityShard, entityShard } from "./shard/entity-shard.ts";
 import {

@@ -1,14 +1,7 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { GroupAliasStore } from "./group-alias-store.ts";
-import type { GroupStore } from "./group-store.ts";
 import { EXTERNAL_GROUP, type GroupAliasRecord, type GroupAliasWrite, type NewGroupIds } from "./model.ts";
-
-/** The tables that a write of a group alias touches. */
-interface Tables {
-  readonly groups: GroupStore;
-  readonly groupAliases: GroupAliasStore;
-}
+import type { IdentityTables } from "./tables.ts";
 
 /**
  * Creates a group alias, or changes the one with the id. Messages are the reference's (identity/group-alias).
@@ -18,7 +11,7 @@ interface Tables {
  * @returns null when nothing changes.
  */
 export function writeGroupAlias(
-  { groups, groupAliases }: Tables,
+  { groups, groupAliases }: Pick<IdentityTables, "groups" | "groupAliases">,
   id: string | null,
   write: GroupAliasWrite,
   ids: NewGroupIds,

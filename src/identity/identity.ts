@@ -1,40 +1,42 @@
 import { DurableObject } from "cloudflare:workers";
-import { type Failure, invalid } from "../base/errors.ts";
+import type { Failure } from "../base/errors.ts";
 import { within } from "../base/location.ts";
-import { nameKey } from "../base/name.ts";
-import { err, ok, type Result } from "../base/result.ts";
+import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { ObjectKeys } from "../system/object-keys.ts";
-import { AliasStore, sameMetadata } from "./alias-store.ts";
-import { addAlias, changeAlias, newAlias, type WrittenAlias } from "./alias-writes.ts";
+import { AliasStore } from "./alias-store.ts";
+import { type WrittenAlias, writeAlias } from "./alias-writes.ts";
 import { type EntityRow, EntityStore } from "./entity-store.ts";
+import { writeEntity } from "./entity-writes.ts";
 import { GroupAliasStore } from "./group-alias-store.ts";
 import { writeGroupAlias } from "./group-alias-writes.ts";
 import { type GroupRow, GroupStore } from "./group-store.ts";
+import { writeGroup } from "./group-writes.ts";
 import { HandedOverStore } from "./handed-over-store.ts";
-import {
-  type AliasPlace,
-  type AliasRecord,
-  type AliasWrite,
-  type EntityRecord,
-  type EntityView,
-  type EntityWrite,
-  EXTERNAL_GROUP,
-  type GroupAliasRecord,
-  type GroupAliasWrite,
-  type GroupRecord,
-  type GroupWrite,
-  type HandedOver,
-  INTERNAL_GROUP,
-  type Metadata,
-  type NewEntityIds,
-  type NewGroupIds,
+import { logIn } from "./login-writes.ts";
+import type {
+  AliasPlace,
+  AliasRecord,
+  AliasWrite,
+  EntityRecord,
+  EntityView,
+  EntityWrite,
+  GroupAliasRecord,
+  GroupAliasWrite,
+  GroupRecord,
+  GroupWrite,
+  HandedOver,
+  Metadata,
+  NewEntityIds,
+  NewGroupIds,
+  Written,
 } from "./model.ts";
 import { entityRecord, groupRecord } from "./records.ts";
 import { IDENTITY_MIGRATIONS } from "./schema.ts";
+import type { IdentityTables } from "./tables.ts";
 import { entityView } from "./view.ts";
 
 /** How a request names an entity or a group. */
@@ -45,13 +47,6 @@ export type EntityKey =
   | IdOrName
   | { readonly aliasId: string }
   | { readonly aliasName: string; readonly mountAccessor: string };
-
-/** What came of a write. */
-export interface Written {
-  readonly id: string;
-  readonly name: string;
-  readonly created: boolean;
-}
 
 /** The answer to an isolate that knows a revision of an entity; "unchanged" when that is still true. */
 export type ViewAnswer = EntityView | "unchanged" | null;
@@ -144,19 +139,8 @@ export class Identity extends DurableObject<Env> {
   ): Promise<EntityView | null> {
     await this.#keys.open();
     this.#schema.create();
-    const alias = this.#aliases.byName(mountAccessor, name);
-    const known = alias ? this.#entities.byId(alias.entityId) !== null : !this.#aliases.isTaken(mountAccessor, name);
-    if (!known) return null;
-    if (alias && metadata && !sameMetadata(alias.metadata, metadata)) {
-      this.#aliases.write({ ...alias, metadata, updatedAt: now });
-      this.#entities.touch(alias.entityId);
-    }
-    if (!alias) {
-      this.#entities.insert(ids.entityId, ids.entityName, { metadata: null, policies: null, disabled: null }, now);
-      this.#aliases.write(newAlias(ids, { name, mountAccessor, customMetadata: {}, metadata: metadata ?? {} }, now));
-    }
-    const entityId = alias?.entityId ?? ids.entityId;
-    if (groups) this.#setExternalGroups(entityId, mountAccessor, groups);
+    const entityId = logIn(this.#tables, { mountAccessor, name }, metadata, groups, ids, now);
+    if (entityId === null) return null;
     const row = this.#entities.byId(entityId);
     return row && this.#view(row, `${row.revision}.${this.#groups.revision()}`);
   }
@@ -175,19 +159,8 @@ export class Identity extends DurableObject<Env> {
     now: number,
   ): Promise<Result<Written, Failure>> {
     await this.#keys.open();
-    const byId = id !== null && this.#schema.exists ? this.#entities.byId(id) : null;
-    if (id !== null && !byId) return err(invalid("entity not found from id"));
     this.#schema.create();
-    const byName = write.name === null ? null : this.#entities.byName(write.name);
-    if (byId && byName && byName.id !== byId.id) return err(invalid("entity name is already in use"));
-    const row = byId ?? byName;
-    if (row) {
-      this.#entities.update(row, write, now);
-      return ok({ id: row.id, name: write.name ?? row.name, created: false });
-    }
-    const name = write.name ?? newName;
-    this.#entities.insert(newId, name, write, now);
-    return ok({ id: newId, name, created: true });
+    return writeEntity(this.#entities, id, write, newId, newName, now);
   }
 
   /** The entity with this id, name or alias, with its groups. null when there is none. */
@@ -237,18 +210,7 @@ export class Identity extends DurableObject<Env> {
   ): Promise<Result<WrittenAlias | "other place", Failure>> {
     await this.#keys.open();
     this.#schema.create();
-    const byId = id === null ? null : this.#aliases.byId(id);
-    if (id !== null && !byId) return err(invalid("invalid alias ID provided"));
-    const { name, mountAccessor } = write;
-    if (!byId && (name === null || mountAccessor === null)) {
-      return err(invalid("'id' or 'mount_accessor' and 'name' must be provided"));
-    }
-    const alias = byId ?? this.#aliases.byName(mountAccessor ?? "", name ?? "");
-    const mountAfter = mountAccessor ?? alias?.mountAccessor;
-    const keyAfter = nameKey(name ?? alias?.name ?? "");
-    if (place?.mountAccessor !== mountAfter || nameKey(place?.name ?? "") !== keyAfter) return ok("other place");
-    const tables = { entities: this.#entities, aliases: this.#aliases };
-    return alias ? changeAlias(tables, alias, write, now) : addAlias(tables, write, ids, now);
+    return writeAlias(this.#tables, id, write, ids, place, now);
   }
 
   /** The alias with this id, or null. */
@@ -286,32 +248,8 @@ export class Identity extends DurableObject<Env> {
     now: number,
   ): Promise<Result<Written, Failure>> {
     await this.#keys.open();
-    const byId = id !== null && this.#schema.exists ? this.#groups.byId(id) : null;
-    if (id !== null && !byId) return err(invalid("group not found from id"));
     this.#schema.create();
-    const byName = write.name === null ? null : this.#groups.byName(write.name);
-    if (byId && byName && byName.id !== byId.id) return err(invalid("group name is already in use"));
-    const existing = byId ?? byName;
-    const groupId = existing?.id ?? newId;
-    if (write.memberEntityIds && !this.#entities.allExist(write.memberEntityIds)) {
-      return err(invalid("member_entity_ids holds an id that is no entity"));
-    }
-    if (write.memberGroupIds && !this.#groups.allExist(write.memberGroupIds)) {
-      return err(invalid("member_group_ids holds an id that is no group"));
-    }
-    // Without this check a group could pass its policies on to its own parents.
-    if (write.memberGroupIds && this.#groups.members.isWithin(groupId, write.memberGroupIds)) {
-      return err(invalid("cyclic relationship detected for a group in member_group_ids"));
-    }
-    const type = existing?.type ?? write.type ?? INTERNAL_GROUP;
-    if (write.type && write.type !== type) return err(invalid("group type cannot be changed"));
-    if (type === EXTERNAL_GROUP) {
-      if (write.memberEntityIds) return err(invalid("member entities can't be set manually for external groups"));
-      if (write.memberGroupIds) return err(invalid("member groups can't be set for external groups"));
-    }
-    const name = write.name ?? existing?.name ?? newName;
-    this.#groups.write(groupId, name, type, write, now);
-    return ok({ id: groupId, name, created: existing === null });
+    return writeGroup(this.#tables, id, write, newId, newName, now);
   }
 
   /** The group with this id or name, with its members and parents. null when there is none. */
@@ -353,7 +291,7 @@ export class Identity extends DurableObject<Env> {
   ): Promise<Result<GroupAliasRecord | null, Failure>> {
     await this.#keys.open();
     this.#schema.create();
-    return writeGroupAlias({ groups: this.#groups, groupAliases: this.#groupAliases }, id, write, ids, now);
+    return writeGroupAlias(this.#tables, id, write, ids, now);
   }
 
   /** A group alias by its id, or by its name on a mount; null when there is none. */
@@ -389,15 +327,13 @@ export class Identity extends DurableObject<Env> {
     return checkSeals([...stores.map(({ sealed }) => sealed), members.entities, members.groups], from);
   }
 
-  /** Makes an entity a member of exactly those external groups of a mount that the mount's method names. */
-  #setExternalGroups(entityId: string, mountAccessor: string, names: readonly string[]): void {
-    const before = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
-    const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));
-    const left = [...before].filter((id) => !after.has(id));
-    const joined = [...after].filter((id) => !before.has(id));
-    for (const id of left) this.#groups.members.removeEntity(id, entityId);
-    for (const id of joined) this.#groups.members.addEntity(id, entityId);
-    if (left.length + joined.length > 0) this.#entities.touch(entityId);
+  get #tables(): IdentityTables {
+    return {
+      entities: this.#entities,
+      aliases: this.#aliases,
+      groups: this.#groups,
+      groupAliases: this.#groupAliases,
+    };
   }
 
   #findEntity(key: EntityKey): EntityRow | null {

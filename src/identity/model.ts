@@ -138,6 +138,13 @@ export interface AliasPlace {
   readonly name: string;
 }
 
+/** What came of a write of an entity or a group. */
+export interface Written {
+  readonly id: string;
+  readonly name: string;
+  readonly created: boolean;
+}
+
 /** What a new entity and its alias get, if one has to be made. */
 export interface NewEntityIds {
   readonly entityId: string;
