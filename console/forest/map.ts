@@ -45,40 +45,31 @@ export interface Item {
   readonly rest: boolean;
 }
 
-/** The items of the whole forest; with a mount those of it alone. */
+/**
+ * The items of the whole forest; with a mount those of it alone. A mount is as large as its trees: what a login began counts
+ * there, whichever way the tokens below it were made.
+ */
 export function itemsOfMap(map: ForestMap, mount: string): readonly Item[] {
   return map.groups
     .filter((group) => mount === "" || group.mount === mount)
-    .map((group) => ({
-      key: group.mount,
-      name: group.mount,
-      count: group.count,
-      token: null,
-      mount: group.mount,
-      rest: false,
-      items: [
-        ...group.largest.map(({ tree, root, count }) => ({
-          key: tree,
-          name: root ? nameOf(root) : "a tree",
-          count,
-          token: root,
-          mount: group.mount,
-          rest: false,
-        })),
-        ...(group.rest.count > 0
-          ? [
-              {
-                key: `${group.mount} rest`,
-                name: `${group.rest.trees.toLocaleString("en")} smaller trees`,
-                count: group.rest.count,
-                token: null,
-                mount: group.mount,
-                rest: true,
-              },
-            ]
-          : []),
-      ],
-    }));
+    .map((group) => {
+      const items = itemsOfGroup(group);
+      return { ...NO_TOKEN, key: group.mount, name: group.mount, count: sumOf(items), mount: group.mount, items };
+    });
+}
+
+const NO_TOKEN = { token: null, rest: false } as const;
+
+/** How many tokens are in all of them. */
+export const sumOf = (items: readonly Item[]): number => items.reduce((sum, { count }) => sum + count, 0);
+
+function itemsOfGroup({ mount, largest, rest }: MountGroup): readonly Item[] {
+  const trees = largest.map(({ tree, root, count }) => {
+    return { key: tree, name: root ? nameOf(root) : "a tree", count, token: root, mount, rest: false };
+  });
+  if (rest.count === 0) return trees;
+  const name = `${rest.trees.toLocaleString("en")} smaller trees`;
+  return [...trees, { ...NO_TOKEN, key: `${mount} rest`, name, count: rest.count, mount, rest: true }];
 }
 
 /** The items of a branch: its children, and theirs. */

@@ -73,6 +73,8 @@ export function Treemap({ items, by, label, onOpen }: TreemapProps) {
       <section class="treemap" ref={frame} aria-label={label} onKeyDown={move} onMouseLeave={() => setShown(null)}>
         {areas.map((area, at) => {
           const { item, x, y, width, height, isFrame } = area;
+          const isNamed = width > NAMED.width && height > NAMED.height;
+          const spoken = `${item.name}, ${counted(item.count, "token")}${isGoing(item.token) ? ", revoked" : ""}`;
           const hue = palette.get(categoryOf(item, by, now)) ?? "hue-rest";
           return (
             <button
@@ -82,7 +84,7 @@ export function Treemap({ items, by, label, onOpen }: TreemapProps) {
               tabIndex={at === focused ? 0 : -1}
               class={`${isFrame ? "frame" : hue}${isGoing(item.token) ? " going" : ""}`}
               style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }}
-              aria-label={`${item.name}, ${counted(item.count, "token")}${isGoing(item.token) ? ", revoked" : ""}`}
+              aria-label={isNamed ? undefined : spoken}
               onClick={() => open(item)}
               onFocus={() => {
                 setCurrent(at);
@@ -91,9 +93,15 @@ export function Treemap({ items, by, label, onOpen }: TreemapProps) {
               onBlur={() => setShown(null)}
               onMouseEnter={() => setShown(area)}
             >
-              {width > NAMED.width && height > NAMED.height && (
+              {isNamed && (
                 <span>
-                  <b>{item.name}</b> {width > 2 * NAMED.width && <i class="number">{compact(item.count)}</i>}
+                  <b>{item.name}</b>{" "}
+                  {width > 2 * NAMED.width && (
+                    <i class="number" aria-hidden="true">
+                      {compact(item.count)}
+                    </i>
+                  )}
+                  <span class="visually-hidden">{spoken.slice(item.name.length)}</span>
                 </span>
               )}
             </button>

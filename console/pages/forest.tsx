@@ -8,6 +8,7 @@ import {
   type MountGroup,
   readBranch,
   readMap,
+  sumOf,
 } from "../forest/map.ts";
 import { Treemap } from "../forest/treemap.tsx";
 import { compact, count, counted } from "../format.ts";
@@ -48,7 +49,7 @@ function Forest({ mount }: { readonly mount: string }) {
   useRefresh(map.reload, items);
   const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);
-  const total = shown.reduce((sum, group) => sum + group.count, 0);
+  const total = sumOf(items);
 
   return (
     <>

@@ -25,9 +25,12 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
   const { api } = useSession();
   const prefix = query.get("prefix") ?? "";
   const id = query.get("id") ?? "";
+  // The list of the server follows a moment after a revocation.
+  const [gone, setGone] = useState<ReadonlySet<string>>(new Set());
   const listPath = ["sys/leases/lookup", ...prefix.split("/").filter((part) => part !== "")];
   const [base = "", ...folders] = listPath;
   const names = useLoad(prefix, () => api.list(folders.length === 0 ? base : `${base}/${pathOf(...folders)}`));
+  const held = (names.value ?? []).filter((name) => !gone.has(prefix + name));
   return (
     <>
       <PageHead title="Leases" text={<Way prefix={prefix} />} />
@@ -37,15 +40,15 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
           <section class="card" aria-label="Leases">
             <header>
               <code class="break">{prefix || "all"}</code>
-              <span class="muted number">{count(names.value.length)}</span>
+              <span class="muted number">{count(held.length)}</span>
             </header>
-            {names.value.length === 0 ? (
+            {held.length === 0 ? (
               <Empty title="No leases here">
                 <p>A secret with a lease ends with the token that got it. Tokens of auth methods have leases too.</p>
               </Empty>
             ) : (
               <ul class="names">
-                {names.value.map((name) => (
+                {held.map((name) => (
                   <li key={name}>
                     {name.endsWith("/") ? (
                       <a class="mono break" href={href(["leases"], { prefix: prefix + name })}>
@@ -71,6 +74,7 @@ export function LeasesPage({ query }: { readonly query: URLSearchParams }) {
             key={id}
             id={id}
             onRevoked={() => {
+              setGone((before) => new Set([...before, id]));
               go(href(["leases"], { prefix }), "replace");
               names.reload();
             }}

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { startSeededServer } from "./support/seeded-server.ts";
 import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
 
 const executable = browserPath();
@@ -12,9 +13,10 @@ if (executable === undefined) {
   );
 }
 
-/** `SCREENSHOTS=1` writes the pictures of the docs anew, from a larger forest. */
+/** `SCREENSHOTS=1` writes the pictures of the docs anew, from a forest of 20,000 tokens. */
 const PICTURES = process.env.SCREENSHOTS === "1" ? join(PROJECT, "docs/images") : undefined;
 const BRANCHES = PICTURES === undefined ? 4 : 40;
+const PICTURED = { trees: 260, tokens: 20_000 };
 const WAIT_MS = 15_000;
 
 describe.skipIf(executable === undefined)("the console", () => {
@@ -24,7 +26,7 @@ describe.skipIf(executable === undefined)("the console", () => {
   let page: Page;
 
   beforeAll(async () => {
-    server = await startServe();
+    server = PICTURES === undefined ? await startServe() : await startSeededServer(PICTURED.trees, PICTURED.tokens);
     browser = await startBrowser(executable ?? "");
     await plantForest(server);
     watched = await openPage(browser);
@@ -56,10 +58,15 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("heading", { level: 1, name }).waitFor();
   }
 
-  async function picture(name: string): Promise<void> {
+  async function picture(name: string, inDark = false): Promise<void> {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
+    await page.evaluate("scrollTo(0, 0)");
     await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    if (!inDark) return;
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.screenshot({ path: join(PICTURES, `${name}-dark.png`) });
+    await page.emulateMedia({ colorScheme: "light" });
   }
 
   const shows = (text: string | RegExp) => page.getByText(text).first().waitFor();
@@ -104,7 +111,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await visit("Forest");
     await page.locator("[data-area]").nth(2).waitFor();
     await expectAccessible(page);
-    await picture("console-forest");
+    await picture("console-forest", true);
     // The frame of a method has the focus first, and covers nothing of what is in it.
     await page.locator("[data-area][tabindex='0']").focus();
     await page.getByRole("button", { name: /^token-fleet/ }).hover();
@@ -131,7 +138,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByRole("link", { name: "token-region-1", exact: true }).click();
     await shows(`tokens below`);
     await expectAccessible(page);
-    await picture("console-token");
+    await picture("console-token", true);
     await page.getByRole("button", { name: "Revoke…" }).click();
     const revoke = page.getByRole("button", { name: `Revoke ${BRANCHES + 1} tokens` });
     expect(await revoke.isDisabled()).toBe(true);
@@ -358,7 +365,8 @@ describe.skipIf(executable === undefined)("the console", () => {
     await picture("console-team");
 
     await page.getByRole("link", { name: "edge", exact: true }).click();
-    await page.getByRole("link", { name: "Tokens", exact: true }).last().click();
+    const parts = page.getByRole("navigation", { name: "Parts of the organization" });
+    await parts.getByRole("link", { name: "Tokens" }).click();
     const rows = page.getByRole("region", { name: "Tokens" }).getByRole("checkbox");
     await rows.nth(2).waitFor();
     for (const row of await rows.all()) await row.check();

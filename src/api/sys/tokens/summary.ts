@@ -111,7 +111,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         mapOfMount(env, installation, key, count, trees.get(key) ?? 0),
       );
       const total = counts.reduce((sum, { count }) => sum + count, 0);
-      const data = { groups, total, fresh_as_of: formatRfc3339(now - FRESHNESS_MS) };
+      const data = { groups: withRest(groups), total, fresh_as_of: formatRfc3339(now - FRESHNESS_MS) };
       return ok({ kind: "data", data, ...((await isFilling(env)) && { warnings: [FILLING] }) });
     },
   ),
@@ -123,14 +123,13 @@ async function mapOfMount(
   mount: string,
   count: number,
   trees: number,
-): Promise<Record<string, unknown>> {
+): Promise<MappedMount> {
   const mounts = mountNames(installation);
   const largest = await largestTrees(env, mount, TREES_OF_MOUNT);
   const roots = await findInInventory(
     env,
     largest.map(({ root }) => root),
   );
-  const named = largest.reduce((sum, tree) => sum + tree.count, 0);
   return {
     mount: mounts.get(mount)?.path ?? mount,
     count,
@@ -139,8 +138,33 @@ async function mapOfMount(
       const token = roots.get(root);
       return { tree, root: token ? tokenObject(token, mounts) : null, count };
     }),
-    rest: { trees: Math.max(0, trees - largest.length), count: Math.max(0, count - named) },
+    restTrees: Math.max(0, trees - largest.length),
   };
+}
+
+/** A mount on the map. `count` is of the tokens that it issued, those of `largest` of all that are in the trees. */
+interface MappedMount {
+  readonly mount: string;
+  readonly count: number;
+  readonly trees: number;
+  readonly largest: readonly { readonly tree: string; readonly root: object | null; readonly count: number }[];
+  /** Trees that are not named. */
+  readonly restTrees: number;
+}
+
+/**
+ * Adds what is in the trees that are not named. How many tokens that are together is known, of each mount it is not, as a tree of
+ * one mount holds tokens of others: it is divided by the number of trees.
+ */
+function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
+  const named = groups.flatMap(({ largest }) => largest).reduce((sum, { count }) => sum + count, 0);
+  const total = groups.reduce((sum, { count }) => sum + count, 0);
+  const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
+  const rest = Math.max(restTrees, total - named);
+  return groups.map(({ restTrees: trees, ...group }) => {
+    const count = trees === 0 ? 0 : Math.round((rest * trees) / restTrees);
+    return { ...group, rest: { trees, count } };
+  });
 }
 
 /** The largest trees. A tree of one token is not named: there may be as many as tokens. */
