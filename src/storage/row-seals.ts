@@ -40,7 +40,12 @@ export class RowSeals {
 
   /** The seal for a row that is being written. */
   make(kind: SealedKind, row: string | number, content: SealedContent): Uint8Array<ArrayBuffer> | null {
-    return this.#keys()?.seal({ kind, object: this.#object, row }, content, currentTime()) ?? null;
+    const keys = this.#keys();
+    if (!keys) return null;
+    const seal = keys.seal({ kind, object: this.#object, row }, content, currentTime());
+    // What is written is often read next.
+    this.#remember(keys, textOf(kind, row, content), seal);
+    return seal;
   }
 
   /**
@@ -51,13 +56,11 @@ export class RowSeals {
   admit(row: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): boolean {
     const keys = this.#keys();
     if (!keys) return true;
-    if (keys !== this.#checkedWith) this.#forget(keys);
-    const text = JSON.stringify([row.kind, row.row, ...row.content]);
-    const known = this.#checked.get(text);
+    const text = textOf(row.kind, row.row, row.content);
+    const known = keys === this.#checkedWith ? this.#checked.get(text) : undefined;
     if (known && row.seal && equalBytes(known, new Uint8Array(row.seal))) return true;
     const verdict = this.check(row, renew);
-    const fits = text.length <= MAX_CHECKED_CHARACTERS;
-    if (verdict === "good" && row.seal && fits) this.#checked.set(text, new Uint8Array(row.seal), text.length);
+    if (verdict === "good" && row.seal) this.#remember(keys, text, new Uint8Array(row.seal));
     return verdict !== "forged";
   }
 
@@ -73,8 +76,14 @@ export class RowSeals {
     return verdict;
   }
 
-  #forget(keys: RowKeys): void {
+  #remember(keys: RowKeys, text: string, seal: Uint8Array): void {
+    if (keys !== this.#checkedWith) this.#checked = new GenerationalCache(MAX_CHECKED_CHARACTERS);
     this.#checkedWith = keys;
-    this.#checked = new GenerationalCache(MAX_CHECKED_CHARACTERS);
+    if (text.length <= MAX_CHECKED_CHARACTERS) this.#checked.set(text, seal, text.length);
   }
+}
+
+/** A row as one text that no other row has. */
+function textOf(kind: SealedKind, row: string | number, content: SealedContent): string {
+  return JSON.stringify([kind, row, ...content]);
 }
