@@ -15,6 +15,7 @@ export const CASES = [
   "tidy",
   "anonymous",
   "forest",
+  "ending",
   "console",
 ] as const;
 

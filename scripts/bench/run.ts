@@ -9,6 +9,7 @@ import type { Bench } from "./cases/bench.ts";
 import { runCascade } from "./cases/cascade.ts";
 import { lookAtForest } from "./cases/console.ts";
 import { countCosts } from "./cases/cost.ts";
+import { endTogether } from "./cases/ending.ts";
 import { askForest } from "./cases/forest.ts";
 import { growForest, growTeams, growTree } from "./cases/growth.ts";
 import { runMixed } from "./cases/mixed.ts";
@@ -33,6 +34,11 @@ const FORESTS = [
   { trees: 1_000, tokens: 100_000 },
   { trees: 10_000, tokens: 1_000_000 },
 ];
+/** Tokens that are ended together, by disabling their mount or by their prefix. */
+const ENDINGS = [
+  { by: "prefix", trees: 10_000, tokens: 100_000 },
+  { by: "mount", trees: 10_000, tokens: 1_000_000 },
+] as const;
 const TEAM_SIZES = [1_000, 100_000];
 const TIDY_SIZE = 100_000;
 /** With `--quick` everything that is larger is left out. */
@@ -89,6 +95,10 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
     for (const { trees, tokens } of has("forest") ? FORESTS : []) {
       if (!command.quick || tokens <= QUICK_FOREST_TOKENS) forest.push(await askForest(bench, trees, tokens));
     }
+    const endings = [];
+    for (const { by, trees, tokens } of has("ending") ? ENDINGS : []) {
+      if (!command.quick || tokens <= QUICK_FOREST_TOKENS) endings.push(await endTogether(bench, by, trees, tokens));
+    }
     const consoles = [];
     for (const { trees, tokens } of has("console") ? FORESTS : []) {
       const seen = !command.quick || tokens <= QUICK_FOREST_TOKENS ? await lookAtForest(bench, trees, tokens) : null;
@@ -111,6 +121,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       ...tidy,
       ...anonymous,
       ...(has("forest") && { forest }),
+      ...(has("ending") && { ending: endings }),
       ...(consoles.length > 0 && { console: consoles }),
     };
   } finally {

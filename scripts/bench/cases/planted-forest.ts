@@ -13,13 +13,16 @@ export interface PlantedForest {
   readonly tops: readonly string[];
 }
 
-/** Makes an installation with so many tokens in so many trees, half of which began with a login at `auth/aws/`. */
+/**
+ * Makes an installation with so many tokens in so many trees, half of which began with a login at `auth/aws/`, or all of them.
+ */
 export async function plantForest(
   bench: Pick<Bench, "build" | "directory" | "say">,
   trees: number,
   tokens: number,
+  { name = "forest", onlyLogins = false } = {},
 ): Promise<PlantedForest> {
-  const directory = `${bench.directory}/forest-${tokens}`;
+  const directory = `${bench.directory}/${name}-${tokens}`;
   bench.say(`forest: seeding ${tokens} tokens in ${trees} trees`);
   const server = await GroveServer.start(bench.build, directory);
   await call(server, "POST", "sys/auth/aws", { type: "aws" });
@@ -29,7 +32,12 @@ export async function plantForest(
   const like = await makeToken({ place: server.place, token: top.token }, "create", { ttl: "24h" });
   for (let made = 0; made < SIBLINGS; made++) await makeToken(server, "create", { ttl: "24h", policies: ["default"] });
   await server.stop();
-  const tops = await seedForest(bench.build, directory, like, { trees, tokens, mount: { id: mount, path: "aws/" } });
+  const tops = await seedForest(bench.build, directory, like, {
+    trees,
+    tokens,
+    mount: { id: mount, path: "aws/" },
+    onlyLogins,
+  });
   return { directory, like, tops };
 }
 

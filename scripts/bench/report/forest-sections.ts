@@ -1,4 +1,5 @@
 import type { ConsoleReport } from "../cases/console.ts";
+import type { Ending } from "../cases/ending.ts";
 import type { ForestReport } from "../cases/forest.ts";
 import { amount } from "./numbers.ts";
 import type { Section } from "./sections.ts";
@@ -50,6 +51,25 @@ export function bulkSection(forests: readonly ForestReport[]): Section {
       amount(revocation.endedBefore),
       amount(revocation.remaining),
       `${amount(revocation.wronglyAlive)}, ${amount(revocation.wronglyDead)}`,
+    ]),
+  };
+}
+
+/** Many tokens that were ended by one call. */
+export function endingSection(endings: readonly Ending[]): Section {
+  return {
+    name: "ending",
+    title: "Ending all tokens of a mount at once",
+    header: ["ended by", "tokens", "trees", "ms", "a leaf: ms (worst)", "asked for", "accepted before", "right after"],
+    rows: endings.map((ending) => [
+      ending.by === "mount" ? "disabling the mount" : "revoke-prefix",
+      amount(ending.tokens),
+      amount(ending.trees),
+      amount(ending.ms),
+      `${amount(ending.leafMs)} (${amount(ending.leafWorstMs)})`,
+      amount(ending.probes),
+      amount(ending.acceptedBefore),
+      amount(ending.acceptedAfter),
     ]),
   };
 }

@@ -3,7 +3,7 @@ import type { Sample } from "../cases/bench.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Growth } from "../cases/growth.ts";
 import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
-import { bulkSection, consoleSection, forestSection } from "./forest-sections.ts";
+import { bulkSection, consoleSection, endingSection, forestSection } from "./forest-sections.ts";
 import { amount, amounts } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
 import type { Report } from "./report.ts";
@@ -24,6 +24,7 @@ export interface Section {
     | "anonymous"
     | "forest"
     | "bulk-revocation"
+    | "ending"
     | "console"
     | "tidy"
     | "listing"
@@ -54,6 +55,7 @@ export function sections(report: Report): Section[] {
     ...(report.tidy ? [tidySection(report.tidy.runs), pagingSection(report.tidy.listing)] : []),
     ...(report.anonymous ? [anonymous(report.anonymous)] : []),
     ...(report.forest ? [forestSection(report.forest), bulkSection(report.forest)] : []),
+    ...(report.ending ? [endingSection(report.ending)] : []),
     ...(report.console ? [consoleSection(report.console)] : []),
     targets(report),
   ];

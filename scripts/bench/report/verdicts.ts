@@ -2,6 +2,7 @@ import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Sample } from "../cases/bench.ts";
 import type { Beside, Cascade } from "../cases/cascade.ts";
 import type { ConsoleReport } from "../cases/console.ts";
+import type { Ending } from "../cases/ending.ts";
 import type { Growth, GrowthPoint } from "../cases/growth.ts";
 import type { MixedLoad, Overload } from "../cases/mixed.ts";
 import type { Comparison } from "../cases/operations.ts";
@@ -24,6 +25,8 @@ export interface Verdict {
 const FLAT = 1.3;
 /** Revoking a token with descendants against revoking a leaf. */
 const CONSTANT = 2;
+/** Ending all tokens of a mount, which writes to several objects, against revoking a leaf: whatever their number. */
+const ENDING = 10;
 const SAME_TREE = 3;
 const OTHER_TREES = 1.5;
 /** The sweep of this many has to be over within this many seconds. */
@@ -48,6 +51,7 @@ export function verdicts(report: Report): Verdict[] {
     ...(report.operations ?? []).filter(({ name }) => name === "gateway").map(gatewayVerdict),
     ...(report.operations ?? []).flatMap(cpuVerdicts),
     ...(report.cascade ?? []).flatMap(cascadeVerdicts),
+    ...(report.ending ?? []).flatMap(endingVerdicts),
     ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
     ...(report.growth?.forest ?? []).flatMap((growth) => growthVerdicts(growth, "trees")),
     ...(report.growth?.teams ?? []).flatMap((growth) => growthVerdicts(growth, "teams")),
@@ -126,6 +130,19 @@ function consoleVerdicts({ tokens, steps }: ConsoleReport): Verdict[] {
   return [
     atMost(`${name}: first picture of the forest, ms`, slowest("first picture"), CONSOLE.firstPicture),
     atMost(`${name}: longest input that asks nothing of the server, ms`, slowest("input"), CONSOLE.input),
+  ];
+}
+
+function endingVerdicts({ by, tokens, ms, leafMs, probes, acceptedAfter }: Ending): Verdict[] {
+  const name = by === "mount" ? `a mount of ${amount(tokens)} tokens` : `a prefix of ${amount(tokens)} tokens`;
+  return [
+    { ...atMost(`${name}: ending it, as a ratio to a leaf`, ms / leafMs, ENDING), obstacle: "revocation" },
+    {
+      what: `${name}: accepted after the answer`,
+      target: "none",
+      got: `${acceptedAfter} of ${probes}`,
+      met: acceptedAfter === 0,
+    },
   ];
 }
 

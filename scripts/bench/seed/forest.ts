@@ -36,6 +36,8 @@ const SHARES = [0.04, 0.1, 0.26, 0.5, 0.8, 1, 1.2, 1.5, 1.9, 2.7];
 const LIFETIMES = [2, 8, 24, 48, 24 * 7, 24 * 30];
 /** The policy of every tree that began with a login: half of the forest. */
 export const FLEET_POLICY = "fleet";
+/** The number of a tree that begins with a login. */
+const LOGIN = 3;
 /** Entries that one call writes into a shard. */
 const BATCH = 500;
 
@@ -45,6 +47,8 @@ export interface ForestShape {
   readonly tokens: number;
   /** The id under which an auth mount issues tokens (`issuerOf`): half of the trees begin with a login there. */
   readonly mount: { readonly id: string; readonly path: string };
+  /** True: all of them do. */
+  readonly onlyLogins: boolean;
 }
 
 /** Who made a tree, and what its tokens may do. */
@@ -86,7 +90,14 @@ export async function seedForest(
     const size = isLast ? left : Math.max(1, Math.min(Math.round((share * shape.tokens) / shape.trees), left));
     left -= size;
     const treeId = newObjectId(build, directory, "TokenTree");
-    const tokens = await growTree(keys, treeId, kindOf(number, shape.mount), Math.max(1, size), number, now);
+    const tokens = await growTree(
+      keys,
+      treeId,
+      kindOf(shape.onlyLogins ? LOGIN : number, shape.mount),
+      Math.max(1, size),
+      number,
+      now,
+    );
     const path = databasePath(build, directory, "TokenTree", treeId);
     writeFileSync(path, model.file, { mode: 0o600 });
     writeTree(path, keys, treeId, model.row, tokens);
