@@ -20,7 +20,7 @@ describe("descriptions of routes", () => {
   });
 
   it("are missed where something is left out", () => {
-    const [route] = fixed;
+    const route = fixed.find(({ operations }) => operations.join() === "read");
     if (!route) throw new Error("there are routes");
     const bare = { ...route, description: { summary: "", operationId: "", answers: [] } };
     expect(missingFrom(bare)).toEqual(["a summary", "an id for read", "answers to read", "fields"]);
