@@ -1,6 +1,5 @@
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
-
 import { identityOf } from "../identity/identity.ts";
 import { entityShard } from "../identity/shard/entity-shard.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
@@ -40,22 +39,28 @@ export async function checkObjects(env: Env): Promise<Found> {
       within(env, env.CLOUD_ACCESS_LIST).getByName(name),
     ]),
   ]);
-  const shards = (await identityOf(env).shards()).map((number): [string, SealedObject] => [
-    `entities ${number}`,
-    entityShard(env, number),
-  ]);
+  const shards = await entityShards(env);
   const objects: [string, SealedObject][] = [
     ["system", systemOf(env)],
-
     ["identity", identityOf(env)],
-    ...shards,
+    ...(shards ?? []),
     ["issuer", issuerOf(env)],
     ["token roles", tokenRoles(env)],
     ...mounts,
   ];
-  let found = NOTHING;
+  let found: Found = shards ? NOTHING : { ...NOTHING, failures: 1 };
   for (const [name, object] of objects) found = sum(found, await checkObject(name, object));
   return found;
+}
+
+/** The shards of entities that have ever written; null when nobody could tell. */
+async function entityShards(env: Env): Promise<[string, SealedObject][] | null> {
+  try {
+    return (await identityOf(env).shards()).map((number) => [`entities ${number}`, entityShard(env, number)]);
+  } catch (error) {
+    console.error(JSON.stringify({ type: "tidy", object: "identity", error: String(error) }));
+    return null;
+  }
 }
 
 async function checkObject(name: string, object: SealedObject): Promise<Found> {

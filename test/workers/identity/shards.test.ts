@@ -249,6 +249,15 @@ describe("a row of a shard that was tampered with", () => {
     expect((await checkObjects(bindings)).tampered).toBe(0);
   });
 
+  it("is not taken for checked when nobody can tell which shards there are", async () => {
+    const listed = vi.spyOn(Identity.prototype, "shards").mockImplementationOnce(() => {
+      throw new Error("away");
+    });
+    expect((await checkObjects(bindings)).failures).toBe(1);
+    listed.mockRestore();
+    expect((await checkObjects(bindings)).failures).toBe(0);
+  });
+
   it("does not come back as an alias of somebody else", async () => {
     await login("victim");
     const id = await login("forger");
