@@ -1,6 +1,7 @@
 import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
 import type { Api } from "../api.ts";
 import { pathOf } from "../api.ts";
+import { counted } from "../format.ts";
 import type { Answer } from "../result.ts";
 import type { Amount, Token } from "../tokens/token.ts";
 import { nameOf } from "../tokens/token.ts";
@@ -68,7 +69,8 @@ function itemsOfGroup({ mount, largest, rest }: MountGroup): readonly Item[] {
     return { key: tree, name: root ? nameOf(root) : "a tree", count, token: root, mount, rest: false };
   });
   if (rest.count === 0) return trees;
-  const name = `${rest.trees.toLocaleString("en")} smaller trees`;
+  const isSingle = rest.count === rest.trees;
+  const name = counted(rest.trees, isSingle ? "single token" : "smaller tree");
   return [...trees, { ...NO_TOKEN, key: `${mount} rest`, name, count: rest.count, mount, rest: true }];
 }
 

@@ -48,6 +48,7 @@ function Forest({ mount }: { readonly mount: string }) {
   const by = chosen ?? (mount === "" && groups.length > 1 ? "method" : "policy");
   useRefresh(map.reload, items);
   const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
+  const hasTrees = shown.some(({ largest }) => largest.length > 0);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);
   const total = sumOf(items);
 
@@ -79,7 +80,25 @@ function Forest({ mount }: { readonly mount: string }) {
           </Empty>
         </div>
       )}
-      {map.value && total > 0 && (
+      {map.value && total > 0 && !hasTrees && (
+        <div class="card">
+          <Empty title="No token has another below it yet">
+            <p>
+              A token hangs below the one that made it, and goes with it: then there is a tree, and it is drawn here.
+              Make one, and open the token that you are signed in with.
+            </p>
+            <div class="row">
+              <a class="button primary" href={href(["new-token"])}>
+                New token
+              </a>
+              <a class="button" href={href(["tokens"], { mount })}>
+                All tokens
+              </a>
+            </div>
+          </Empty>
+        </div>
+      )}
+      {map.value && hasTrees && (
         <div class="stack">
           <Treemap
             items={items}
