@@ -35,11 +35,11 @@ export const CLIENT_SHARE_PERCENT = 25;
 export const RETRY_AFTER_SECONDS = 1;
 
 /**
- * Milliseconds that an unused connection to the service is kept. workerd closes one after 5 seconds, and a request sent
- * into that closing is lost: it cannot be sent again, because a token's use may have been counted already. So the
- * gateway closes first.
+ * Milliseconds after its last request in which a connection to the service is used again. workerd closes one that was not used for
+ * 5 seconds, and a request sent into that closing is lost: it cannot be sent again, because a token's use may have been counted
+ * already. So the gateway closes first, early enough for a workerd that was kept from running and looks at its clock before it reads.
  */
-export const UPSTREAM_IDLE_MS = 3_500;
+export const UPSTREAM_IDLE_MS = 1_500;
 
 /** How long a client or the service may take, in milliseconds. */
 export interface Timeouts {

@@ -16,8 +16,7 @@ export interface UpstreamAnswer {
 
 /** One connection to the service: one request at a time. */
 export class UpstreamConnection {
-  /** When it was last used, ms. */
-  idleSince = 0;
+  #sentAt = 0;
   readonly #socket: Socket;
   readonly #reader: ByteReader;
   readonly #deadline = new Deadline();
@@ -44,6 +43,11 @@ export class UpstreamConnection {
     return this.#reader.isOpen && this.#reader.unread === 0 && this.#socket.writableLength === 0;
   }
 
+  /** When its last request was sent, ms. The service cannot have begun earlier to count how long it is unused. */
+  get sentAt(): number {
+    return this.#sentAt;
+  }
+
   /**
    * Sends a whole request and waits for the answer's head.
    *
@@ -53,6 +57,7 @@ export class UpstreamConnection {
    */
   async exchange(head: string, body: Buffer, method: string, abandonMs: number): Promise<Result<ResponseHead, Error>> {
     this.#deadline.arm(abandonMs, () => this.destroy());
+    this.#sentAt = performance.now();
     writeMessage(this.#socket, head, body);
     const response = await readResponseHead(this.#reader, method);
     if (response.ok) return response;
@@ -69,9 +74,8 @@ export class UpstreamConnection {
   }
 
   /** The answer has been read. */
-  rest(now: number): void {
+  rest(): void {
     this.#deadline.disarm();
-    this.idleSince = now;
   }
 
   /** Ends the connection with whatever is under way. */

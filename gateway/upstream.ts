@@ -85,7 +85,7 @@ export class Upstream {
     // A process that was kept from running has neither swept nor heard that the service has closed what is too old.
     const oldest = performance.now() - UPSTREAM_IDLE_MS;
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
-      if (connection.isFit && connection.idleSince > oldest) return connection;
+      if (connection.isFit && connection.sentAt > oldest) return connection;
       connection.destroy();
     }
     return undefined;
@@ -104,7 +104,7 @@ export class Upstream {
   }
 
   #release(connection: UpstreamConnection, reusable: boolean): void {
-    connection.rest(performance.now());
+    connection.rest();
     if (!reusable || !connection.isFit || this.#closed) {
       connection.destroy();
       return;
@@ -124,7 +124,7 @@ export class Upstream {
   }
 
   #closeUnused(now: number): void {
-    while ((this.#idle[0]?.idleSince ?? now) < now - UPSTREAM_IDLE_MS) this.#idle.shift()?.destroy();
+    while ((this.#idle[0]?.sentAt ?? now) < now - UPSTREAM_IDLE_MS) this.#idle.shift()?.destroy();
   }
 
   /** One line when the service goes away and one when it is back, not one for each request. */

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RawClient, request, startService, startTestGateway } from "./support.ts";
 
 /** A service that answers every connection with these bytes once a request has come, then does as told. */
@@ -171,5 +171,37 @@ describe("a long answer", () => {
     await client.send(request("GET /v1/a"));
     await over.promise;
     expect(left).toBeLessThan(total);
+  });
+});
+
+describe("a connection to the service", () => {
+  /** The numbers of the connections that two requests came over, with so much time (ms) until the first was answered. */
+  async function connectionsOfTwo(answeredAfterMs: number): Promise<number[]> {
+    const clock = performance.now.bind(performance);
+    let shift = 0;
+    const spy = vi.spyOn(performance, "now").mockImplementation(() => clock() + shift);
+    onTestFinished(() => spy.mockRestore());
+    const sockets: unknown[] = [];
+    const used: number[] = [];
+    const { url } = await startService((incoming, response) => {
+      if (!sockets.includes(incoming.socket)) sockets.push(incoming.socket);
+      used.push(sockets.indexOf(incoming.socket));
+      shift += answeredAfterMs;
+      response.end("done");
+    });
+    const client = await RawClient.connect((await startTestGateway(url)).port);
+    for (const _ of [1, 2]) {
+      await client.send(request("GET /v1/a"));
+      expect((await client.answer()).status).toBe(200);
+    }
+    return used;
+  }
+
+  it("is used again", async () => {
+    expect(await connectionsOfTwo(100)).toEqual([0, 0]);
+  });
+
+  it("is not used again long after its last request, however late the answer was read: the service may be closing it", async () => {
+    expect(await connectionsOfTwo(4000)).toEqual([0, 1]);
   });
 });
