@@ -5,7 +5,7 @@ import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
-import { holdTidy, tidyNow } from "../../support/tidy.ts";
+import { checkShards, holdTidy, hourlyTidy, tidyNow } from "../../support/tidy.ts";
 import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 const DAY_MS = 86_400_000;
@@ -202,6 +202,21 @@ describe("a term of the keys", { timeout: 60_000 }, () => {
     });
     expect((await tidyNow()).failures).toBe(0);
     expect(await terms()).toContain(version);
+    expect((await call("GET", "cubbyhole/kept", { token: root })).body.data).toEqual({ a: 3 });
+  });
+
+  it("goes with an hourly run only when the check of every shard has found nothing that needs it", async () => {
+    const version = await aged(() => post("cubbyhole/kept", { a: 3 }));
+    await hourlyTidy();
+    expect(await terms()).toContain(version);
+    await checkShards();
+    await hourlyTidy();
+    expect(await terms()).toContain(version);
+    await post("cubbyhole/kept", { a: 3 });
+    pass(1);
+    await checkShards();
+    await hourlyTidy();
+    expect(await terms()).not.toContain(version);
     expect((await call("GET", "cubbyhole/kept", { token: root })).body.data).toEqual({ a: 3 });
   });
 

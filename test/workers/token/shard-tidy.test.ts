@@ -2,12 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { System } from "../../../src/system/system.ts";
 import { CHECK_INTERVAL_MS, keepShardsChecked, shardTidy } from "../../../src/tidy/shard-tidy.ts";
-import { Tidy, tidyOf } from "../../../src/tidy/tidy.ts";
+import { Tidy } from "../../../src/tidy/tidy.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShardNumber } from "../../../src/tree/index/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { checkShards, holdTidy, listedAccessors, shardTidyAlarm, tidyAlarm, writeList } from "../../support/tidy.ts";
+import { checkShards, holdTidy, hourlyTidy, listedAccessors, shardTidyAlarm, writeList } from "../../support/tidy.ts";
 import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
@@ -43,16 +43,6 @@ async function dropRow(token: string): Promise<void> {
   await runInDurableObject(stub, (_, { storage }) => storage.sql.exec("DELETE FROM tokens WHERE row = ?", row));
 }
 
-/** Has the hourly run begin and come to its end, without the checks that it plans. */
-async function hourly() {
-  const tidy = tidyOf(bindings);
-  do await tidyAlarm();
-  while ((await tidy.status()).running);
-  const { last } = await tidy.status();
-  if (!last) throw new Error("there was no run");
-  return last.report;
-}
-
 const alarmOf = (shard: number) =>
   runInDurableObject(shardTidy(bindings, shard), (_, { storage }) => storage.getAlarm());
 
@@ -64,7 +54,7 @@ it("the hourly run leaves accessors to the shards, whose own checks repair them,
   await writeList("DELETE", [unlisted.accessor]);
   later();
   const visits = vi.spyOn(TokenTree.prototype, "tidy");
-  expect(await hourly()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, treeSteps: 0 });
+  expect(await hourlyTidy()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, treeSteps: 0 });
   expect(visits).not.toHaveBeenCalled();
   expect(await Promise.all([0, ACCESSOR_SHARDS - 1].map(alarmOf))).toEqual([clock, clock]);
 
@@ -76,12 +66,12 @@ it("the hourly run leaves accessors to the shards, whose own checks repair them,
 
   const checked = clock;
   later();
-  const report = await hourly();
+  const report = await hourlyTidy();
   expect(report).toMatchObject({ accessorsRemoved: 1, relisted: 1, failures: 0 });
   expect(report.accessorsExamined).toBeGreaterThanOrEqual(3);
   // Each check is added up once.
   later();
-  expect(await hourly()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, relisted: 0 });
+  expect(await hourlyTidy()).toMatchObject({ accessorsExamined: 0, accessorsRemoved: 0, relisted: 0 });
   const { background } = (await call("GET", "auth/token/tidy-status", { token: root })).body.data;
   expect(background).toEqual({
     shards: ACCESSOR_SHARDS,
@@ -101,13 +91,13 @@ it("only a full set of good checks counts as having gone over everything", async
     return clock;
   };
   const first = await begins();
-  await hourly();
+  await hourlyTidy();
   const [known = 0] = upTo();
   expect(first - known).toBeGreaterThan(0);
 
   // The oldest of the last checks decides.
   await begins([0, 1, 2]);
-  await hourly();
+  await hourlyTidy();
   expect(upTo().at(-1)).toBe(known);
   const tree = await orphan();
   later();
@@ -116,11 +106,11 @@ it("only a full set of good checks counts as having gone over everything", async
   await checkShards([shard]);
   vi.mocked(TokenTree.prototype.tidy).mockRestore();
   const calls = upTo().length;
-  expect(await hourly()).toMatchObject({ failures: expect.any(Number) });
+  expect(await hourlyTidy()).toMatchObject({ failures: expect.any(Number) });
   expect(upTo()).toHaveLength(calls);
 
   const second = await begins();
-  await hourly();
+  await hourlyTidy();
   expect(upTo().at(-1)).toBe(known + second - first);
 });
 
