@@ -1,30 +1,78 @@
 /**
- * A Bloom filter over the custom token ids that exist. Custom ids have no check of their own inside, so without it every
- * word that somebody sends as a token would wake a directory object. 16 KiB let through about 1 in 100 garbage tokens at
- * 10,000 custom ids and none when there are few. Ids are never taken out: a stale bit costs one look-up, no more.
+ * A filter over the custom token ids that exist. Custom ids have no check of their own inside, so without it every word that
+ * somebody sends as a token would wake a directory object.
+ *
+ * It is a Bloom filter that grows: when its last layer is full another one is begun, twice as large, up to a limit. A layer is a
+ * number of blocks, and an id sets bits of one block of one layer, so that a change is small. An id takes 2 bytes: 1,000,000 take
+ * 2 MB and let less than 1 % of garbage through (a test measures it). Ids are never taken out: a stale bit costs one look-up.
  */
-export const FILTER_BYTES = 16_384;
+export type CustomIdFilter = readonly FilterLayer[];
+
+/** The blocks of a layer; null where no id has set a bit yet. */
+export type FilterLayer = readonly (Uint8Array | null)[];
+
+export const BLOCK_BYTES = 16_384;
+/** Ids of one block: 16 bits each. */
+const BLOCK_IDS = 8_192;
+/** Blocks of the largest layer. */
+const MAX_BLOCKS = 64;
+/** Layers there can be: 255 blocks, 4 MB, 2,088,960 ids. The last one takes more, and lets more garbage through then. */
+export const MAX_LAYERS = 9;
 
 const PROBES = 7;
 
-/** A filter that holds nothing. */
-export function emptyFilter(): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(FILTER_BYTES);
+/** How many blocks a layer has: 1, 2, 4 and so on. */
+export function blocksOf(layer: number): number {
+  return Math.min(2 ** layer, MAX_BLOCKS);
 }
 
-/** A copy of `filter` that also holds the custom id with this keyed hash. */
-export function withCustomId(filter: Uint8Array, filterKey: Uint8Array): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(filter);
-  for (const bit of probes(filterKey)) out[bit >> 3] = (out[bit >> 3] ?? 0) | (1 << (bit & 7));
-  return out;
+/**
+ * The layer for another id.
+ *
+ * @param ids how many are in each layer.
+ */
+export function layerForNext(ids: readonly number[]): number {
+  const last = Math.max(ids.length - 1, 0);
+  const isFull = (ids[last] ?? 0) >= blocksOf(last) * BLOCK_IDS;
+  return isFull ? Math.min(last + 1, MAX_LAYERS - 1) : last;
+}
+
+/** The block of a layer for the id with this keyed hash. */
+export function blockFor(layer: number, filterKey: Uint8Array): number {
+  return viewOf(filterKey).getUint32(PROBES * 4) % blocksOf(layer);
+}
+
+/** Adds the id with this keyed hash to its block. */
+export function addTo(block: Uint8Array, filterKey: Uint8Array): void {
+  const view = viewOf(filterKey);
+  for (let probe = 0; probe < PROBES; probe++) {
+    const bit = bitOf(view, probe);
+    block[bit >> 3] = (block[bit >> 3] ?? 0) | (1 << (bit & 7));
+  }
 }
 
 /** False when no custom id with this keyed hash exists; true when one may. */
-export function mayContain(filter: Uint8Array, filterKey: Uint8Array): boolean {
-  return probes(filterKey).every((bit) => ((filter[bit >> 3] ?? 0) & (1 << (bit & 7))) !== 0);
+export function mayContain(filter: CustomIdFilter, filterKey: Uint8Array): boolean {
+  return filter.some((blocks, layer) => {
+    const block = blocks[blockFor(layer, filterKey)];
+    return block ? isIn(block, filterKey) : false;
+  });
 }
 
-function probes(filterKey: Uint8Array): number[] {
-  const view = new DataView(filterKey.buffer, filterKey.byteOffset, filterKey.byteLength);
-  return Array.from({ length: PROBES }, (_, i) => view.getUint32(i * 4) % (FILTER_BYTES * 8));
+/** Whether a block may hold the id with this keyed hash. */
+export function isIn(block: Uint8Array, filterKey: Uint8Array): boolean {
+  const view = viewOf(filterKey);
+  for (let probe = 0; probe < PROBES; probe++) {
+    const bit = bitOf(view, probe);
+    if (((block[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) return false;
+  }
+  return true;
+}
+
+function bitOf(view: DataView, probe: number): number {
+  return view.getUint32(probe * 4) % (BLOCK_BYTES * 8);
+}
+
+function viewOf(filterKey: Uint8Array): DataView {
+  return new DataView(filterKey.buffer, filterKey.byteOffset, filterKey.byteLength);
 }

@@ -1,10 +1,8 @@
-import { emptyFilter, withCustomId } from "./custom-id-filter.ts";
 import type { SnapshotParts } from "./snapshot.ts";
 
 interface InstallationRow extends Record<string, SqlStorageValue> {
   cluster_id: string;
   sealed_key_ring: string | null;
-  custom_id_filter: ArrayBuffer;
   /** Seconds; 0 while no mount was written since this is noted. */
   longest_ttl: number;
 }
@@ -19,11 +17,7 @@ export class InstallationStore {
 
   /** Writes the row of a new installation, which has no keys yet. */
   create(): void {
-    this.#sql.exec(
-      "INSERT INTO installation (id, cluster_id, custom_id_filter) VALUES (1, ?, ?)",
-      crypto.randomUUID(),
-      emptyFilter(),
-    );
+    this.#sql.exec("INSERT INTO installation (id, cluster_id) VALUES (1, ?)", crypto.randomUUID());
   }
 
   /** What isolates are told of the keys. */
@@ -46,16 +40,6 @@ export class InstallationStore {
   replaceKeyRing(from: string, to: string): boolean {
     const written = this.#sql.exec("UPDATE installation SET sealed_key_ring = ? WHERE sealed_key_ring = ?", to, from);
     return written.rowsWritten > 0;
-  }
-
-  /** The Bloom filter of the custom token ids that exist. */
-  get customIdFilter(): Uint8Array {
-    return new Uint8Array(this.#row().custom_id_filter);
-  }
-
-  /** Adds the custom token id with this keyed hash to the filter. */
-  addCustomId(filterKey: Uint8Array): void {
-    this.#sql.exec("UPDATE installation SET custom_id_filter = ?", withCustomId(this.customIdFilter, filterKey));
   }
 
   /** The longest life, in seconds, that a mount ever gave; 0 while no mount was written since this is noted. */

@@ -8,6 +8,7 @@ import type { Env } from "../env.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import { isWithin, useOfCopy } from "./copy-age.ts";
+import type { CustomIdFilter } from "./custom-id-filter.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
@@ -39,7 +40,7 @@ export class Installation {
   readonly mounts: readonly Mount[];
   /** All mounts: those that are out of service too. */
   readonly allMounts: readonly Mount[];
-  readonly customIdFilter: Uint8Array;
+  readonly customIdFilter: CustomIdFilter;
   readonly quotas: QuotaTable;
   /** Which tokens were ended together. */
   readonly watermarks: Watermarks;

@@ -1,4 +1,5 @@
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
+import type { CustomIdFilter } from "./custom-id-filter.ts";
 import type { Mount } from "./mount.ts";
 import type { PoliciesForIsolates } from "./policy-store.ts";
 import type { Watermark } from "./watermarks.ts";
@@ -13,7 +14,7 @@ export interface SnapshotParts {
   readonly policies: PoliciesForIsolates;
   readonly mounts: readonly Mount[];
   /** The filter of the custom token ids that exist. */
-  readonly customIds: Uint8Array;
+  readonly customIds: CustomIdFilter;
   readonly quotas: { readonly list: readonly RateLimitQuota[]; readonly config: QuotaConfig };
   readonly watermarks: {
     readonly list: readonly Watermark[];

@@ -1,5 +1,6 @@
 import { QUOTA_TABLES } from "../quota/quota-store.ts";
 import type { Migration } from "../storage/schema.ts";
+import { CUSTOM_ID_TABLES } from "./custom-id-store.ts";
 import { PART_VERSION_TABLE } from "./part-versions.ts";
 import { POLICY_TABLES } from "./policy-store.ts";
 import { ROOT_GENERATION_TABLE } from "./root-generation-store.ts";
@@ -39,4 +40,5 @@ export const SYSTEM_MIGRATIONS: readonly Migration[] = [
       .map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`)
       .join("\n"),
   },
+  { version: 9, description: "the filter of custom ids in layers that grow", sql: CUSTOM_ID_TABLES },
 ];

@@ -3,6 +3,7 @@ import { DEFAULT_POLICY, DEFAULT_POLICY_TEXT } from "../policy/builtin.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import { QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
+import { CustomIdStore } from "./custom-id-store.ts";
 import { InstallationStore } from "./installation-store.ts";
 import { tokenMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
@@ -17,6 +18,7 @@ export interface SystemStores {
   readonly installation: InstallationStore;
   readonly policies: PolicyStore;
   readonly mounts: MountStore;
+  readonly customIds: CustomIdStore;
   readonly rotation: RotationStore;
   readonly rootGeneration: RootGenerationStore;
   readonly quotas: QuotaStore;
@@ -31,6 +33,7 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
     installation: new InstallationStore(sql),
     policies: new PolicyStore(sql, seals),
     mounts: new MountStore(sql, seals),
+    customIds: new CustomIdStore(sql),
     rotation: new RotationStore(sql),
     rootGeneration: new RootGenerationStore(sql),
     quotas: new QuotaStore(sql, seals),

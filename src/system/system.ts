@@ -62,7 +62,7 @@ export class System extends DurableObject<Env> {
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
     const opened = await this.#keys.open();
-    const { installation, policies, mounts, quotas, watermarks } = this.#stores;
+    const { installation, customIds, policies, mounts, quotas, watermarks } = this.#stores;
     const versions = this.#stores.versions.now;
     const changed = changedParts(known, versions);
     return {
@@ -72,7 +72,7 @@ export class System extends DurableObject<Env> {
         // Rows that nobody can check are not handed out. Isolates with the same settings can't open the ring either.
         ...(changed.has("policies") && { policies: opened ? policies.rules() : { policies: [], tampered: [] } }),
         ...(changed.has("mounts") && { mounts: opened ? mounts.all() : [] }),
-        ...(changed.has("customIds") && { customIds: installation.customIdFilter }),
+        ...(changed.has("customIds") && { customIds: customIds.filter() }),
         ...(changed.has("quotas") && { quotas: opened ? { list: quotas.all(), config: quotas.config() } : NO_QUOTAS }),
         ...(changed.has("watermarks") && {
           watermarks: opened ? watermarks.snapshot() : { list: [], newest: watermarks.newest() },
@@ -157,8 +157,7 @@ export class System extends DurableObject<Env> {
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
   admitCustomId(filterKey: Uint8Array): void {
-    this.#stores.installation.addCustomId(filterKey);
-    this.#stores.versions.change("customIds");
+    if (this.#stores.customIds.add(filterKey)) this.#stores.versions.change("customIds");
   }
 
   /** The policy `name` at `now` (ms), or null. */

@@ -2,8 +2,12 @@ import { createExecutionContext, evictDurableObject, runInDurableObject } from "
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
+import { Schema } from "../../../src/storage/schema.ts";
+import { addTo, BLOCK_BYTES, mayContain } from "../../../src/system/custom-id-filter.ts";
+import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
+import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
 afterEach(() => {
@@ -203,4 +207,21 @@ it("a copy is not taken for that of a restored object that has since changed as 
       true,
     ]);
   }
+});
+
+it("custom ids that a release of before let through are let through by the filter that grows", async () => {
+  const key = new Uint8Array(32).map((_, i) => i * 7);
+  const other = new Uint8Array(32).map((_, i) => i * 11);
+  await runInDurableObject(bindings.CLOUD_AUTH.getByName("a database without tables"), (_, { storage: { sql } }) => {
+    new Schema(sql, SYSTEM_MIGRATIONS.slice(0, 8)).create();
+    const block = new Uint8Array(BLOCK_BYTES);
+    addTo(block, key);
+    sql.exec("INSERT INTO installation (id, cluster_id, custom_id_filter) VALUES (1, 'c', ?)", block);
+    new Schema(sql, SYSTEM_MIGRATIONS);
+    const store = new CustomIdStore(sql);
+    expect([mayContain(store.filter(), key), mayContain(store.filter(), other)]).toEqual([true, false]);
+    // What is let through already is not written again.
+    expect([store.add(key), store.add(other), store.add(other)]).toEqual([false, true, false]);
+    expect([mayContain(store.filter(), key), mayContain(store.filter(), other)]).toEqual([true, true]);
+  });
 });

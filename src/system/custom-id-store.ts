@@ -1,0 +1,73 @@
+import { addTo, BLOCK_BYTES, blockFor, blocksOf, type CustomIdFilter, isIn, layerForNext } from "./custom-id-filter.ts";
+
+/** The filter of a release of before is the first layer, which counts as full: how many ids are in it is not known. */
+export const CUSTOM_ID_TABLES = `
+  CREATE TABLE custom_id_layers (layer INTEGER PRIMARY KEY, ids INTEGER NOT NULL);
+  CREATE TABLE custom_id_blocks (layer INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (layer, block));
+  INSERT INTO custom_id_layers SELECT 0, 8192 FROM installation WHERE custom_id_filter <> zeroblob(16384);
+  INSERT INTO custom_id_blocks SELECT 0, 0, custom_id_filter FROM installation WHERE custom_id_filter <> zeroblob(16384);
+  ALTER TABLE installation DROP COLUMN custom_id_filter;
+`;
+
+interface BlockRow extends Record<string, SqlStorageValue> {
+  layer: number;
+  block: number;
+  bits: ArrayBuffer;
+}
+
+/** The tables of the filter of custom token ids. */
+export class CustomIdStore {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** The whole filter. */
+  filter(): CustomIdFilter {
+    const layers = this.#ids().map((_, layer) => new Array<Uint8Array | null>(blocksOf(layer)).fill(null));
+    for (const { layer, block, bits } of this.#sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks")) {
+      const blocks = layers[layer];
+      if (blocks) blocks[block] = new Uint8Array(bits);
+    }
+    return layers;
+  }
+
+  /** Adds the id with this keyed hash. False, with nothing written, when the filter lets it through already. */
+  add(filterKey: Uint8Array): boolean {
+    const ids = this.#ids();
+    const known = ids.some((_, layer) => {
+      const block = this.#block(layer, blockFor(layer, filterKey));
+      return block !== null && isIn(block, filterKey);
+    });
+    if (known) return false;
+    const layer = layerForNext(ids);
+    const number = blockFor(layer, filterKey);
+    const block = this.#block(layer, number) ?? new Uint8Array(BLOCK_BYTES);
+    addTo(block, filterKey);
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO custom_id_blocks (layer, block, bits) VALUES (?, ?, ?)",
+      layer,
+      number,
+      block,
+    );
+    this.#sql.exec(
+      "INSERT INTO custom_id_layers (layer, ids) VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET ids = ids + 1",
+      layer,
+    );
+    return true;
+  }
+
+  /** How many ids are in each layer. */
+  #ids(): number[] {
+    const rows = this.#sql.exec<{ ids: number }>("SELECT ids FROM custom_id_layers ORDER BY layer").toArray();
+    return rows.map(({ ids }) => ids);
+  }
+
+  #block(layer: number, block: number): Uint8Array | null {
+    const rows = this.#sql
+      .exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks WHERE layer = ? AND block = ?", layer, block)
+      .toArray();
+    return rows[0] ? new Uint8Array(rows[0].bits) : null;
+  }
+}
