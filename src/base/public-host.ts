@@ -11,7 +11,7 @@ const GIVEN_OUT = ipaddr.parseCIDR("2000::/3");
 
 /**
  * Why no request may go to `url`, or null: "scheme" when it must be https, "host" when it leads nowhere on the public internet.
- * Every request to a host that somebody configures is judged by this where it goes out: the list may have become shorter.
+ * Every request to a host that somebody configures is checked by this where it goes out: the list may have become shorter.
  *
  * @param listed hosts that are allowed besides, also without TLS.
  */

@@ -94,7 +94,7 @@ export class RowKeys {
   }
 
   /**
-   * Judges a row.
+   * Checks a row.
    *
    * @param seal null when the row has none.
    * @param madeAt when the row was made (ms), if its key proves that; else null: then it may lack a seal until its kind is sealed.

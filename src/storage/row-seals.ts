@@ -64,7 +64,7 @@ export class RowSeals {
     return verdict !== "forged";
   }
 
-  /** Judges a row, whatever is remembered of it. Reports and renews like `admit`. */
+  /** Checks a row, whatever is remembered of it. Reports and renews like `admit`. */
   check({ kind, row, content, seal }: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): SealVerdict {
     const keys = this.#keys();
     if (!keys) return "good";

@@ -21,7 +21,7 @@ type CheckedTable = Pick<SealedTable<Record<string, SqlStorageValue>>, "rowsAfte
 export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], next: null };
 
 /**
- * Judges the rows of an object by their seals, a bounded step at a time, and seals those that lack one or have an old one.
+ * Checks the seals of the rows of an object, a bounded step at a time, and seals those that lack one or have an old one.
  *
  * @param from null for the first step.
  */

@@ -81,7 +81,7 @@ export class SealedTable<Row extends Columns> {
       .toArray();
   }
 
-  /** Judges rows by their seals, and seals those that lack one or have an old one. */
+  /** Checks the seals of rows, and seals those that lack one or have an old one. */
   check(rows: readonly WithSeal<Row>[]): CheckedRows {
     const verdicts = rows.map(
       (row): SealVerdict => this.#seals.check(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal)),

@@ -118,7 +118,7 @@ export async function dropTerms(env: Env, versions: readonly number[], now: numb
   const longestTtl = await systemOf(env).longestTtl();
   let dropped = 0;
   const done = await changeKeyRing(env, (ring) => {
-    // Judged again by the ring of now: it may be of a restore.
+    // Checked again against the ring of now: it may be of a restore.
     const idle = aged(env, ring, now, longestTtl).filter(({ version }) => versions.includes(version));
     dropped = idle.length;
     return withoutTerms(

@@ -13,16 +13,16 @@ export interface OpenRing {
 }
 
 /** The seal key that was checked last: the same in every request of a deployment. */
-let judgedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
+let checkedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
 
 /** Why the seal key of this deployment can't be used, as a message for operators; null when it can. */
 export function sealKeyProblem(env: Env): string | null {
   const text = env.GROVE_SEAL_KEY;
-  if (!judgedSealKey || judgedSealKey.text !== text) judgedSealKey = { text, problem: judgeSealKey(env) };
-  return judgedSealKey.problem;
+  if (!checkedSealKey || checkedSealKey.text !== text) checkedSealKey = { text, problem: checkSealKey(env) };
+  return checkedSealKey.problem;
 }
 
-function judgeSealKey(env: Env): string | null {
+function checkSealKey(env: Env): string | null {
   if (!env.GROVE_SEAL_KEY) {
     const how = "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY, self-hosted in the server's environment";
     return `Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how}`;

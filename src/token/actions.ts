@@ -77,7 +77,7 @@ export interface TreeCall {
   readonly access: AccessRequest;
   /** null when unknown; then a token bound to networks is refused. */
   readonly clientAddress: string | null;
-  /** The newest watermark that the Worker knows; 0 when there was none. The tree judges by no older ones. */
+  /** The newest watermark that the Worker knows; 0 when there was none. The tree checks against no older ones. */
   readonly watermark: number;
   readonly action: CallerAction | null;
 }

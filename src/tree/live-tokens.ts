@@ -21,7 +21,7 @@ const MAX_KNOWN_TREES = 2 ** 15;
 interface KnownToken {
   /** The tree's mark when this was found out. */
   readonly mark: object;
-  /** By which the tree judged. Under others it may be ended, or what it hangs on. */
+  /** The watermarks that the tree checked it against. Others may end it, or a token above it. */
   readonly watermarks: Watermarks;
   readonly verifier: Uint8Array;
   readonly view: TokenView;
@@ -107,7 +107,7 @@ export class LiveTokens {
   /**
    * Makes a token known that was found alive in this step.
    *
-   * @param watermarks by which the tree has judged it.
+   * @param watermarks that the tree has checked it against.
    * @param until when it may end by itself (ms), or an ancestor of it; null: never.
    */
   found(row: TokenRow, view: TokenView, watermarks: Watermarks, until: number | null): void {

@@ -19,7 +19,7 @@ const WHOLE_NUMBER = /^-?\d+$/;
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});
-  const complexity = judgeComplexity(text);
+  const complexity = complexityProblem(text);
   if (complexity) return err(`refused JSON input due to high complexity: ${complexity}`);
   let value: unknown;
   let isExact = true;
@@ -60,7 +60,7 @@ function isKept(source: string): boolean {
   return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
 }
 
-function judgeComplexity(text: string): string | null {
+function complexityProblem(text: string): string | null {
   let depth = 0;
   let strings = 0;
   let values = 0;

@@ -41,7 +41,7 @@ export interface TidyStepResult {
 }
 
 /**
- * How old the row number of a token must be for tidy to judge it, in ms. A creation writes the token and its entries
+ * How old the row number of a token must be for tidy to check it, in ms. A creation writes the token and its entries
  * elsewhere side by side, in any order; one that is still at it must not look like damage.
  */
 export const SAFETY_AGE_MS = 600_000;

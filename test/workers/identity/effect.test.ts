@@ -245,16 +245,13 @@ describe("what a login costs", () => {
     const calls: string[] = [];
     const restore = [Identity, EntityShard].flatMap((type) =>
       (["login", "view", "handOverAlias", "hasAlias", "adopt"] as const).map((name) => {
-        const prototype = type.prototype as unknown as Record<string, (...args: unknown[]) => unknown>;
-        const original = prototype[name];
-        if (!original) return () => {};
-        prototype[name] = function counted(this: unknown, ...args: unknown[]) {
+        const original: unknown = Reflect.get(type.prototype, name);
+        if (typeof original !== "function") return () => true;
+        Reflect.set(type.prototype, name, function counted(this: unknown, ...args: unknown[]) {
           calls.push(`${type.name}.${name}`);
-          return original.apply(this, args);
-        };
-        return () => {
-          prototype[name] = original;
-        };
+          return Reflect.apply(original, this, args);
+        });
+        return () => Reflect.set(type.prototype, name, original);
       }),
     );
     try {
