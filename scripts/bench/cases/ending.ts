@@ -9,7 +9,7 @@ import { statusOf } from "./seeded-server.ts";
 /** Leaves that are revoked one by one, for comparison. */
 const LEAVES = 15;
 /** First tokens of trees that are asked for. */
-const PROBES = 500;
+const PROBES = 60;
 
 /** Many tokens that were ended by one call. Times in ms. */
 export interface Ending {
