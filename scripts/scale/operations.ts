@@ -44,18 +44,18 @@ export const OPERATIONS = {
   },
   createChild: {
     title: "creation of a child",
-    calls: { "TokenTree.run": cost(9, 3), "AccessorShard.add": cost(0, 2) },
-    afterwards: { "AccessorShard.describe": cost(12, 18, 2), "AccessorShard.setTree": cost(0, 2) },
+    calls: { "TokenTree.run": cost(3, 3) },
+    afterwards: { "AccessorShard.tell": cost(11, 22, 3) },
   },
   createByRole: {
     title: "creation of a child by a token role",
-    calls: { "TokenTree.run": cost(9, 3), "AccessorShard.add": cost(0, 2) },
-    afterwards: { "AccessorShard.describe": cost(13, 21, 2), "AccessorShard.setTree": cost(0, 2) },
+    calls: { "TokenTree.run": cost(3, 3) },
+    afterwards: { "AccessorShard.tell": cost(12, 25, 3) },
   },
   createOrphan: {
     title: "creation of an orphan",
-    calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(6, 5), "AccessorShard.add": cost(0, 2) },
-    afterwards: { "AccessorShard.describe": cost(8, 18) },
+    calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(3, 5) },
+    afterwards: { "AccessorShard.tell": cost(11, 21, 2) },
   },
   createBatch: {
     title: "creation of a batch token",
@@ -64,21 +64,20 @@ export const OPERATIONS = {
   renew: {
     title: "renewal of oneself",
     calls: { "TokenTree.run": cost(5, 2) },
-    afterwards: { "AccessorShard.describe": cost(3, 2) },
+    afterwards: { "AccessorShard.tell": cost(3, 2) },
   },
   renewLogin: {
     title: "renewal of a token of a login",
-    calls: { "TokenTree.run": cost(5, 0), "TokenTree.act": cost(2, 1) },
-    afterwards: { "AccessorShard.describe": cost(3, 2) },
+    calls: { "TokenTree.run": cost(2, 0), "TokenTree.act": cost(2, 1) },
+    afterwards: { "AccessorShard.tell": cost(3, 2) },
   },
   revoke: {
     title: "revocation of a leaf, and its sweep",
-    calls: { "TokenTree.run": cost(7, 2) },
+    calls: { "TokenTree.run": cost(2, 2) },
     afterwards: {
-      "TokenTree.alarm": cost(12, 1),
+      "TokenTree.alarm": cost(13, 1),
       "AccessorShard.remove": cost(27, 16),
-      "AccessorShard.describe": cost(4, 2),
-      "AccessorShard.setTree": cost(0, 2),
+      "AccessorShard.tell": cost(4, 4, 2),
     },
   },
   loginByDocument: {
@@ -87,19 +86,17 @@ export const OPERATIONS = {
       "CloudLookups.ask": cost(0, 0),
       "CloudAccessList.enterLogin": cost(3, 2),
       "EntityShard.login": cost(1, 0),
-      "TokenTree.create": cost(6, 5),
-      "AccessorShard.add": cost(0, 2),
+      "TokenTree.create": cost(3, 5),
     },
-    afterwards: { "AccessorShard.describe": cost(9, 21) },
+    afterwards: { "AccessorShard.tell": cost(12, 24, 2) },
   },
   loginBySignature: {
     title: "login by a signed request",
     calls: {
       "EntityShard.login": cost(1, 0),
-      "TokenTree.create": cost(6, 5),
-      "AccessorShard.add": cost(0, 2),
+      "TokenTree.create": cost(3, 5),
     },
-    afterwards: { "AccessorShard.describe": cost(9, 21) },
+    afterwards: { "AccessorShard.tell": cost(12, 24, 2) },
   },
   loginForBatch: {
     title: "same, for a batch token",

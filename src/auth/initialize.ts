@@ -11,6 +11,7 @@ import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
 import { newTree } from "../tree/find-tree.ts";
+import { noteChange, tellRecent } from "../tree/inventory/recent.ts";
 import { sealToken } from "../tree/tree-store.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
@@ -40,8 +41,9 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   const spec = rootToken(now, customId?.directoryKey ?? null);
   // The tree can't make the seal: the keys are stored later.
   const seal = sealToken(keys.rows, treeId, { ...ids, recordJson: JSON.stringify(spec.record) });
-  const created = await tree.create(spec, { ...ids, seal });
+  const created = await tree.create(spec, { ...ids, seal }, null);
   if (!created.ok) return created;
+  noteChange(treeId, now);
   if (customId) {
     const { directoryKey, filterKey } = customId;
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
@@ -54,6 +56,7 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
     return err(ALREADY_INITIALIZED);
   }
   await refreshInstallation(env);
+  await tellRecent(env, currentTime());
   return ok(ids.token);
 }
 

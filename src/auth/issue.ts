@@ -17,8 +17,9 @@ import {
 } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
-import { newTree, treeOf } from "../tree/find-tree.ts";
+import { treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
+import { startTree } from "../tree/start-tree.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { forgetCustomId } from "./custom-id-tokens.ts";
 import { authOfBatch, authOfToken } from "./render.ts";
@@ -54,7 +55,9 @@ export async function issue(
     return text.ok ? ok(authOfBatch(spec.record, above === null, text.value)) : text;
   }
   if (customId !== "") return issueWithCustomId(env, installation, spec, above, customId);
-  return above ? addChild(env, installation, spec, above) : startTree(env, installation, spec);
+  if (above) return addChild(env, installation, spec, above);
+  const started = await startTree(env, installation.keys, spec, { location: locationOf(installation, spec) });
+  return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
 /** Creates a child in the tree of its parent. Draws another row number when the drawn one is taken. */
@@ -85,15 +88,6 @@ async function insert(
   return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
 }
 
-/** Starts a new tree. */
-async function startTree(env: Env, installation: Installation, spec: TokenSpec): Promise<Result<AuthReply, Failure>> {
-  const tree = newTree(env, locationOf(installation, spec));
-  const ids = await newTokenIds(installation.keys, tree.id, currentTime());
-  const created = await tree.stub.create(spec, ids);
-  noteChange(tree.id, currentTime());
-  return created.ok ? ok(authOfToken(created.value, ids.token)) : created;
-}
-
 /** Where the tree of an orphan shall be: its spec says it, or the mount of tokens for those that no login made. */
 function locationOf(installation: Installation, spec: TokenSpec): LocationHint | undefined {
   return spec.location ?? (spec.record.login ? undefined : installation.mountAt("token/")?.config.locationHint);
@@ -118,25 +112,40 @@ async function issueWithCustomId(
       return err(DUPLICATE_ID);
     }
   }
-  const tree = parent ? null : newTree(env, locationOf(installation, spec));
-  const treeId = parent?.treeId ?? tree?.id ?? "";
   const keyed: TokenSpec = { ...spec, record: { ...spec.record, customIdKey: directoryKey } };
-  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
-    const ids = await newTokenIds(installation.keys, treeId, currentTime(), customId);
-    const address = { treeId, row: ids.row };
+  const reserveFor = async (address: TokenAddress): Promise<Result<null, Failure>> => {
     if (!(await reserve(env, directoryKey, address))) return err(DUPLICATE_ID);
     await systemOf(env).admitCustomId(filterKey);
     forgetCustomId(customId);
     const refreshed = await refreshInstallation(env);
-    if (!refreshed.ok) return refreshed;
-    if (tree) {
-      const created = await tree.stub.create(keyed, ids);
-      noteChange(treeId, currentTime());
-      return created.ok ? ok(authOfToken(created.value, customId)) : created;
-    }
-    const added = parent ? await insert(env, keyed, ids, parent) : err(PARENT_GONE);
+    return refreshed.ok ? ok(null) : refreshed;
+  };
+  const release = (address: TokenAddress) =>
+    customIdsOf(env, directoryKey).release([{ key: directoryKey, ...address }]);
+  if (!parent) {
+    let reserved: TokenAddress | null = null;
+    const prepare = async (address: TokenAddress) => {
+      // The tree before was taken.
+      if (reserved) await release(reserved);
+      reserved = address;
+      const done = await reserveFor(address);
+      return done.ok ? ok([]) : done;
+    };
+    const started = await startTree(env, installation.keys, keyed, {
+      customId,
+      prepare,
+      location: locationOf(installation, spec),
+    });
+    return started.ok ? ok(authOfToken(started.value.token, customId)) : started;
+  }
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId);
+    const address = { treeId: parent.treeId, row: ids.row };
+    const reserved = await reserveFor(address);
+    if (!reserved.ok) return reserved;
+    const added = await insert(env, keyed, ids, parent);
     if (added !== "row_taken" && added.ok) return added;
-    await customIdsOf(env, directoryKey).release([{ key: directoryKey, ...address }]);
+    await release(address);
     if (added !== "row_taken") return added;
   }
   return err(NO_ROW);

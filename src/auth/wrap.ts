@@ -3,11 +3,12 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
-import { newTokenIds } from "../token/ids.ts";
+import type { TokenAddress } from "../token/ids.ts";
 import { wrappingToken } from "../token/wrapping-token.ts";
 import { MAX_VALUE_BYTES } from "../tree/cubbyhole/limits.ts";
 import { sealValue } from "../tree/cubbyhole/seal.ts";
-import { newTree } from "../tree/find-tree.ts";
+import type { CubbyholeValue } from "../tree/cubbyhole/store.ts";
+import { startTree } from "../tree/start-tree.ts";
 import type { WrapInfo } from "../wire/reply.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "../wire/stored-answer.ts";
 
@@ -24,15 +25,16 @@ export async function wrapAnswer(
   ttl: number,
   creationPath: string,
 ): Promise<Result<WrapInfo, Failure>> {
-  const { id: treeId, stub: tree } = newTree(env);
   const now = currentTime();
-  const ids = await newTokenIds(installation.keys, treeId, now);
-  const owner = { treeId, row: ids.row };
-  const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
-  if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
   const spec = wrappingToken(creationPath, ttl, installation.watermarks.newest, now);
-  const created = await tree.create(spec, ids, [{ path: RESPONSE_PATH, sealed }]);
-  if (!created.ok) return created;
+  const prepare = async (owner: TokenAddress): Promise<Result<readonly CubbyholeValue[], Failure>> => {
+    const sealed = await sealValue(installation.keys, owner, RESPONSE_PATH, valueOfAnswer(answer));
+    if (sealed.length > MAX_VALUE_BYTES) return err(invalid("the answer is too large to be wrapped"));
+    return ok([{ path: RESPONSE_PATH, sealed }]);
+  };
+  const started = await startTree(env, installation.keys, spec, { prepare });
+  if (!started.ok) return started;
+  const { ids } = started.value;
   return ok({
     token: ids.token,
     accessor: ids.accessor,

@@ -11,6 +11,7 @@ import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
 import type { IndexPage } from "../tree/index/index-store.ts";
+import { tellRecent } from "../tree/inventory/recent.ts";
 import { leaseIdOf } from "../tree/leases/record.ts";
 import { isMoving, type MovingMount, takeOutOfService } from "./mount-move.ts";
 import { tellTrees } from "./tell-trees.ts";
@@ -38,7 +39,8 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
  * Does something to every lease below a path prefix, in whatever trees they live: one object for each prefix, which walks the
  * shards of the index page by page and tells the trees. The place where it stands is stored, so a crash repeats one page.
  *
- * What is guaranteed: a walk meets every lease whose creation was answered before the walk's start was. A lease that is
+ * What is guaranteed: a walk meets every lease whose creation was answered before the walk's start was; of tokens without a
+ * watermark those that were answered two seconds before, and all of them where one process serves everything. A lease that is
  * created while it goes on may be met or not; one that another walk has started for is met by that one. Starting again
  * before the end begins at the front.
  */
@@ -137,6 +139,8 @@ export class LeaseScanJob extends DurableObject<Env> {
         await this.#clear();
         continue;
       }
+      // Tokens that were just made may not be on the list yet.
+      if (isAtStart) await tellRecent(this.env, currentTime());
       if (progress.phase < PHASES) {
         await this.#step(walk);
         continue;

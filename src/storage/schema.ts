@@ -19,12 +19,15 @@ export class Schema {
   readonly #view: string;
   #exists: boolean;
 
-  /** @param name of these tables among those of the object. */
-  constructor(sql: SqlStorage, migrations: readonly Migration[], name = "schema") {
+  /**
+   * @param name of these tables among those of the object.
+   * @param versions as `readVersions` gives them: an object with several schemas reads them once.
+   */
+  constructor(sql: SqlStorage, migrations: readonly Migration[], name = "schema", versions = readVersions(sql)) {
     this.#sql = sql;
     this.#migrations = migrations;
     this.#view = `${name}_version`;
-    const version = versionOf(sql, this.#view);
+    const version = versions.get(this.#view) ?? 0;
     this.#exists = version > 0;
     if (this.#exists) this.#migrate(version);
   }
@@ -59,8 +62,17 @@ export class Schema {
   }
 }
 
-/** What a view of versions says; 0 before there is one. Reads only. */
-function versionOf(sql: SqlStorage, view: string): number {
-  if (sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'view' AND name = ?", view).toArray().length === 0) return 0;
-  return sql.exec<{ version: number }>(`SELECT version FROM ${view}`).one().version;
+/** Versions of the schemas of an object, by the view that tells them. */
+export type SchemaVersions = ReadonlyMap<string, number>;
+
+/** What the views of versions say, from their texts: one query for all of them. */
+export function readVersions(sql: SqlStorage): SchemaVersions {
+  const views = sql.exec<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'");
+  return new Map(views.toArray().map((view) => [view.name, versionIn(view.sql)]));
+}
+
+function versionIn(view: string): number {
+  const version = /AS SELECT (\d+) AS version$/.exec(view)?.[1];
+  if (version === undefined) throw new Error("a view of versions has another text");
+  return Number(version);
 }

@@ -9,6 +9,7 @@ import { authorize } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
+import { readVersions } from "../storage/schema.ts";
 import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
 import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
@@ -20,6 +21,7 @@ import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
+import { tellNoMoreOf } from "./index/tell-shards.ts";
 import type { InventoryEntry } from "./inventory/entry.ts";
 import { type Lineage, TreeLineage, type TreePicture } from "./inventory/lineage.ts";
 import { type RevokedInTree, type RevokeInTree, revokeFiltered } from "./inventory/revoke-in-tree.ts";
@@ -80,6 +82,7 @@ export class TokenTree extends DurableObject<Env> {
     super(ctx, env);
     const { sql } = ctx.storage;
     const treeId = ctx.id.toString();
+    const versions = readVersions(sql);
     const arm = () => this.#arm();
     const live = new LiveTokens(env, treeId, () => ctx.storage.sync());
     const inventory = new TreeInventory({ env, treeId, tokens: () => tokens, open: () => this.#open() });
@@ -89,9 +92,10 @@ export class TokenTree extends DurableObject<Env> {
       { rowKeys: () => this.#openedRowKeys(), watermarks: () => this.#watermarks },
       inventory,
       () => live.changed(),
+      versions,
     );
-    const cubbyhole = new CubbyholeStore(sql);
-    const leases = new TreeLeases({ env, sql, treeId, tokens, arm });
+    const cubbyhole = new CubbyholeStore(sql, versions);
+    const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
     this.#live = live;
     this.#store = tokens;
     this.#cubbyhole = cubbyhole;
@@ -99,7 +103,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#inventory = inventory;
     const describe = (rows: readonly number[]) => inventory.describe(rows);
     this.#lineage = new TreeLineage({ sql, tokens, cubbyhole, describe, leases });
-    this.#births = new TokenWriter({ env, treeId, tokens, cubbyhole, inventory, arm });
+    this.#births = new TokenWriter({ treeId, tokens, cubbyhole, inventory, arm });
     this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
     this.#sweep = new TreeSweep({
       env,
@@ -113,8 +117,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
     if (this.#store.isCreated) {
       ctx.blockConcurrencyWhile(async () => {
-        this.#store.refresh();
-        this.#leases.refresh();
+        this.#refresh();
         // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
         const alarm = await ctx.storage.getAlarm();
         const lost = alarm !== null && alarm < currentTime() - LOST_ALARM_MS;
@@ -124,22 +127,35 @@ export class TokenTree extends DurableObject<Env> {
     }
   }
 
-  /** Starts the tree with its first token, and what it keeps from the beginning. Answers when the token and its entry in the list of accessors are durable. */
+  /**
+   * Starts the tree with its first token, and what it keeps from the beginning. The list of accessors hears of it later, whatever
+   * ends in between.
+   *
+   * @param drawnFrom the shard that handed out the id of the tree; null: none did.
+   * @returns "taken", with nothing done, when the tree has a token already: another id has to be drawn.
+   */
   async create(
     spec: TokenSpec,
     ids: NewTokenIds,
+    drawnFrom: number | null,
     cubbyhole: readonly CubbyholeValue[] = [],
-  ): Promise<Result<TokenView, Failure>> {
+  ): Promise<Result<TokenView | "taken", Failure>> {
     if (!ids.seal) await this.#open(spec.record.watermark);
-    if (this.#store.isCreated) throw new Error("a tree is created once");
+    if (this.#store.isCreated) return ok("taken");
     if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
-    return this.#births.write(spec, ids, null, cubbyhole);
+    return ok(this.#births.first(spec, ids, cubbyhole, drawnFrom));
   }
 
   /** Deletes a tree that was just created and whose first token nobody will ever have. */
   async abandon(accessor: string): Promise<void> {
+    await tellNoMoreOf([accessor]);
     await accessorShard(this.env, accessorShardNumber(accessor)).remove([accessor]);
     await this.#free();
+  }
+
+  /** Asks for what a shard should have heard of a tree whose id it handed out: the first token, which is listed then. */
+  async report(): Promise<void> {
+    if (this.#store.isCreated) await this.#inventory.tellFirst();
   }
 
   /**
@@ -176,7 +192,7 @@ export class TokenTree extends DurableObject<Env> {
     const allowed = authorize(installation, caller, entity, call.access, now);
     if (!allowed.ok) return ok({ caller: used, verdict: null, outcome: null });
     const verdict = allowed.value;
-    const outcome = call.action && (await this.#perform(call.action, caller, row, verdict, installation, now));
+    const outcome = call.action && this.#perform(call.action, caller, row, verdict, installation, now);
     return ok({ caller: used, verdict, outcome });
   }
 
@@ -222,7 +238,7 @@ export class TokenTree extends DurableObject<Env> {
   /** What the inventory keeps of those of the rows that are alive. The size of the tree follows by itself. */
   async describe(rows: readonly number[]): Promise<InventoryEntry[]> {
     await this.#open();
-    if (this.#store.isCreated && this.#store.countBelow() > 0) this.#inventory.tellSize();
+    if (this.#store.isCreated && this.#store.countBelow() > 0) this.#inventory.sizeIsWanted();
     return this.#inventory.describe(rows);
   }
 
@@ -252,9 +268,14 @@ export class TokenTree extends DurableObject<Env> {
     return revoked;
   }
 
-  /** Tells the inventory now what it would hear a moment later. */
+  /** Tells the lists now what they would hear a moment later: from the answer on they know it, unless one does not answer. */
   async tellInventory(): Promise<void> {
     await this.#inventory.tell();
+  }
+
+  /** The same for whoever tells what all trees of this isolate have handed over. */
+  async handOverNews(): Promise<void> {
+    await this.#inventory.handOver();
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
@@ -289,8 +310,7 @@ export class TokenTree extends DurableObject<Env> {
       this.#live.changed();
       const { swept } = await this.#sweep.step();
       // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
-      this.#store.refresh();
-      this.#leases.refresh();
+      this.#refresh();
       this.#alarmAt = await this.ctx.storage.getAlarm();
       this.#arm();
       return { ...result, repairs: { ...result.repairs, swept } };
@@ -307,6 +327,9 @@ export class TokenTree extends DurableObject<Env> {
       await this.#open();
       await this.#sweep.run();
       await this.#leases.work();
+      // A tree of one token does not know whether it is listed.
+      if (this.#inventory.nextDueAt !== null) await this.#inventory.tell();
+      else if (this.#store.listing.upTo === null) await this.#inventory.tellFirst();
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
@@ -318,9 +341,15 @@ export class TokenTree extends DurableObject<Env> {
       // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
       return this.#free();
     }
+    this.#refresh();
+    this.#arm();
+  }
+
+  /** Reads what is remembered of the rows. */
+  #refresh(): void {
     this.#store.refresh();
     this.#leases.refresh();
-    this.#arm();
+    this.#inventory.refresh();
   }
 
   async #free(): Promise<void> {
@@ -376,14 +405,14 @@ export class TokenTree extends DurableObject<Env> {
     if (until !== "unknown") this.#live.found(found, view, this.#watermarks, earlier(until, told));
   }
 
-  async #perform(
+  #perform(
     action: CallerAction,
     caller: TokenView,
     callerRow: TokenRow,
     verdict: Verdict,
     { watermarks }: Installation,
     now: number,
-  ): Promise<Result<Outcome, Failure>> {
+  ): Result<Outcome, Failure> {
     switch (action.kind) {
       case "create":
         return this.#create(action, caller, verdict, watermarks.newest, now);
@@ -397,13 +426,13 @@ export class TokenTree extends DurableObject<Env> {
     }
   }
 
-  async #create(
+  #create(
     action: Extract<CallerAction, { kind: "create" }>,
     caller: TokenView,
     verdict: Verdict,
     watermark: number,
     now: number,
-  ): Promise<Result<Outcome, Failure>> {
+  ): Result<Outcome, Failure> {
     const plan = planChild(action, caller, verdict.sudo, watermark, now);
     if (!plan.ok) return plan;
     const { spec, warnings } = plan.value;
@@ -411,20 +440,15 @@ export class TokenTree extends DurableObject<Env> {
     return this.#insert(spec, action.ids, caller.row, warnings);
   }
 
-  async #insert(
-    spec: TokenSpec,
-    ids: NewTokenIds,
-    parent: number,
-    warnings: readonly string[],
-  ): Promise<Result<Outcome, Failure>> {
+  #insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
     if (this.#store.exists(ids.row)) return ok({ kind: "row_taken" });
-    const written = await this.#births.write(spec, ids, parent);
-    return written.ok ? ok({ kind: "created", token: written.value, warnings }) : written;
+    return ok({ kind: "created", token: this.#births.child(spec, ids, parent), warnings });
   }
 
   /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
   #arm(): void {
-    const next = earlier(this.#store.nextSweepAt(currentTime()), this.#leases.nextDueAt);
+    const sweep = this.#store.nextSweepAt(currentTime());
+    const next = earlier(earlier(sweep, this.#leases.nextDueAt), this.#inventory.nextDueAt);
     if (next === null) return;
     const due = Math.min(next, LATEST_ALARM_MS);
     if (this.#alarmAt !== null && this.#alarmAt <= due) return;

@@ -2,11 +2,12 @@ import { currentTime } from "../base/clock.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { concat } from "../crypto/bytes.ts";
 import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import { type Migration, readVersions, Schema } from "../storage/schema.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
 import { type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
+import { ListingMark } from "./listing-mark.ts";
 
 /** Live. */
 export const LIVE = 0;
@@ -133,6 +134,8 @@ export class TreeStore {
   readonly #treeId: string;
   readonly #table: Schema;
   readonly #indexes: Schema;
+  /** Which tokens the list of accessors has. */
+  readonly listing: ListingMark;
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
   readonly #observer: TokenObserver;
@@ -156,14 +159,16 @@ export class TreeStore {
     judges: RowJudges,
     observer: TokenObserver = NOBODY,
     voidViews: () => void = () => {},
+    versions = readVersions(sql),
   ) {
     this.#sql = sql;
     this.#observer = observer;
     this.#treeId = treeId;
     this.#judges = judges;
     this.#voidViews = voidViews;
-    this.#table = new Schema(sql, TOKEN_MIGRATIONS);
-    this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes");
+    this.#table = new Schema(sql, TOKEN_MIGRATIONS, "schema", versions);
+    this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
+    this.listing = new ListingMark(sql, versions);
   }
 
   /** False for a tree that was never created, or that is freed. */
@@ -176,6 +181,7 @@ export class TreeStore {
     this.#voidViews();
     this.#table.forget();
     this.#indexes.forget();
+    this.listing.forget();
   }
 
   /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
@@ -263,6 +269,11 @@ export class TreeStore {
     return this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }
 
+  /** True when there is a row with a greater number. */
+  hasAfter(row: number): boolean {
+    return this.#sql.exec("SELECT 1 FROM tokens WHERE row > ? LIMIT 1", row).toArray().length > 0;
+  }
+
   /** True when a row with this number exists, alive or not. */
   exists(row: number): boolean {
     return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
@@ -274,7 +285,10 @@ export class TreeStore {
     const recordJson = JSON.stringify(record);
     const seal = ids.seal ?? sealToken(this.#judges.rowKeys(), this.#treeId, { ...ids, recordJson });
     this.#table.create();
-    if (parent !== null) this.#indexes.create();
+    if (parent !== null) {
+      this.#indexes.create();
+      this.listing.written(ids.row);
+    }
     this.#sql.exec(
       `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
        VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?)`,
@@ -290,13 +304,6 @@ export class TreeStore {
     if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
       this.#earliestExpiry = expiresAt;
     }
-  }
-
-  /** Takes back a token that was just written and never handed out. */
-  removeUnseen(row: number): void {
-    this.#voidViews();
-    this.#sql.exec("DELETE FROM tokens WHERE row = ?", row);
-    this.#fixed.forget(row);
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */

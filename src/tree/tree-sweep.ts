@@ -5,6 +5,7 @@ import { routedIdText } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
+import { tellNoMoreOf } from "./index/tell-shards.ts";
 import type { TreeInventory } from "./inventory/tree-inventory.ts";
 import { isOneProcess } from "./live-tokens.ts";
 import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
@@ -80,8 +81,6 @@ export class TreeSweep {
     // A token that holds more leases than one step takes goes with a later one.
     if (!endLeasesOf(rows)) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-    // What was said about them before must not arrive afterwards.
-    await inventory.settled();
     await this.#forgetElsewhere(victims);
     const size = Math.ceil(victims.length / DELETIONS);
     for (let at = 0; at < victims.length; at += size) {
@@ -101,6 +100,8 @@ export class TreeSweep {
   async #forgetElsewhere(victims: readonly SweepCandidate[]): Promise<void> {
     const { env, treeId } = this.#tree;
     const accessors = victims.map(({ row, accessorTail }) => routedIdText(treeId, row, new Uint8Array(accessorTail)));
+    // What was said about them before must not arrive afterwards.
+    await tellNoMoreOf(accessors);
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );

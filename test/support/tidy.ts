@@ -3,6 +3,7 @@ import { vi } from "vitest";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
 import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/tree/index/accessor-shard.ts";
+import { tellRecent } from "../../src/tree/inventory/recent.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
 import { bindings } from "./service.ts";
 
@@ -59,6 +60,7 @@ export async function tidyAlarm(): Promise<void> {
 
 /** Runs tidy to its end, with `between` after each alarm, and returns what it did. */
 export async function tidyNow(between: (report: TidyReport) => Promise<void> = async () => {}): Promise<TidyReport> {
+  await listsKnowAll();
   const tidy = tidyOf(bindings);
   if (!(await tidy.start())) throw new Error("a run is in progress");
   for (let round = 0; round < 500; round++) {
@@ -74,18 +76,25 @@ export async function tidyNow(between: (report: TidyReport) => Promise<void> = a
 
 /** Every accessor of the list, sorted. */
 export async function listedAccessors(): Promise<string[]> {
+  await listsKnowAll();
   const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
   const lists = await Promise.all(shards.map((shard) => shard.list("", 100_000)));
   return lists.flat().sort();
 }
 
+/** Has trees tell the lists what they would hear a moment later. */
+export async function listsKnowAll(): Promise<void> {
+  await tellRecent(bindings, Date.now());
+}
+
 /** Puts `accessors` on the list, or takes them off. */
 export async function writeList(statement: "INSERT" | "DELETE", accessors: readonly string[]): Promise<void> {
+  await listsKnowAll();
   for (const [number, group] of Map.groupBy(accessors, accessorShardNumber)) {
     await runInDurableObject(accessorShard(bindings, number), (shard, { storage }) => {
       shard.list("", 1);
       for (const accessor of group) {
-        if (statement === "INSERT") shard.add(accessor, "auth/token/create", null);
+        if (statement === "INSERT") shard.relist([{ accessor: accessor, path: "auth/token/create", mount: null }]);
         else storage.sql.exec("DELETE FROM accessors WHERE accessor = ?", accessor);
       }
     });

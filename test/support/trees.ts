@@ -100,7 +100,7 @@ export function holdSweeps(): void {
 
 /** Trees tell the inventory nothing until the test ends: what a request costs can be counted. `beforeEach(holdInventory)` */
 export function holdInventory(): void {
-  vi.spyOn(TreeInventory.prototype, "tell").mockResolvedValue(undefined);
+  vi.spyOn(TreeInventory.prototype, "look").mockResolvedValue(undefined);
 }
 
 /** Does what one alarm of the tree would do. */

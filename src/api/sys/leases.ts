@@ -20,6 +20,7 @@ import { MAX_WAIT_MS, walkOf } from "../../lease/walk.ts";
 import type { WalkJob } from "../../lease/walk-job.ts";
 import type { Installation } from "../../system/installation.ts";
 import { countIrrevocable, listIrrevocable, listLeases } from "../../tree/index/index-queries.ts";
+import { tellRecent } from "../../tree/inventory/recent.ts";
 import type { WalkMode } from "../../tree/leases/actions.ts";
 import { readLeaseId } from "../../tree/leases/ids.ts";
 import { leaseIdOf } from "../../tree/leases/record.ts";
@@ -264,6 +265,8 @@ function revokeBelowRoute(
         // With too many watermarks the walk alone is left; batch tokens are not in its reach.
         if (ended.ok) return ok(fields.sync ? ended.value : GOES_ON);
       }
+      // So that it meets the tokens that were just made, too.
+      await tellRecent(env, currentTime());
       const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
       if (!failure) return ok(finished ? EMPTY : GOES_ON);
       const { leaseId, number, of, error } = failure;
@@ -295,6 +298,7 @@ async function listNames(
   { after, limit }: Page,
 ): Promise<Result<Reply, Failure>> {
   const most = limit > 0 ? Math.min(limit, MAX_LIST) : MAX_LIST;
+  await tellRecent(env, currentTime());
   const names = await listLeases(env, installation.keys, prefix, after, most + 1);
   const keys = names.slice(0, most);
   const isCut = names.length > most && most !== limit;

@@ -1,8 +1,10 @@
 import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { KEYS } from "../../auth/route-description.ts";
+import { currentTime } from "../../base/clock.ts";
 import { ok } from "../../base/result.ts";
 import { listAccessors } from "../../tree/index/accessor-list.ts";
+import { tellRecent } from "../../tree/inventory/recent.ts";
 import { PAGE } from "../../wire/page.ts";
 import { keysReply } from "../../wire/reply.ts";
 import { CREATE_ROUTES } from "./create.ts";
@@ -25,6 +27,9 @@ export const TOKEN_ROUTES: readonly Route[] = [
     "accessors",
     { summary: "Lists the accessors of all tokens.", operationId: "list-accessors", answers: KEYS },
     z.object(PAGE),
-    async ({ env, fields }) => ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit)))),
+    async ({ env, fields }) => {
+      await tellRecent(env, currentTime());
+      return ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit))));
+    },
   ),
 ];

@@ -1,4 +1,4 @@
-import { type Migration, Schema } from "../../storage/schema.ts";
+import { type Migration, readVersions, Schema } from "../../storage/schema.ts";
 import type { OtherEntries } from "./limits.ts";
 
 export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
@@ -27,9 +27,9 @@ export class CubbyholeStore {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, versions = readVersions(sql)) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole");
+    this.#schema = new Schema(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
   }
 
   /** True when no token has a value. */

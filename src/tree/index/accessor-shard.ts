@@ -1,6 +1,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
+import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
 import { type GroupCount, InventoryCounts, type TreeSize } from "../inventory/counts.ts";
@@ -25,6 +26,8 @@ import {
   type LeaseLevel,
   type PagePosition,
 } from "./index-store.ts";
+import { issuedBy, listedPath, type ShardNews } from "./news.ts";
+import { DRAWN_TREES_SQL, TreePool } from "./tree-pool.ts";
 
 export { ACCESSOR_SHARDS, accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
 
@@ -48,20 +51,33 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
       INSERT INTO filling (position) SELECT '' WHERE EXISTS (SELECT 1 FROM accessors);
     `,
   },
+  {
+    version: 3,
+    description: "ids of trees that were handed out and of whose tokens none is known",
+    sql: DRAWN_TREES_SQL,
+  },
 ];
 
 /** Accessors of before the inventory that one step asks the trees about. */
 const FILL_STEP = 200;
-/** Pause between two such steps, and after one that failed (ms). */
+/** Pause between two such steps, and after an alarm's work that failed (ms). */
 const FILL_PAUSE_MS = 50;
-const FILL_RETRY_MS = 15_000;
+const RETRY_MS = 15_000;
+/** So long after an id was handed out (ms) its tree is asked, unless its first token is listed. */
+const ASK_AFTER_MS = 60_000;
+/** Pause between two alarms that ask trees (ms). */
+const ASK_PAUSE_MS = 1000;
+/** Trees that one alarm asks. */
+const ASK_STEP = 60;
+/** An alarm that should have come this long ago will not come any more. */
+const LOST_ALARM_MS = 600_000;
 /** A token that is still listed so long after its end (ms) was renewed, or its tree is at work on it. */
 const LATE_END_MS = 60_000;
 
 /**
  * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
- * accessor goes straight to the tree, which the accessor names. Every creation writes here, so this is also where a mount
- * that is being disabled stops issuing, whatever an isolate still believes about it.
+ * accessor goes straight to the tree, which the accessor names. Trees tell of a new token after its creation was answered.
+ * Every token comes here, so this is also where a mount that has moved stops issuing, whatever an isolate still believes.
  */
 export class AccessorShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
@@ -69,30 +85,56 @@ export class AccessorShard extends DurableObject<Env> {
   readonly #schema: Schema;
   readonly #inventory: InventoryStore;
   readonly #counts: InventoryCounts;
+  readonly #pool: TreePool;
+  /** When the alarm is set for (ms); null: not known to be set. */
+  #alarmAt: number | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
+    this.#pool = new TreePool(this.#sql);
     this.#leases = new LeaseIndex(this.#sql);
     this.#inventory = new InventoryStore(this.#sql);
     this.#counts = new InventoryCounts(this.#sql);
     this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
-    if (this.#fillPosition() !== null) {
+    if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        if ((await ctx.storage.getAlarm()) === null) await ctx.storage.setAlarm(currentTime());
+        const alarm = await ctx.storage.getAlarm();
+        const isLost = alarm !== null && alarm < currentTime() - LOST_ALARM_MS;
+        this.#alarmAt = isLost ? null : alarm;
+        await this.#arm(this.#nextWorkAt());
       });
     }
   }
 
   /**
-   * Lists `accessor` from now on. Safe to repeat.
+   * Hears what trees have to tell: their new tokens are on the list from the answer on. Safe to repeat.
    *
-   * @param path the path that made the token; "" for one without a lease.
-   * @param mount the id under which an auth mount issues it (`issuerOf`); null for other tokens.
-   * @returns false, with nothing written, when nothing is issued under that id any more.
+   * @returns accessors of new tokens that are not listed: nothing is issued any more under the id that issued them.
    */
-  add(accessor: string, path: string, mount: string | null): boolean {
+  tell({ made, changed, sizes, started }: ShardNews): string[] {
     this.#schema.create();
+    const listed = made.filter((entry) => this.#list(entry.accessor, listedPath(entry), issuedBy(entry)));
+    this.#inventory.put(listed);
+    this.#describe(changed);
+    for (const size of sizes) this.#counts.setTree(size);
+    this.#pool.started(started);
+    return made.filter((entry) => !listed.includes(entry)).map(({ accessor }) => accessor);
+  }
+
+  /** Hands out ids for new trees. One of which no token is known a minute later is asked what has become of it. */
+  async drawTrees(count: number): Promise<string[]> {
+    this.#schema.create();
+    const all = within(this.env, this.env.TOKEN_TREE);
+    const trees = Array.from({ length: count }, () => all.newUniqueId().toString());
+    const now = currentTime();
+    this.#pool.drawn(trees, now);
+    await this.#arm(now + ASK_AFTER_MS);
+    return trees;
+  }
+
+  /** False, with nothing written, when nothing is issued under the id `mount` any more. */
+  #list(accessor: string, path: string, mount: string | null): boolean {
     if (mount !== null && this.#isClosed(mount)) return false;
     this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor, path) VALUES (?, ?)", accessor, path);
     return true;
@@ -115,7 +157,7 @@ export class AccessorShard extends DurableObject<Env> {
     let added = 0;
     for (const { accessor, path, mount } of tokens) {
       if (this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0) continue;
-      if (this.add(accessor, path, mount)) added++;
+      if (this.#list(accessor, path, mount)) added++;
       else refused.push(accessor);
     }
     return { added, refused };
@@ -131,9 +173,8 @@ export class AccessorShard extends DurableObject<Env> {
     this.#inventory.remove(accessors);
   }
 
-  /** Keeps what trees say about their tokens. One that is not on the list, or not any more, is left out. Safe to repeat. */
-  describe(entries: readonly InventoryEntry[]): void {
-    if (!this.#schema.exists) return;
+  /** Keeps what trees say about tokens. One that is not on the list, or not any more, is left out. */
+  #describe(entries: readonly InventoryEntry[]): void {
     const listed = entries.filter(
       ({ accessor }) => this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0,
     );
@@ -173,12 +214,6 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? mounts.flatMap((mount) => this.#counts.of(kind, mount, keys)) : [];
   }
 
-  /** Keeps the size of a tree. Safe to repeat. */
-  setTree(size: TreeSize): void {
-    this.#schema.create();
-    this.#counts.setTree(size);
-  }
-
   /** The largest trees of a mount that are kept here. */
   largestTrees(mount: string): TreeSize[] {
     return this.#schema.exists ? this.#counts.largestTrees(mount) : [];
@@ -189,15 +224,17 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#fillPosition() !== null;
   }
 
-  /** Brings accessors of before the inventory into it, a step at a time. Safe to repeat after a crash anywhere in it. */
+  /** Does what is due, a step at a time. Safe to repeat after a crash anywhere in it. */
   override async alarm(): Promise<void> {
+    this.#alarmAt = null;
     try {
       await this.#fill();
+      await this.#askDrawn();
     } catch (error) {
-      console.error(JSON.stringify({ type: "inventory", error: String(error) }));
-      return this.ctx.storage.setAlarm(currentTime() + FILL_RETRY_MS);
+      console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
+      return this.#arm(currentTime() + RETRY_MS);
     }
-    if (this.#fillPosition() !== null) await this.ctx.storage.setAlarm(currentTime() + FILL_PAUSE_MS);
+    await this.#arm(this.#nextWorkAt());
   }
 
   /**
@@ -210,7 +247,7 @@ export class AccessorShard extends DurableObject<Env> {
     const known = this.#inventory.find(accessors).filter(({ expiresAt }) => expiresAt === null || expiresAt > doubtful);
     const sure = new Set(known.map(({ accessor }) => accessor));
     const missing = accessors.filter((accessor) => !sure.has(accessor));
-    if (missing.length > 0) this.describe(await describeListed(this.env, missing));
+    if (missing.length > 0) this.#describe(await describeListed(this.env, missing));
   }
 
   async #fill(): Promise<void> {
@@ -221,6 +258,36 @@ export class AccessorShard extends DurableObject<Env> {
     const last = accessors.at(-1);
     if (last === undefined || accessors.length < FILL_STEP) this.#sql.exec("DELETE FROM filling");
     else this.#sql.exec("UPDATE filling SET position = ?", last);
+  }
+
+  /** Asks trees that were handed out a while ago whether they were ever used: what is alive there is listed then. */
+  async #askDrawn(): Promise<void> {
+    if (!this.#schema.exists) return;
+    const trees = this.#pool.drawnUntil(currentTime() - ASK_AFTER_MS, ASK_STEP);
+    const all = within(this.env, this.env.TOKEN_TREE);
+    await inGroups(trees, async (treeId) => {
+      try {
+        await all.get(all.idFromString(treeId)).report();
+        this.#pool.started([treeId]);
+      } catch (error) {
+        console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
+        this.#pool.drawn([treeId], currentTime());
+      }
+    });
+  }
+
+  /** When the alarm has work (ms), or null. */
+  #nextWorkAt(): number | null {
+    const now = currentTime();
+    if (this.#fillPosition() !== null) return now + FILL_PAUSE_MS;
+    const oldest = this.#schema.exists ? this.#pool.oldest : null;
+    return oldest === null ? null : Math.max(now + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
+  }
+
+  async #arm(at: number | null): Promise<void> {
+    if (at === null || (this.#alarmAt !== null && this.#alarmAt <= at)) return;
+    this.#alarmAt = at;
+    await this.ctx.storage.setAlarm(at);
   }
 
   #fillPosition(): string | null {

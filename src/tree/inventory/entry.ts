@@ -1,6 +1,6 @@
 import type { JudgedToken } from "../../system/watermarks.ts";
 import { rowDrawnAt } from "../../token/ids.ts";
-import type { TokenRecord } from "../../token/record.ts";
+import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 
 /** What the inventory keeps of a live service token. Times in ms, durations in seconds. Holds nothing secret. */
 export interface InventoryEntry {
@@ -36,6 +36,42 @@ export interface InventoryEntry {
   readonly watermark?: number;
   /** To the hour; null: not known to have been used. */
   readonly lastUsed: number | null;
+}
+
+/** What the inventory keeps of a token that was just made. `parent` is its accessor; null for the first of a tree. */
+export function newEntry(
+  { record, expiresAt }: Pick<TokenSpec, "record" | "expiresAt">,
+  accessor: string,
+  parent: string | null,
+): InventoryEntry {
+  return {
+    ...fixedPart(record),
+    accessor,
+    parent,
+    first: parent === null,
+    expiresAt,
+    renewedAt: null,
+    usesLeft: record.numUses,
+    children: 0,
+    lastUsed: null,
+  };
+}
+
+/** The part of an entry that never changes. */
+export function fixedPart(record: TokenRecord) {
+  return {
+    mount: mountIdOf(record),
+    path: record.path,
+    role: roleNameOf(record),
+    displayName: record.displayName,
+    policies: record.policies,
+    entityId: record.entityId,
+    numUses: record.numUses,
+    period: record.period,
+    explicitMaxTtl: record.explicitMaxTtl,
+    leased: record.leased,
+    ...(record.watermark !== undefined && { watermark: record.watermark }),
+  };
 }
 
 /** An entry with its place in the order of creation. */

@@ -1,14 +1,18 @@
+import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
-import { treeOf } from "../find-tree.ts";
+import { tellEverything } from "../index/tell-shards.ts";
+import { isOneProcess } from "../live-tokens.ts";
 
-/** How long after an answer the inventory may not know of it yet (ms). */
+/** How long after an answer the lists may not know of it yet (ms). */
 export const FRESHNESS_MS = 2000;
-/** Trees that one listing asks to tell what they have. */
+/** Trees that one listing asks to tell what they have, where they can be in other isolates. */
 const MAX_ASKED = 64;
 
 /** Trees in which this isolate changed something, by id, and when (ms); the oldest first. */
 const recent = new Map<string, number>();
+/** Trees of this isolate that have something to tell. */
+const waiting = new Set<string>();
 
 /** Notes that a token was made or renewed in a tree by a request of this isolate. `now` in ms. */
 export function noteChange(treeId: string, now: number): void {
@@ -20,9 +24,24 @@ export function noteChange(treeId: string, now: number): void {
   }
 }
 
-/** Makes trees in which this isolate just changed something tell the inventory, so that a client finds what it made. */
+/** A tree of this isolate has something to tell that a client may look for, or (`false`) has told it. */
+export function noteWaiting(treeId: string, waits: boolean): void {
+  if (waits) waiting.add(treeId);
+  else waiting.delete(treeId);
+}
+
+/**
+ * Makes trees in which this isolate just changed something tell the lists, so that a client finds what it made: where one
+ * process serves everything all that was ever answered.
+ */
 export async function tellRecent(env: Env, now: number): Promise<void> {
-  const trees = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
-  for (const treeId of trees) recent.delete(treeId);
-  await inGroups(trees, async (treeId) => treeOf(env, treeId)?.tellInventory());
+  const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
+  recent.clear();
+  const all = within(env, env.TOKEN_TREE);
+  const treeOf = (treeId: string) => all.get(all.idFromString(treeId));
+  await inGroups([...waiting], (treeId) => treeOf(treeId).handOverNews());
+  // Where one process serves everything their news are in the queue by now.
+  const elsewhere = isOneProcess(env) ? [] : changed.filter((treeId) => !waiting.has(treeId));
+  await inGroups(elsewhere, (treeId) => treeOf(treeId).tellInventory());
+  await tellEverything(env);
 }

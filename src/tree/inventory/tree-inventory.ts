@@ -1,17 +1,26 @@
 import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { Env } from "../../env.ts";
-import { accessorShard, accessorShardNumber, treeShardNumber } from "../index/accessor-shard.ts";
+import type { NewTokenIds } from "../../token/ids.ts";
+import type { TokenSpec } from "../../token/record.ts";
+import { isOnItsWay, tellChanged, tellEverything, tellMade, tellSize } from "../index/tell-shards.ts";
 import type { SweepCandidate, SweepObserver } from "../sweep.ts";
 import type { TokenObserver, TokenRow, TreeStore } from "../tree-store.ts";
-import { type InventoryEntry, mountIdOf, roleNameOf } from "./entry.ts";
+import { fixedPart, type InventoryEntry, mountIdOf, newEntry } from "./entry.ts";
+import { noteWaiting } from "./recent.ts";
 
-/** From a change to the call that tells the inventory (ms): changes of that time go together. */
-const DELAY_MS = 250;
-/** The same after a call that failed. */
+/** From a change to the reading of what it has become (ms): changes of that time go together. */
+const DELAY_MS = 500;
+/** The same after a failure. */
 const RETRY_MS = 5000;
-/** Tokens that one call tells about. */
-const BATCH = 500;
+/** From then to the look whether the shards know of new tokens (ms). */
+const LOOK_MS = 1200;
+/** So long after a token was written (ms) the alarm looks whether the shards know of it. */
+const BACKSTOP_MS = 5000;
+/** Rounds that telling everything takes at most, while more is written. */
+const MAX_ROUNDS = 10;
+/** Tokens that are read at once. */
+const BATCH = 2000;
 /** Tokens whose number of children is remembered. */
 const COUNTED_PARENTS = 1000;
 
@@ -29,10 +38,13 @@ interface InventoryDeps {
   readonly open: () => Promise<void>;
 }
 
-/** Tells the inventory what becomes of the tokens of one tree, some time after it was answered. */
+/**
+ * Tells the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are told until the shards
+ * have them, whatever ends in between: which ones that is follows from the rows. Other changes are noted in memory.
+ */
 export class TreeInventory implements TokenObserver, SweepObserver {
   readonly #tree: InventoryDeps;
-  /** Rows that the inventory is to hear of. */
+  /** Rows of which something has changed. */
   #changed = new Set<number>();
   /** Numbers of children, counted once and then kept with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
@@ -41,31 +53,59 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   /** Tokens below another; null before they were counted. */
   #below: number | null = null;
   #sizeChanged = false;
-  #telling: Promise<void> | null = null;
+  /** New tokens of which the shards may not know yet. */
+  #batch: { readonly accessors: Set<string>; readonly last: number } | null = null;
+  /** When the alarm looks whether they do (ms); null: they do. */
+  #backstopAt: number | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor(tree: InventoryDeps) {
     this.#tree = tree;
   }
 
-  /** A token was written and listed below `parent`; null for the first of a tree. */
-  born(row: number, parent: number | null): void {
-    this.changed(row);
-    if (parent === null) return;
+  /** When the alarm has work here (ms), or null. */
+  get nextDueAt(): number | null {
+    return this.#backstopAt;
+  }
+
+  /** Goes on with what the object before had to tell. */
+  refresh(): void {
+    if (this.#store.listing.outbox(1).length > 0) this.#hasOutbox(currentTime());
+  }
+
+  /**
+   * The first token of a tree was written.
+   *
+   * @param drawnFrom the shard that handed out the id of the tree, and asks for the token should it not hear of it. null: none.
+   */
+  started(spec: TokenSpec, ids: NewTokenIds, drawnFrom: number | null): void {
+    const entry = newEntry(spec, ids.accessor, null);
+    tellMade(this.#tree.env, entry, drawnFrom);
+    if (drawnFrom !== null) return;
+    this.#batch = { accessors: new Set([ids.accessor]), last: ids.row };
+    this.#backstopAt = currentTime() + BACKSTOP_MS;
+    this.#lookIn(LOOK_MS);
+  }
+
+  /** A token was written below `parent`. */
+  born(parent: number): void {
     this.#addChildren(parent, 1);
     this.#addBelow(1);
+    this.#hasOutbox(currentTime());
   }
 
   changed(row: number): void {
     this.#changed.add(row);
-    this.#tellIn(DELAY_MS);
+    noteWaiting(this.#tree.treeId, true);
+    this.#lookIn(DELAY_MS);
   }
 
   /** A token was used. The first use of each hour is told. `now` in ms. */
   used(row: number, now: number): void {
     if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
-    this.changed(row);
+    this.#changed.add(row);
+    this.#lookIn(DELAY_MS);
   }
 
   /** Until when (ms) another use of a token that was used at `now` is nothing new; null: for ever. */
@@ -97,30 +137,53 @@ export class TreeInventory implements TokenObserver, SweepObserver {
 
   /** The storage of the tree is being deleted. */
   forget(): void {
+    if (this.#sizeChanged) this.#tellSize();
     this.#changed.clear();
     this.#sizeChanged = false;
     this.#below = null;
+    this.#batch = null;
+    this.#backstopAt = null;
+    noteWaiting(this.#tree.treeId, false);
   }
 
-  /** Waits for the call that is under way. */
-  async settled(): Promise<void> {
-    await this.#telling;
+  /** Hands everything to the queue of this isolate. */
+  async handOver(): Promise<void> {
+    this.#noteListed();
+    await this.#read();
+    if (this.#isBehind) await this.tell();
   }
 
-  /** Tells all that there is to tell now. */
+  /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
   async tell(): Promise<void> {
-    await this.#telling;
-    if (this.#changed.size === 0 && !this.#sizeChanged) return;
-    this.#telling = this.#tell();
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      await this.#read();
+      await tellEverything(this.#tree.env);
+      if (!this.#noteListed()) break;
+    }
+    if (this.#batch !== null) this.#backstopAt = currentTime() + RETRY_MS;
+  }
+
+  /** What the timer does: tells what there is, and notes what was told. */
+  async look(): Promise<void> {
     try {
-      await this.#telling;
+      this.#noteListed();
+      await this.#read();
+      if (this.#batch !== null || this.#changed.size > 0) this.#lookIn(LOOK_MS);
     } catch (error) {
       console.error(JSON.stringify({ type: "inventory", error: String(error) }));
-      this.#tellIn(RETRY_MS);
-    } finally {
-      this.#telling = null;
+      this.#lookIn(RETRY_MS);
     }
-    if (this.#changed.size > 0) this.#tellIn(DELAY_MS);
+  }
+
+  /** Has the first token listed, whether it is or not. */
+  async tellFirst(): Promise<void> {
+    await this.#tree.open();
+    const oldest = this.#store.oldest();
+    const [entry] = this.describe(oldest === null ? [] : [oldest]);
+    if (!entry) return;
+    tellMade(this.#tree.env, entry, null);
+    await tellEverything(this.#tree.env);
+    if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
   }
 
   /** What the inventory keeps of those of the rows that are alive. The keys for seals are open. */
@@ -135,8 +198,8 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     });
   }
 
-  /** Tells the size of the tree, which what its tokens say does not hold. */
-  tellSize(): void {
+  /** Has the size of the tree told, which what its tokens say does not hold. */
+  sizeIsWanted(): void {
     this.#addBelow(0);
   }
 
@@ -144,32 +207,59 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     return this.#tree.tokens();
   }
 
-  async #tell(): Promise<void> {
-    await this.#tree.open();
-    const rows = [...this.#changed].slice(0, BATCH);
-    const sizeChanged = this.#sizeChanged;
-    // What changes from here on is told by the next call.
-    for (const row of rows) this.#changed.delete(row);
-    this.#sizeChanged = false;
-    try {
-      const byShard = Map.groupBy(this.describe(rows), ({ accessor }) => accessorShardNumber(accessor));
-      await Promise.all([
-        ...[...byShard].map(([shard, entries]) => accessorShard(this.#tree.env, shard).describe(entries)),
-        sizeChanged ? this.#tellSize() : null,
-      ]);
-    } catch (error) {
-      for (const row of rows) this.#changed.add(row);
-      this.#sizeChanged ||= sizeChanged;
-      throw error;
-    }
+  /** There are tokens that the shards may not know. */
+  #hasOutbox(now: number): void {
+    this.#backstopAt ??= now + BACKSTOP_MS;
+    noteWaiting(this.#tree.treeId, true);
+    this.#lookIn(DELAY_MS);
   }
 
-  async #tellSize(): Promise<void> {
+  /** Reads what there is to tell, and hands it to the queue of this isolate. */
+  async #read(): Promise<void> {
+    await this.#tree.open();
+    if (!this.#store.isCreated) return;
+    const { env } = this.#tree;
+    if (this.#batch === null) {
+      const rows = this.#store.listing.outbox(BATCH);
+      const last = rows.at(-1);
+      if (last !== undefined) {
+        const made = this.describe(rows);
+        this.#batch = { accessors: new Set(made.map(({ accessor }) => accessor)), last };
+        for (const entry of made) tellMade(env, entry, null);
+        for (const row of rows) this.#changed.delete(row);
+      }
+    }
+    const rows = [...this.#changed].slice(0, BATCH);
+    for (const row of rows) this.#changed.delete(row);
+    for (const entry of this.describe(rows)) tellChanged(env, entry);
+    if (this.#sizeChanged) this.#tellSize();
+    this.#sizeChanged = false;
+    if (this.#changed.size === 0 && !this.#isBehind) noteWaiting(this.#tree.treeId, false);
+  }
+
+  /** True when there are new tokens that wait until the shards know of others. */
+  get #isBehind(): boolean {
+    return this.#batch !== null && this.#store.hasAfter(this.#batch.last);
+  }
+
+  /** Notes that the shards know of the last batch, if they do. Returns whether there is more to tell. */
+  #noteListed(): boolean {
+    const batch = this.#batch;
+    if (batch && ![...batch.accessors].some(isOnItsWay)) {
+      this.#store.listing.listed(batch.last);
+      this.#batch = null;
+      this.#backstopAt = null;
+      if (this.#store.listing.outbox(1).length > 0) this.#hasOutbox(currentTime());
+    }
+    return (this.#batch === null && this.#backstopAt !== null) || this.#changed.size > 0;
+  }
+
+  #tellSize(): void {
     const { env, treeId } = this.#tree;
     const tokens = this.#store;
     const oldest = tokens.isCreated ? tokens.oldest() : null;
     const first = oldest === null ? null : tokens.find(oldest);
-    await accessorShard(env, treeShardNumber(treeId)).setTree({
+    tellSize(env, {
       tree: treeId,
       mount: first ? mountIdOf(first.fixed.record) : "",
       root: first?.fixed.accessor ?? "",
@@ -181,24 +271,14 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     const { record, accessor } = token.fixed;
     const parent = this.#store.isOrphan(token, now) || token.parent === null ? null : this.#store.find(token.parent);
     return {
+      ...fixedPart(record),
       accessor,
       parent: parent?.fixed.accessor ?? null,
       first: token.row === oldest,
-      mount: mountIdOf(record),
-      path: record.path,
-      role: roleNameOf(record),
-      displayName: record.displayName,
-      policies: record.policies,
-      entityId: record.entityId,
       expiresAt: token.expires_at,
       renewedAt: token.renewed_at,
-      numUses: record.numUses,
       usesLeft: token.uses_left,
-      period: record.period,
-      explicitMaxTtl: record.explicitMaxTtl,
       children: this.#countChildren(token.row),
-      leased: record.leased,
-      ...(record.watermark !== undefined && { watermark: record.watermark }),
       lastUsed: this.#uses.get(token.row) ?? null,
     };
   }
@@ -226,14 +306,14 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   #addBelow(by: number): void {
     if (this.#below !== null) this.#below += by;
     this.#sizeChanged = true;
-    this.#tellIn(DELAY_MS);
+    this.#lookIn(DELAY_MS);
   }
 
-  #tellIn(ms: number): void {
+  #lookIn(ms: number): void {
     if (this.#timer !== null) return;
     this.#timer = setTimeout(() => {
       this.#timer = null;
-      void this.tell();
+      void this.look();
     }, ms);
   }
 }

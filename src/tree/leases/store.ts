@@ -1,4 +1,4 @@
-import { type Migration, Schema } from "../../storage/schema.ts";
+import { type Migration, readVersions, Schema } from "../../storage/schema.ts";
 import type { GrantedTtl } from "../../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
@@ -67,9 +67,9 @@ export class LeaseStore {
   /** No lease expires and no revocation is due before this (ms); null when there is nothing to wait for. */
   #nextDueAt: number | null = null;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, versions = readVersions(sql)) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, LEASE_MIGRATIONS, "leases");
+    this.#schema = new Schema(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
   /** True when there is no lease, and none that has ended whose target is still to be told. */

@@ -3,6 +3,7 @@ import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
+import type { SchemaVersions } from "../../storage/schema.ts";
 import { routedIdText } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../index/accessor-shard.ts";
 import { LIVE, REVOKED, type TokenRow, type TreeStore } from "../tree-store.ts";
@@ -37,6 +38,7 @@ const NOT_STORED: Failure = {
 export interface TreeSurroundings {
   readonly env: Env;
   readonly sql: SqlStorage;
+  readonly versions: SchemaVersions;
   readonly treeId: string;
   readonly tokens: TreeStore;
   /** Sets the alarm of the tree if something is due earlier than it stands. */
@@ -55,7 +57,7 @@ export class TreeLeases {
 
   constructor(tree: TreeSurroundings) {
     this.#tree = tree;
-    this.#store = new LeaseStore(tree.sql);
+    this.#store = new LeaseStore(tree.sql, tree.versions);
     this.#outbox = new LeaseOutbox(tree.env, this.#store, tree.treeId);
   }
 

@@ -1,9 +1,10 @@
-import { createExecutionContext } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { isDeepStrictEqual } from "node:util";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { allCalls, type Calls, cost, OPERATIONS, type OperationName } from "../../../scripts/scale/operations.ts";
 import { app } from "../../../src/app/app.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
+import { tellRecent } from "../../../src/tree/inventory/recent.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
@@ -11,9 +12,10 @@ import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
 import { userArn } from "../../support/fake-cloud/world.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdInventory, locate } from "../../support/trees.ts";
 
-/** Longer than trees wait before they tell others of a change (ms). */
-const QUIET_MS = 400;
+/** Longer than a call takes (ms). */
+const QUIET_MS = 150;
 /** Now and then a token and its parent are in the same shard, or the token is the first of its kind in a shard. */
 const ATTEMPTS = 5;
 /** So many requests of a kind find nearly every shard, and make it know groups of tokens. */
@@ -25,6 +27,8 @@ interface Prepared {
   readonly path: string;
   readonly token?: string;
   readonly body?: unknown;
+  /** True for a request after which the tree of `maker` has something to sweep. */
+  readonly sweeps?: boolean;
 }
 
 const cloud = new FakeCloud();
@@ -37,6 +41,8 @@ let maker: string;
 let meter: Meter;
 
 beforeAll(async () => {
+  // What an isolate remembers stays fresh, alarms come when the test says so, and no hour begins.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
   root = await initialized();
   const policy = 'path "auth/token/*" { capabilities = ["create", "update", "read", "list", "sudo"] }';
   await call("POST", "sys/policies/acl/maker", { token: root, body: { policy } });
@@ -52,16 +58,17 @@ beforeAll(async () => {
   meter = new Meter();
   // Tables are made, and isolates learn, at the first requests of a kind.
   for (const prepare of Object.values(REQUESTS)) {
+    vi.setSystemTime(Date.now() + 1);
     await Promise.all(Array.from({ length: WARM_UP }, async () => send(await prepare())));
   }
-  // What an isolate remembers stays fresh.
-  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
 }, 120_000);
 
 afterAll(() => {
   meter.stop();
   vi.useRealTimers();
 });
+
+beforeEach(holdInventory);
 
 /** A login where no isolate remembers the entity. */
 function login(body: unknown): Prepared {
@@ -98,7 +105,7 @@ const REQUESTS: Readonly<Record<OperationName, () => Promise<Prepared>>> = {
   createBatch: async () => ({ path: "auth/token/create", token: maker, body: { type: "batch" } }),
   renew: async () => ({ path: "auth/token/renew-self", token: await child() }),
   renewLogin: async () => ({ path: "auth/token/renew-self", token: await loggedIn("people") }),
-  revoke: async () => ({ path: "auth/token/revoke-self", token: await child() }),
+  revoke: async () => ({ path: "auth/token/revoke-self", token: await child(), sweeps: true }),
   loginByDocument: async () => login({ role: "machines", pkcs7: document() }),
   loginBySignature: async () => login(await signature("people")),
   loginForBatch: async () => login(await signature("batches")),
@@ -113,14 +120,27 @@ async function send({ method = "POST", path, token, body = {} }: Prepared): Prom
   if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${text}`);
 }
 
+/** Waits for what follows from requests. What trees tell the lists within two seconds is told at once. */
+async function followUp({ sweeps }: Prepared): Promise<void> {
+  if (sweeps) await runInDurableObject((await locate(maker)).stub, (tree) => tree.alarm());
+  for (let round = 0; round < 3; round++) {
+    await meter.quiet(QUIET_MS);
+    await tellRecent(bindings, Date.now());
+  }
+}
+
 /** Sends a request, waits for what follows from it, and tells the calls of all that. */
 async function costsOf(prepare: () => Promise<Prepared>): Promise<Calls> {
   const prepared = await prepare();
-  await meter.quiet(QUIET_MS);
+  await followUp(prepared);
+  // Rows are numbered by their ms.
+  vi.setSystemTime(Date.now() + 1);
   meter.reset();
   await send(prepared);
-  await meter.quiet(QUIET_MS);
-  return meter.costs();
+  await followUp(prepared);
+  // A tree reads by itself what it has to tell, and writes one row for all that was told of it at once.
+  const { "TokenTree.tellInventory": _, "TokenTree.handOverNews": _2, ...costs } = await meter.costs();
+  return costs;
 }
 
 /**

@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../src/crypto/bytes.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { type AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import type { ShardNews } from "../../../src/tree/index/news.ts";
 import { createdAtOf, type InventoryEntry, type ListedToken, TOKEN_MOUNT } from "../../../src/tree/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../src/tree/inventory/filter.ts";
 import { InventoryStore } from "../../../src/tree/inventory/inventory-store.ts";
@@ -15,6 +16,8 @@ import { bindings } from "../../support/service.ts";
 const BEGIN = Date.UTC(2026, 5, 1);
 const HOUR = 3_600_000;
 const TREES = [1, 2, 3].map(() => toHex(randomBytes(32)));
+
+const NO_NEWS: ShardNews = { made: [], changed: [], sizes: [], started: [] };
 
 type Facts = Partial<Omit<InventoryEntry, "accessor">> & { readonly tree?: number };
 
@@ -45,8 +48,9 @@ function entryAt(row: number, { tree = 0, ...facts }: Facts = {}): InventoryEntr
 async function filled(name: number, entries: readonly InventoryEntry[]): Promise<DurableObjectStub<AccessorShard>> {
   const shard = accessorShard(bindings, name);
   await runInDurableObject(shard, async (object) => {
-    for (const { accessor, path } of entries) object.add(accessor, path, null);
-    for (let at = 0; at < entries.length; at += 500) object.describe(entries.slice(at, at + 500));
+    for (let at = 0; at < entries.length; at += 500) {
+      object.tell({ ...NO_NEWS, made: entries.slice(at, at + 500) });
+    }
   });
   return shard;
 }
@@ -112,10 +116,10 @@ it("what is told about a token twice is counted once, and what changes moves fro
   const entry = entryAt(firstRowAt(BEGIN), { role: "builder", first: true });
   const shard = await filled(2, [entry, entryAt(firstRowAt(BEGIN + 1))]);
   const groups = (kind: "end_hour" | "role") => shard.groups(kind, [TOKEN_MOUNT]);
-  await shard.describe([entry]);
+  await shard.tell({ ...NO_NEWS, changed: [entry] });
   expect(await shard.countMounts("tokens")).toEqual([{ key: TOKEN_MOUNT, count: 2 }]);
   expect(await shard.countMounts("trees")).toEqual([{ key: TOKEN_MOUNT, count: 1 }]);
-  await shard.describe([{ ...entry, expiresAt: null, renewedAt: BEGIN }]);
+  await shard.tell({ ...NO_NEWS, changed: [{ ...entry, expiresAt: null, renewedAt: BEGIN }] });
   expect(await groups("end_hour")).toEqual([
     { key: "2026-07-12T16:00:00Z", count: 1 },
     { key: "never", count: 1 },
@@ -125,7 +129,7 @@ it("what is told about a token twice is counted once, and what changes moves fro
   expect(await groups("role")).toEqual([]);
   expect(await shard.countMounts("tokens")).toEqual([{ key: TOKEN_MOUNT, count: 1 }]);
   // What is said about a token that is not listed any more comes too late.
-  await shard.describe([entry]);
+  await shard.tell({ ...NO_NEWS, changed: [entry] });
   expect(await shard.findListed([entry.accessor])).toEqual([]);
   const left = await runInDurableObject(shard, (_, { storage: { sql } }) =>
     sql.exec("SELECT (SELECT COUNT(*) FROM inventory) AS rows, COUNT(DISTINCT id) AS ids FROM terms").one(),
@@ -164,7 +168,7 @@ it("pages of several shards give what the filter means, each token once and in o
   );
   const orders = fc.record({ by: fc.constantFrom<Order["by"]>("created", "end"), descending: fc.boolean() });
   await runInDurableObject(accessorShard(bindings, 3), (object, { storage: { sql } }) => {
-    object.add("made so that there are tables", "", null);
+    object.tell(NO_NEWS);
     const store = new InventoryStore(sql);
     fc.assert(
       fc.property(

@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import {
   ACCESSOR_SHARDS,
@@ -7,9 +7,11 @@ import {
   accessorShard,
   accessorShardNumber,
 } from "../../../src/tree/index/accessor-shard.ts";
+import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
-import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
-import { locate } from "../../support/trees.ts";
+import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
+import { holdInventory, locate } from "../../support/trees.ts";
 
 let root: string;
 
@@ -251,13 +253,15 @@ describe("the last use of a token", () => {
     const use = () => call("GET", "auth/token/lookup-self", { token: made.client_token });
     const shown = async (query = "") => (await listed(`display_name=token-used${query}`)).tokens[0]?.last_used;
     expect(await shown()).toBeNull();
-    const told = vi.spyOn(AccessorShard.prototype, "describe");
+    const told = vi.spyOn(AccessorShard.prototype, "tell");
     const written = await costOf(stub, use);
     expect(written.rowsWritten).toBe(0);
     const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
     await expect.poll(() => shown()).toBe(hour);
     const calls = () =>
-      told.mock.calls.flatMap(([entries]) => entries).filter(({ accessor }) => accessor === made.accessor);
+      told.mock.calls
+        .flatMap(([{ made, changed }]) => [...made, ...changed])
+        .filter(({ accessor }) => accessor === made.accessor);
     const before = calls().length;
     await use();
     await stub.tellInventory();
@@ -269,5 +273,60 @@ describe("the last use of a token", () => {
     const seconds = Math.floor(Date.now() / 1000);
     expect(await shown(`&unused_since=${seconds}`)).toBeUndefined();
     expect(await shown(`&unused_since=${seconds + 3600}`)).toBe(hour);
+  });
+});
+
+describe("a crash between the answer to a creation and the call that lists the token", () => {
+  const accessors = async () => keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
+  afterEach(() => vi.useRealTimers());
+
+  it("leaves a child in the outbox of its tree, whose alarm tells of it", async () => {
+    const parent = await createToken(root, { no_parent: true, policies: ["web"] });
+    const { stub } = await locate(parent.client_token);
+    holdInventory();
+    const child = await createToken(parent.client_token);
+    await evictDurableObject(stub);
+    const listed = () =>
+      accessorShard(bindings, accessorShardNumber(child.accessor))
+        .list("", 10_000)
+        .then((all) => all.includes(child.accessor));
+    expect(await listed()).toBe(false);
+    await runInDurableObject(stub, (tree) => tree.alarm());
+    expect(await listed()).toBe(true);
+    const upTo = () =>
+      runInDurableObject(stub, (_, { storage }) =>
+        storage.sql.exec("SELECT up_to = (SELECT MAX(row) FROM tokens) AS all_listed FROM listed").one(),
+      );
+    expect(await upTo()).toEqual({ all_listed: 1 });
+  });
+
+  it("leaves a first token to the shard that handed out its tree, which asks it a minute later", async () => {
+    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    const made = await createToken(root, { no_parent: true, policies: ["web"], display_name: "kept" });
+    lost.mockRestore();
+    expect(await accessors()).not.toContain(made.accessor);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 61_000 });
+    for (let number = 0; number < ACCESSOR_SHARDS; number++) {
+      await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
+    }
+    expect(await accessors()).toContain(made.accessor);
+    expect((await listed("display_name=token-kept")).tokens).toHaveLength(1);
+    const drawn = vi.spyOn(TokenTree.prototype, "report");
+    vi.setSystemTime(Date.now() + 61_000);
+    for (let number = 0; number < ACCESSOR_SHARDS; number++) {
+      await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
+    }
+    // Nobody is asked again.
+    expect(drawn).not.toHaveBeenCalled();
+  });
+
+  it("of the shard makes the trees tell again", async () => {
+    const failing = vi.spyOn(AccessorShard.prototype, "tell").mockImplementation(() => {
+      throw new Error("the shard is gone");
+    });
+    const made = await createToken(root, { no_parent: true, policies: ["web"] });
+    expect(await accessors()).not.toContain(made.accessor);
+    failing.mockRestore();
+    expect(await accessors()).toContain(made.accessor);
   });
 });

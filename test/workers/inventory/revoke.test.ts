@@ -244,7 +244,6 @@ const ALARM = TokenRevocations.prototype.alarm;
 async function listAgain(entries: readonly InventoryEntry[]): Promise<void> {
   for (const [number, of] of Map.groupBy(entries, ({ accessor }) => accessorShardNumber(accessor))) {
     const shard = accessorShard(bindings, number);
-    await shard.relist(of.map(({ accessor, path }) => ({ accessor, path, mount: null })));
-    await shard.describe(of);
+    await shard.tell({ made: of, changed: [], sizes: [], started: [] });
   }
 }

@@ -55,7 +55,9 @@ describe("the index of leases by path", () => {
           const shard = shardNamed(`pages-${run++}`);
           const all = [...tokens, ...secrets].map((path, i) => ({ path, id: `id${i}` }));
           for (const [i, { path, id }] of all.entries()) {
-            await (i < tokens.length ? shard.add(id, path, null) : shard.addLease(id, path));
+            await (i < tokens.length
+              ? shard.relist([{ accessor: id, path: path, mount: null }])
+              : shard.addLease(id, path));
           }
           const below = all
             .map(({ path, id }) => `${path}/${id}`)
@@ -86,7 +88,9 @@ describe("the index of leases by path", () => {
         async (paths, at, size) => {
           const shard = shardNamed(`levels-${run++}`);
           for (const [i, one] of [...paths, at, at, at].entries()) {
-            await (i % 2 === 0 ? shard.add(`id${i}`, one, null) : shard.addLease(`id${i}`, one));
+            await (i % 2 === 0
+              ? shard.relist([{ accessor: `id${i}`, path: one, mount: null }])
+              : shard.addLease(`id${i}`, one));
           }
           for (const prefix of ["", `${at}/`]) {
             const whole = namesOf(await shard.leaseLevel(prefix, "", 100));
@@ -104,10 +108,14 @@ describe("the index of leases by path", () => {
     );
   }, 60_000);
 
-  it("costs a creation one object as before, with one row and its entry by path", async () => {
+  it("costs a token one row and its entry by path", async () => {
     const shard = shardNamed("costs");
-    await shard.add("first", "auth/token/create", null);
-    expect(await costOf(shard, () => Promise.resolve(shard.add("second", "auth/token/create", null)))).toEqual({
+    await shard.relist([{ accessor: "first", path: "auth/token/create", mount: null }]);
+    expect(
+      await costOf(shard, () =>
+        Promise.resolve(shard.relist([{ accessor: "second", path: "auth/token/create", mount: null }])),
+      ),
+    ).toEqual({
       rowsRead: 0,
       rowsWritten: 2,
     });
@@ -116,7 +124,7 @@ describe("the index of leases by path", () => {
 
   it("reads a page, or a level of folders, without reading what lies beside it", async () => {
     const shard = shardNamed("big");
-    await shard.add("x", "auth/token/create", null);
+    await shard.relist([{ accessor: "x", path: "auth/token/create", mount: null }]);
     await runInDurableObject(shard, (_, state) => {
       state.storage.sql.exec(
         `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
@@ -147,9 +155,9 @@ describe("the index of leases by path", () => {
   it("refuses what a closed mount issues, and nothing else", async () => {
     const shard = shardNamed("closed");
     await shard.closeMount("uuid-1");
-    expect(await shard.add("a", "auth/x/login", "uuid-1")).toBe(false);
-    expect(await shard.add("b", "auth/x/login", "uuid-2")).toBe(true);
-    expect(await shard.add("c", "auth/x/login", null)).toBe(true);
+    const path = "auth/x/login";
+    const tokens = ["uuid-1", "uuid-2", null].map((mount, i) => ({ accessor: `${"abc"[i]}`, path, mount }));
+    expect(await shard.relist(tokens)).toEqual({ added: 2, refused: ["a"] });
     expect(await walkPages(shard, "auth/x/", 10)).toEqual(["auth/x/login/b", "auth/x/login/c"]);
   });
 });

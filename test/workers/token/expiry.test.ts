@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { countRows, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -69,9 +69,13 @@ describe("expiry", () => {
     const alarm = () => runInDurableObject(stub, (_, state) => state.storage.getAlarm());
     const end = Date.now() + 3_600_000;
     expect(Math.abs(((await alarm()) ?? 0) - end)).toBeLessThan(1000);
+    // Before it the alarm makes sure that the shards know of a child.
     await createToken(top, { ttl: "2h" });
+    expect(Math.abs(((await alarm()) ?? 0) - Date.now() - 5_000)).toBeLessThan(1000);
+    await runAlarm(stub);
     expect(Math.abs(((await alarm()) ?? 0) - end)).toBeLessThan(1000);
     await createToken(top, { ttl: "1m" });
+    await runAlarm(stub);
     expect(Math.abs(((await alarm()) ?? 0) - Date.now() - 60_000)).toBeLessThan(1000);
   });
 

@@ -16,7 +16,7 @@ let token: string;
 
 const METHODS = [
   [TokenTree, ["run", "act", "create", "insert", "isAlive"]],
-  [AccessorShard, ["add", "remove", "list"]],
+  [AccessorShard, ["drawTrees", "remove", "list"]],
   [TokenRoles, ["read", "write"]],
   [CustomIds, ["find", "reserve", "release"]],
 ] as const;
@@ -96,8 +96,8 @@ describe("calls to objects", () => {
   it("a role is one call more at the first creation or renewal, and none afterwards", async () => {
     await call("POST", "auth/token/roles/plain", { token: root, body: {} });
     const creation = () => hopsOf("POST", "auth/token/create/plain", { token, body: {} });
-    expect(await creation()).toEqual(["AccessorShard.add", "TokenRoles.read", "TokenTree.run"]);
-    expect(await creation()).toEqual(["AccessorShard.add", "TokenTree.run"]);
+    expect(await creation()).toEqual(["TokenRoles.read", "TokenTree.run"]);
+    expect(await creation()).toEqual(["TokenTree.run"]);
     const made = await call("POST", "auth/token/create/plain", { token });
     const renewal = await hopsOf("POST", "auth/token/renew-self", { token: made.body.auth.client_token, body: {} });
     expect(renewal).toEqual(["TokenTree.act", "TokenTree.run"]);
@@ -184,8 +184,8 @@ describe("calls to objects where one process serves everything", () => {
     ["a policy", "GET", "sys/capabilities-self", undefined, []],
     ["an unknown path", "GET", "auth/token/nothing", undefined, []],
     ["creation of a batch token", "POST", "auth/token/create", { type: "batch" }, []],
-    ["creation of an orphan", "POST", "auth/token/create-orphan", {}, ["AccessorShard.add", "TokenTree.create"]],
-    ["creation of a child", "POST", "auth/token/create", {}, ["AccessorShard.add", "TokenTree.run"]],
+    ["creation of an orphan", "POST", "auth/token/create-orphan", {}, ["TokenTree.create"]],
+    ["creation of a child", "POST", "auth/token/create", {}, ["TokenTree.run"]],
     ["renewal of oneself", "POST", "auth/token/renew-self", {}, ["TokenTree.run"]],
   ])("%s asks only whom it must", async (_, method, path, body, expected) => {
     expect(await hopsOf(method, path, { token, body })).toEqual(expected);

@@ -15,7 +15,7 @@ import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { answeringLater, stateOf } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdTidy, listedAccessors, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
+import { holdTidy, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
 import {
   growTree,
   holdInventory,
@@ -65,6 +65,7 @@ const keep = (token: string, path: string) => call("POST", `cubbyhole/${path}`, 
 
 async function sqlOf(token: string, statement: string, ...values: unknown[]): Promise<void> {
   const { stub, row } = await locate(token);
+  await listsKnowAll();
   await runInDurableObject(stub, (_, { storage }) => {
     storage.sql.exec(statement.replaceAll(":row", String(row)), ...values);
   });

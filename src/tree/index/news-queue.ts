@@ -1,0 +1,144 @@
+import { decodeStoredId } from "../../token/ids.ts";
+import type { TreeSize } from "../inventory/counts.ts";
+import type { InventoryEntry } from "../inventory/entry.ts";
+import { accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
+import type { ShardNews } from "./news.ts";
+
+/** A call that was not answered for so long (ms) never will be: the object that made it is gone. */
+const LOST_CALL_MS = 10_000;
+/** Between two looks whether a call of another object is over (ms). */
+const LOOK_MS = 5;
+
+/** Tells one shard. Rejects when it may not have heard. */
+export type Deliver = (shard: number, news: ShardNews) => Promise<void>;
+
+/** A new token, and the shard that handed out the id of its tree; null when it is not the first of a tree, or none did. */
+interface Made {
+  readonly entry: InventoryEntry;
+  readonly drawnFrom: number | null;
+}
+
+/** What waits for one shard. */
+class Waiting {
+  readonly made = new Map<string, Made>();
+  readonly changed = new Map<string, InventoryEntry>();
+  readonly sizes = new Map<string, TreeSize>();
+  readonly started = new Set<string>();
+
+  has(accessor: string): boolean {
+    return this.made.has(accessor) || this.changed.has(accessor);
+  }
+}
+
+/**
+ * What the trees of one isolate have to tell the shards: news of many trees go with one call, and of each token only the
+ * newest. A shard hears one call after the other, so that nothing older overtakes.
+ */
+export class NewsQueue {
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #calls = new Map<number, { readonly news: Waiting; readonly since: number }>();
+
+  /** A token was made. */
+  made(entry: InventoryEntry, drawnFrom: number | null): void {
+    this.#of(accessorShardNumber(entry.accessor)).made.set(entry.accessor, { entry, drawnFrom });
+  }
+
+  /** Something about a token has changed. */
+  changed(entry: InventoryEntry): void {
+    const waiting = this.#of(accessorShardNumber(entry.accessor));
+    const made = waiting.made.get(entry.accessor);
+    if (made) waiting.made.set(entry.accessor, { ...made, entry });
+    else waiting.changed.set(entry.accessor, entry);
+  }
+
+  /** A tree has another size. */
+  sized(size: TreeSize): void {
+    this.#of(treeShardNumber(size.tree)).sizes.set(size.tree, size);
+  }
+
+  /** True while the shard may not have heard of a token that was made or changed. */
+  isOnItsWay(accessor: string): boolean {
+    const shard = accessorShardNumber(accessor);
+    return (this.#waiting.get(shard)?.has(accessor) || this.#calls.get(shard)?.news.has(accessor)) ?? false;
+  }
+
+  /** True when nothing waits at all. */
+  get isEmpty(): boolean {
+    return this.#waiting.size === 0;
+  }
+
+  /** True when nothing waits but what can wait for other news. */
+  get isQuiet(): boolean {
+    if (this.#calls.size > 0) return false;
+    return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
+  }
+
+  /** Tells everything that waits, except to shards that are being told: what waits for those is left. `now` in ms. */
+  async send(deliver: Deliver, now: number): Promise<void> {
+    for (const [shard, { news, since }] of this.#calls) {
+      if (since < now - LOST_CALL_MS) this.#failed(shard, news);
+    }
+    const shards = [...this.#waiting.keys()].filter((shard) => !this.#calls.has(shard));
+    await Promise.all(shards.map((shard) => this.#sendTo(shard, deliver, now)));
+  }
+
+  /** Nothing is told of these tokens from the answer on: they are about to go. */
+  async takeBack(accessors: readonly string[]): Promise<void> {
+    for (const accessor of accessors) {
+      const shard = accessorShardNumber(accessor);
+      for (let waited = 0; this.#calls.get(shard)?.news.has(accessor) && waited < LOST_CALL_MS; waited += LOOK_MS) {
+        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      }
+      const waiting = this.#waiting.get(shard);
+      const made = waiting?.made.get(accessor);
+      if (made) this.#noteStarted(made);
+      waiting?.made.delete(accessor);
+      waiting?.changed.delete(accessor);
+    }
+  }
+
+  async #sendTo(shard: number, deliver: Deliver, now: number): Promise<void> {
+    const news = this.#of(shard);
+    const call = { news, since: now };
+    this.#waiting.delete(shard);
+    this.#calls.set(shard, call);
+    try {
+      await deliver(shard, {
+        made: [...news.made.values()].map(({ entry }) => entry),
+        changed: [...news.changed.values()],
+        sizes: [...news.sizes.values()],
+        started: [...news.started],
+      });
+      if (this.#calls.get(shard) !== call) return;
+      this.#calls.delete(shard);
+      for (const made of news.made.values()) this.#noteStarted(made);
+    } catch (error) {
+      if (this.#calls.get(shard) === call) this.#failed(shard, news);
+      throw error;
+    }
+  }
+
+  /** Puts news back, behind what came since. */
+  #failed(shard: number, news: Waiting): void {
+    this.#calls.delete(shard);
+    const waiting = this.#of(shard);
+    for (const [accessor, made] of news.made) {
+      waiting.made.set(accessor, { ...made, entry: waiting.changed.get(accessor) ?? made.entry });
+      waiting.changed.delete(accessor);
+    }
+    for (const [accessor, entry] of news.changed) if (!waiting.has(accessor)) waiting.changed.set(accessor, entry);
+    for (const [tree, size] of news.sizes) if (!waiting.sizes.has(tree)) waiting.sizes.set(tree, size);
+    for (const tree of news.started) waiting.started.add(tree);
+  }
+
+  #noteStarted({ entry, drawnFrom }: Made): void {
+    const treeId = drawnFrom === null ? undefined : decodeStoredId(entry.accessor)?.treeId;
+    if (drawnFrom !== null && treeId !== undefined) this.#of(drawnFrom).started.add(treeId);
+  }
+
+  #of(shard: number): Waiting {
+    const known = this.#waiting.get(shard) ?? new Waiting();
+    this.#waiting.set(shard, known);
+    return known;
+  }
+}

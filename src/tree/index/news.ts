@@ -1,0 +1,23 @@
+import type { TreeSize } from "../inventory/counts.ts";
+import { type InventoryEntry, TOKEN_MOUNT } from "../inventory/entry.ts";
+
+/** What one call tells a shard of the list of accessors. */
+export interface ShardNews {
+  /** New tokens: listed from now on, with what the inventory keeps of them. */
+  readonly made: readonly InventoryEntry[];
+  /** Tokens of which something has changed. One that is not listed, or not any more, is left out. */
+  readonly changed: readonly InventoryEntry[];
+  readonly sizes: readonly TreeSize[];
+  /** Trees whose ids this shard handed out, and whose first token is on the list of one of the shards. */
+  readonly started: readonly string[];
+}
+
+/** The path that a token is listed under. */
+export function listedPath({ leased = true, path }: InventoryEntry): string {
+  return leased ? path : "";
+}
+
+/** The id under which an auth mount issued a token (`issuerOf`); null when none did. */
+export function issuedBy({ mount }: InventoryEntry): string | null {
+  return mount === TOKEN_MOUNT ? null : mount;
+}

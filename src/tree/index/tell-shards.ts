@@ -1,0 +1,102 @@
+import { currentTime } from "../../base/clock.ts";
+import { within } from "../../base/location.ts";
+import type { Env } from "../../env.ts";
+import { decodeStoredId } from "../../token/ids.ts";
+import type { TreeSize } from "../inventory/counts.ts";
+import type { InventoryEntry } from "../inventory/entry.ts";
+import { accessorShard } from "./accessor-shard.ts";
+import type { ShardNews } from "./news.ts";
+import { NewsQueue } from "./news-queue.ts";
+
+/** From news to the calls that tell them (ms): news of that time go together. */
+const DELAY_MS = 1000;
+/** The same after a call that failed. */
+const RETRY_MS = 5000;
+/** What can wait for other news waits so long (ms). */
+const PATIENCE_MS = 10_000;
+/** A timer that is so late (ms) has ended with the object that set it. */
+const LOST_TIMER_MS = 1000;
+/** How long somebody who wants the shards to know everything waits for calls of others (ms). */
+const MAX_WAIT_MS = 5000;
+const LOOK_MS = 5;
+
+/** Of all trees that run in this isolate. Lost with it: what must not be lost is known by what trees and shards store. */
+const QUEUE = new NewsQueue();
+/** When the next calls are made (ms); null: nobody has set a timer. */
+let dueAt: number | null = null;
+
+/** A token was made. @param drawnFrom the shard that handed out the id of the tree, for its first token; else null. */
+export function tellMade(env: Env, entry: InventoryEntry, drawnFrom: number | null): void {
+  QUEUE.made(entry, drawnFrom);
+  sendIn(env, DELAY_MS);
+}
+
+/** Something about a token has changed. */
+export function tellChanged(env: Env, entry: InventoryEntry): void {
+  QUEUE.changed(entry);
+  sendIn(env, DELAY_MS);
+}
+
+/** A tree has another size. */
+export function tellSize(env: Env, size: TreeSize): void {
+  QUEUE.sized(size);
+  sendIn(env, DELAY_MS);
+}
+
+/** True while the shard may not have heard of a token that was made or changed. */
+export function isOnItsWay(accessor: string): boolean {
+  return QUEUE.isOnItsWay(accessor);
+}
+
+/** Nothing is told of these tokens from the answer on: they are about to go. */
+export function tellNoMoreOf(accessors: readonly string[]): Promise<void> {
+  return QUEUE.takeBack(accessors);
+}
+
+/** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
+export async function tellEverything(env: Env): Promise<void> {
+  for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
+    if (!(await send(env)) || QUEUE.isQuiet) return;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+}
+
+/** False when a shard did not hear: it is told again later. */
+async function send(env: Env): Promise<boolean> {
+  try {
+    await QUEUE.send((shard, news) => deliver(env, shard, news), currentTime());
+    return true;
+  } catch (error) {
+    console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
+    sendIn(env, RETRY_MS);
+    return false;
+  }
+}
+
+async function deliver(env: Env, shard: number, news: ShardNews): Promise<void> {
+  const refused = await accessorShard(env, shard).tell(news);
+  const places = refused.flatMap((accessor) => decodeStoredId(accessor) ?? []);
+  // Their mount issues nothing any more, and whoever made them did not know.
+  const trees = within(env, env.TOKEN_TREE);
+  const calls = [...Map.groupBy(places, ({ treeId }) => treeId)].map(([treeId, of]) => {
+    const tokens = of.map(({ row, tail }) => ({ row, tail }));
+    return trees.get(trees.idFromString(treeId)).revokeFiltered({ tokens, includeRoot: true, spare: null });
+  });
+  await Promise.all(calls);
+}
+
+function sendIn(env: Env, ms: number): void {
+  const now = currentTime();
+  const isSet = dueAt !== null && dueAt >= now - LOST_TIMER_MS;
+  if (isSet && dueAt !== null && dueAt <= now + ms) return;
+  const at = now + ms;
+  dueAt = at;
+  setTimeout(() => {
+    // Another timer that comes earlier was set since.
+    if (dueAt !== at) return;
+    dueAt = null;
+    void send(env).then((all) => {
+      if (all && !QUEUE.isEmpty) sendIn(env, QUEUE.isQuiet ? PATIENCE_MS : DELAY_MS);
+    });
+  }, ms);
+}
