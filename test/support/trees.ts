@@ -56,7 +56,7 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
 }
 
-/** Gives a token another record, as if it had been made with it. Before its tree has read the token. */
+/** Gives a token another record, as if it had been made with it. */
 export async function rewriteRecord(token: string, change: (record: TokenRecord) => TokenRecord): Promise<void> {
   await rewriteRecordAt(await locate(token), change);
 }
@@ -77,6 +77,8 @@ export async function rewriteRecordAt(
     const sealed = concat(verifier, sealToken(keys.rows, treeId, token));
     sql.exec("UPDATE tokens SET record = ?, verifier = ? WHERE row = ?", recordJson, sealed, row);
   });
+  // The object may have read it, to tell the lists.
+  await evictDurableObject(stub);
 }
 
 /** Rows in the table of tokens; 0 for a tree that has been freed. */

@@ -7,7 +7,15 @@ import { ACCESSOR_SHARDS, AccessorShard, accessorShardNumber } from "../../../sr
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { checkShards, holdTidy, hourlyTidy, listedAccessors, shardTidyAlarm, writeList } from "../../support/tidy.ts";
+import {
+  checkShards,
+  holdTidy,
+  hourlyTidy,
+  listedAccessors,
+  listsKnowAll,
+  shardTidyAlarm,
+  writeList,
+} from "../../support/tidy.ts";
 import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
@@ -39,6 +47,7 @@ const orphan = async () =>
   (await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["root"] } })).body.auth;
 
 async function dropRow(token: string): Promise<void> {
+  await listsKnowAll();
   const { stub, row } = await locate(token);
   await runInDurableObject(stub, (_, { storage }) => storage.sql.exec("DELETE FROM tokens WHERE row = ?", row));
 }
@@ -100,6 +109,7 @@ it("only a full set of good checks counts as having gone over everything", async
   await hourlyTidy();
   expect(upTo().at(-1)).toBe(known);
   const tree = await orphan();
+  await listsKnowAll();
   later();
   vi.spyOn(TokenTree.prototype, "tidy").mockRejectedValue(new Error("tree down"));
   const shard = accessorShardNumber(tree.accessor);

@@ -247,7 +247,6 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     const late = await create("create/late");
     const { stub: tree } = await locate(late);
     await rewriteRecord(late, ({ watermark: _, ...record }) => record);
-    await evictDurableObject(tree);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 130_000 });
     for (let i = 0; i < 6; i++) {
       await step(stub);
@@ -283,7 +282,6 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     const token = await create("create-orphan");
     const { stub } = await locate(token);
     await rewriteRecord(token, (record) => ({ ...record, entityId: id }));
-    await evictDurableObject(stub);
     expect(await isAlive(token)).toBe(true);
     expect((await post(`identity/entity/id/${id}/not-before`)).status).toBe(204);
     expect(await isAlive(token)).toBe(false);
