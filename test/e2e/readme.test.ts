@@ -85,7 +85,7 @@ describe("docs/cloud-login.md", () => {
   it("works as it is printed, for an operator and for a machine", async () => {
     const blocks = read("docs/cloud-login.md").matchAll(/```\n([\s\S]*?)```/g);
     const [operator = "", machine = "", ...others] = [...blocks].map(([, block = ""]) => block);
-    expect(others).toHaveLength(1);
+    expect(others).toHaveLength(2);
     cloud.world.addRole(ACCOUNT, "ci");
     const key = cloud.world.addKey(cloud.world.addUser(ACCOUNT, "grove"));
     const { endpoint } = cloudServer;
@@ -107,5 +107,8 @@ describe("docs/cloud-login.md", () => {
     cloud.metadataPages.set("/latest/dynamic/instance-identity/rsa2048", pkcs7.replace(/.{64}/g, "$&\n"));
     const printed = await runBlock(machine, [["http://169.254.169.254", endpoint]]);
     expect(JSON.parse(printed).auth.policies).toEqual(["default", "web"]);
+
+    const explained = JSON.parse(await runBlock(others[1] ?? "", []));
+    expect(explained.data).toMatchObject({ allowed: expect.any(Boolean), checks: expect.any(Array) });
   });
 });
