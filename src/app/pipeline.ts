@@ -14,7 +14,7 @@ import { type Installation, loadInstallation } from "../system/installation.ts";
 import { unservedPath } from "../wire/audit.ts";
 import { answerToWrap } from "../wire/envelope.ts";
 import type { SentNames } from "../wire/fields.ts";
-import type { Reply } from "../wire/reply.ts";
+import { plainReply, type Reply } from "../wire/reply.ts";
 import { type GroveRequest, isListing } from "../wire/request.ts";
 import { type ResolvedRoute, resolveHelp, resolveOpenRoute, resolveRoute } from "./routes.ts";
 
@@ -144,7 +144,7 @@ function help(env: Env, installation: Installation, request: GroveRequest): Resu
   const found = resolveHelp(installation, request, groveVersion(env));
   if (!found.ok) return found;
   const { text, openapi } = found.value;
-  return ok({ kind: "plain", status: 200, body: { help: text, see_also: null, openapi } });
+  return ok(plainReply({ help: text, see_also: null, openapi }));
 }
 
 /** Answers a login: whoever logs in has no token yet, so nobody's policies are asked. */

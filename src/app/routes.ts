@@ -7,14 +7,15 @@ import { KEY_ROUTES } from "../api/sys/keys.ts";
 import { LEASE_ROUTES } from "../api/sys/leases.ts";
 import { METRICS_ROUTES } from "../api/sys/metrics/routes.ts";
 import { MOUNT_ROUTES } from "../api/sys/mounts.ts";
-import { POLICY_ROUTES } from "../api/sys/policies.ts";
+import { POLICY_ROUTES } from "../api/sys/policies/routes.ts";
 import { QUOTA_ROUTES } from "../api/sys/quotas.ts";
 import { REMOUNT_ROUTES } from "../api/sys/remount.ts";
 import { REVOCATION_ROUTES } from "../api/sys/revocations.ts";
-import { STATUS_ROUTES } from "../api/sys/status.ts";
+import { STATUS_ROUTES } from "../api/sys/status/routes.ts";
 import { INVENTORY_ROUTES } from "../api/sys/tokens/routes.ts";
 import { UI_ROUTES } from "../api/sys/ui.ts";
 import { WRAPPING_ROUTES } from "../api/sys/wrapping.ts";
+import { DISCOVERY_ROUTES } from "../api/team/discovery.ts";
 import { TEAM_ROUTES } from "../api/team/routes.ts";
 import { TOKEN_ROUTES } from "../api/token/routes.ts";
 import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../auth/route.ts";
@@ -41,6 +42,7 @@ export interface ResolvedRoute<R extends Route> {
 /** Routes at fixed places, by full path. */
 export const FIXED_ROUTES: readonly Route[] = [
   ...STATUS_ROUTES,
+  ...DISCOVERY_ROUTES,
   ...KEY_ROUTES,
   ...GENERATE_ROOT_ROUTES,
   ...POLICY_ROUTES,

@@ -81,6 +81,16 @@ export function dataReply(data: Readonly<Record<string, unknown>>, warnings?: re
   return warnings ? { kind: "data", data, warnings } : { kind: "data", data };
 }
 
+/** 200 with `data`, whose keys stand beside the envelope's too. */
+export function injectedReply(data: Readonly<Record<string, unknown>>): Reply {
+  return { kind: "data", data, inject: true };
+}
+
+/** 200 with a body that has no envelope. */
+export function plainReply(body: Readonly<Record<string, unknown>>): Reply {
+  return { kind: "plain", status: 200, body };
+}
+
 /** 200 with the names of a list; a list without names becomes a 404 on its way out. */
 export function keysReply(keys: readonly string[]): Reply {
   return { kind: "data", data: { keys } };

@@ -5,7 +5,7 @@ import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
 import { ANY_FIELDS, text } from "../../wire/fields.ts";
-import { dataReply, EMPTY } from "../../wire/reply.ts";
+import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
 
 const DEVICE = { path: "The name of an audit device" };
 const DEVICE_FIELDS = {
@@ -29,7 +29,7 @@ export const AUDIT_ROUTES: readonly Route[] = [
       answers: injectedAnswer({ "*": "object" }),
     },
     z.object({}),
-    async () => ok({ kind: "data", data: {}, inject: true }),
+    async () => ok(injectedReply({})),
   ),
 
   simpleRoute(

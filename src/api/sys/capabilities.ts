@@ -21,7 +21,7 @@ import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
 import { commaList, deprecated, text, unread } from "../../wire/fields.ts";
-import type { Reply } from "../../wire/reply.ts";
+import { injectedReply, type Reply } from "../../wire/reply.ts";
 
 /** `path` is the older name of `paths`. */
 const PATHS = {
@@ -171,5 +171,5 @@ async function answerByAcl(
   );
   const only = paths.length === 1 ? entries[0] : undefined;
   const data = Object.fromEntries(only ? [...entries, ["capabilities", only[1]]] : entries);
-  return ok({ kind: "data", data, inject: true });
+  return ok(injectedReply(data));
 }

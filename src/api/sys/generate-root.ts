@@ -8,7 +8,7 @@ import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
 type Status = Readonly<Record<string, unknown>>;
@@ -61,7 +61,7 @@ export const GENERATE_ROOT_ROUTES: readonly Route[] = [
       finish: "root-token-generation-update2",
     },
     plainAnswer(STATUS_SHAPE),
-    (body) => ({ kind: "plain", status: 200, body }),
+    plainReply,
   ),
 ];
 

@@ -11,7 +11,7 @@ import { newOrganizationId } from "../../team/ids.ts";
 import type { OrganizationRecord } from "../../team/record.ts";
 import { NEW_ORGANIZATION, ORGANIZATION_CHANGE } from "../../team/rules/settings.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { readResource, refused } from "../json-api/document.ts";
 import { PAGE_FIELDS, pageDocument, pageShape, readListQuery, readSearch, SEARCH_FIELD } from "../json-api/page.ts";
 import { mayOf, organizationPermissions } from "./permissions.ts";
@@ -56,7 +56,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         const body = pageDocument(request.baseUrl, request.path, query, page.value, (organization) =>
           organizationResource(organization, organizationPermissions(may, organization)),
         );
-        return ok({ kind: "plain", status: 200, body });
+        return ok(plainReply(body));
       },
     },
   ),

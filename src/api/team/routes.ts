@@ -5,7 +5,7 @@ import { ok, type Result } from "../../base/result.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import { userIdOf } from "../../team/ids.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { authorOf } from "./author.ts";
 import { ORGANIZATION_ROUTES } from "./organizations.ts";
 import { serviceUserResource, USER_SHAPE, userResource } from "./render.ts";
@@ -60,5 +60,5 @@ async function showAccount(context: CallContext<unknown, unknown>): Promise<Resu
     caller.kind === "team"
       ? serviceUserResource(await userIdOf(keys, `team\0${caller.team.teamId}`), caller.team, caller.token)
       : userResource(await authorOf(keys, caller));
-  return ok({ kind: "plain", status: 200, body: { data } });
+  return ok(plainReply({ data }));
 }

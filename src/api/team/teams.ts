@@ -9,7 +9,7 @@ import { newTeamId, readTeamId, teamRoute } from "../../team/ids.ts";
 import type { Page, TeamRecord, TeamSettings } from "../../team/record.ts";
 import { NEW_TEAM, settingsOf, TEAM_CHANGE } from "../../team/rules/settings.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { readResource } from "../json-api/document.ts";
 import {
   type ListQuery,
@@ -82,7 +82,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
         const body = pageDocument(request.baseUrl, request.path, prepared.query, page.value, (team) =>
           teamResource(team, teamPermissions(may, team)),
         );
-        return ok({ kind: "plain", status: 200, body: { ...body, ...prepared.included } });
+        return ok(plainReply({ ...body, ...prepared.included }));
       },
     },
   ),
@@ -247,5 +247,5 @@ async function document(
 ): Promise<Result<Reply, Failure>> {
   if (!team) return NOT_FOUND;
   const data = teamResource(team, teamPermissions(await mayOf(context), team));
-  return ok({ kind: "plain", status: 200, body: { data, ...included } });
+  return ok(plainReply({ data, ...included }));
 }

@@ -9,7 +9,7 @@ import { organizationNamed, teamAt } from "../../team/find.ts";
 import { readTokenId } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
-import { EMPTY, type Reply } from "../../wire/reply.ts";
+import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import { refused } from "../json-api/document.ts";
 import {
   PAGE_FIELDS,
@@ -67,7 +67,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
         const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
         if (!page.ok) return page;
         const body = pageDocument(request.baseUrl, request.path, query, page.value, listedTokenResource);
-        return ok({ kind: "plain", status: 200, body });
+        return ok(plainReply(body));
       },
     },
   ),

@@ -10,7 +10,7 @@ import { TOKEN_KINDS } from "../../team/record.ts";
 import { DEFAULT_MAX_TTL_MS } from "../../team/rules/lifetime.ts";
 import { MAX_TTL_MS } from "../../team/rules/organization-settings.ts";
 import { ANY_FIELDS } from "../../wire/fields.ts";
-import type { Reply } from "../../wire/reply.ts";
+import { plainReply, type Reply } from "../../wire/reply.ts";
 import { readResource } from "../json-api/document.ts";
 
 const TYPE = "organization-token-ttl-policies";
@@ -87,5 +87,5 @@ function document(organization: OrganizationRecord | null): Result<Reply, Failur
     type: TYPE,
     attributes: { "token-type": kind, "max-ttl-ms": organization.maxTtls?.[kind] ?? DEFAULT_MAX_TTL_MS },
   }));
-  return ok({ kind: "plain", status: 200, body: { data } });
+  return ok(plainReply({ data }));
 }

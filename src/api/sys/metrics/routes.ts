@@ -12,7 +12,7 @@ import { isolateFamilies } from "../../../metrics/isolate-families.ts";
 import { loadInstallation } from "../../../system/installation.ts";
 import { countByMount } from "../../../tree/inventory/queries.ts";
 import { text } from "../../../wire/fields.ts";
-import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 import { installationFamilies, installationFigures, stateFamilies } from "./installation-figures.ts";
 
 const PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8";
@@ -89,5 +89,5 @@ async function metrics({ env, request }: Pick<RequestContext, "env" | "request">
   ];
   return format === "prometheus"
     ? ok({ kind: "text", status: 200, mediaType: PROMETHEUS, text: prometheusText(families) })
-    : ok({ kind: "plain", status: 200, body: metricsObject(families, formatRfc3339(now)) });
+    : ok(plainReply(metricsObject(families, formatRfc3339(now))));
 }

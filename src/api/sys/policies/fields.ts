@@ -1,10 +1,10 @@
 import * as z from "zod";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
-import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
-import { policyExpiry } from "../../policy/write.ts";
-import type { PolicyPatch, PolicyText, PolicyWrite } from "../../system/policy-store.ts";
-import { deprecated, flag, integer, ofKind, sent, text } from "../../wire/fields.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { parsePolicy, policyErrorText } from "../../../policy/parse.ts";
+import { policyExpiry } from "../../../policy/write.ts";
+import type { PolicyPatch, PolicyText, PolicyWrite } from "../../../system/policy-store.ts";
+import { deprecated, flag, integer, ofKind, sent, text } from "../../../wire/fields.ts";
 
 /** Fields of a write that replaces the whole policy. */
 export const WRITE_FIELDS = z.object({

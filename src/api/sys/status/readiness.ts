@@ -1,9 +1,9 @@
-import { currentTime } from "../../base/clock.ts";
-import type { Env } from "../../env.ts";
-import { identityOf } from "../../identity/identity.ts";
-import { systemOf } from "../../system/system.ts";
-import { tidyOf } from "../../tidy/tidy.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../tree/index/accessor-shard.ts";
+import { currentTime } from "../../../base/clock.ts";
+import type { Env } from "../../../env.ts";
+import { identityOf } from "../../../identity/identity.ts";
+import { systemOf } from "../../../system/system.ts";
+import { tidyOf } from "../../../tidy/tidy.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../../../tree/index/accessor-shard.ts";
 
 /** How long an isolate answers what it found last, in ms: anybody may ask, so asking must not reach objects every time. */
 const MAX_AGE_MS = 5_000;

@@ -1,0 +1,98 @@
+import type { CallContext } from "../../../auth/route.ts";
+import { currentTime } from "../../../base/clock.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
+import { isHiddenPolicy, RESPONSE_WRAPPING_POLICY, RESPONSE_WRAPPING_POLICY_TEXT } from "../../../policy/builtin.ts";
+import { normalizePolicyName, ROOT_POLICY } from "../../../policy/name.ts";
+import type { StoredPolicy } from "../../../system/policy-store.ts";
+import { systemOf } from "../../../system/system.ts";
+import { type Page, pageOf } from "../../../wire/page.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import type { Shape } from "../../../wire/shape.ts";
+
+/** Policies with their texts that one call to the object brings. */
+const DETAILED_CHUNK = 64;
+
+/** The policies that no operator has written, by name. */
+const FIXED: ReadonlyMap<string, StoredPolicy> = new Map(
+  [
+    { name: ROOT_POLICY, text: "" },
+    { name: RESPONSE_WRAPPING_POLICY, text: RESPONSE_WRAPPING_POLICY_TEXT },
+  ].map((policy) => {
+    const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false };
+    return [policy.name, { ...policy, ...settings, version: 0, modifiedAt: 0 }];
+  }),
+);
+
+/** The shape of a policy, without its text. */
+export const POLICY_SHAPE = {
+  name: "string",
+  version: "integer",
+  cas_required: "boolean",
+  allow_slashes_in_identity_templates: "boolean",
+  allow_wildcards_in_identity_templates: "boolean",
+  modified: "string",
+  "expiration?": "string",
+} as const satisfies Shape;
+
+type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
+type ListCall = Pick<CallContext<Page, unknown>, "env" | "params" | "fields">;
+
+/** A page of the names that begin with `prefix`, sorted. Where all are listed `root` stands at the end, whatever the others are. */
+export async function listPolicyNames(env: Env, prefix: string, page: Page): Promise<string[]> {
+  const all = prefix === "";
+  if (all && page.after === ROOT_POLICY) return [];
+  const stored = await systemOf(env).listPolicies(currentTime());
+  const names = pageOf(
+    stored.filter((name) => !isHiddenPolicy(name) && name.startsWith(prefix)),
+    page,
+  );
+  const isLast = page.limit <= 0 || names.length < page.limit;
+  return all && isLast ? [...names, ROOT_POLICY] : names;
+}
+
+/** The names that begin with the prefix in the path. */
+export async function listPoliciesBelow({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+  const keys = await listPolicyNames(env, `${normalizePolicyName(params.prefix ?? "")}/`, fields);
+  return ok(dataReply({ keys }));
+}
+
+/** A page of names, all or those that begin with the prefix in the path, and each policy with its text. */
+export async function listDetailedPolicies({ env, params, fields }: ListCall): Promise<Result<Reply, Failure>> {
+  const prefix = params.name === undefined ? "" : `${normalizePolicyName(params.name)}/`;
+  const keys = await listPolicyNames(env, prefix, fields);
+  const now = currentTime();
+  const info: [string, Record<string, unknown>][] = [];
+  for (let from = 0; from < keys.length; from += DETAILED_CHUNK) {
+    const chunk = keys.slice(from, from + DETAILED_CHUNK);
+    const fixed = chunk.flatMap((name) => FIXED.get(name) ?? []);
+    const stored = await systemOf(env).readPolicies(chunk, now);
+    for (const policy of [...stored, ...fixed]) info.push([policy.name, policyObject(policy, "policy")]);
+  }
+  return ok(dataReply({ keys, key_info: Object.fromEntries(info) }));
+}
+
+/** Shows a policy. `textKey` is the name of its text: `sys/policy/` is older and says `rules`. */
+export async function readPolicy(
+  { env, params }: PolicyCall,
+  textKey: "rules" | "policy",
+): Promise<Result<Reply, Failure>> {
+  const name = normalizePolicyName(params.name ?? "");
+  const policy = FIXED.get(name) ?? (await systemOf(env).readPolicy(name, currentTime()));
+  if (!policy) return err({ code: "not_found" });
+  return ok({ kind: "data", inject: textKey === "rules", data: policyObject(policy, textKey) });
+}
+
+function policyObject(policy: StoredPolicy, textKey: "rules" | "policy"): Record<string, unknown> {
+  return {
+    name: policy.name,
+    [textKey]: policy.text,
+    version: policy.version,
+    cas_required: policy.casRequired,
+    allow_slashes_in_identity_templates: policy.allowSlashes,
+    allow_wildcards_in_identity_templates: policy.allowWildcards,
+    modified: new Date(policy.modifiedAt).toISOString(),
+    ...(policy.expiresAt !== null && { expiration: new Date(policy.expiresAt).toISOString() }),
+  };
+}

@@ -1,0 +1,192 @@
+import * as z from "zod";
+import { type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
+import {
+  DONE_OR_WARNED,
+  dataAnswer,
+  ENVELOPE,
+  injectedAnswer,
+  KEYS,
+  NO_CONTENT,
+} from "../../../auth/route-description.ts";
+import { ok } from "../../../base/result.ts";
+import { normalizePolicyName } from "../../../policy/name.ts";
+import { PAGE } from "../../../wire/page.ts";
+import { dataReply, injectedReply } from "../../../wire/reply.ts";
+import { OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
+import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_SHAPE, readPolicy } from "./read.ts";
+import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts";
+
+const NO_FIELDS = z.object({});
+const NAMES = z.object(PAGE);
+
+const POLICY = { name: "The name of the policy" };
+const BELOW = { prefix: "What comes before the last slash of the names" };
+const DETAILED = dataAnswer({ keys: ["string"], key_info: { "*": { ...POLICY_SHAPE, policy: "string" } } });
+
+/** Policies, at the places where clients look for them. */
+export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicyPath, [
+  simpleRoute(
+    ["read", "list"],
+    "sys/policy",
+    {
+      summary: "Lists the policies.",
+      operationId: { read: "policies-list", list: "policies-list-with-list" },
+      answers: injectedAnswer({ keys: ["string"], policies: ["string"] }),
+    },
+    NAMES,
+    async ({ env, fields }) => {
+      const keys = await listPolicyNames(env, "", fields);
+      return ok(injectedReply({ keys, policies: keys }));
+    },
+  ),
+  simpleRoute(
+    "list",
+    "sys/policy/:prefix{.+}",
+    {
+      summary: "Lists the policies below a name with slashes.",
+      operationId: "policies-list-below2",
+      parameters: BELOW,
+      answers: KEYS,
+    },
+    NAMES,
+    listPoliciesBelow,
+  ),
+  simpleRoute(
+    "read",
+    "sys/policy/:name{.+}",
+    {
+      summary: "Shows a policy.",
+      operationId: "policies-read-acl-policy2",
+      parameters: POLICY,
+      answers: injectedAnswer({ ...POLICY_SHAPE, rules: "string" }),
+    },
+    NO_FIELDS,
+    (context) => readPolicy(context, "rules"),
+  ),
+  simpleRoute(
+    "update",
+    "sys/policy/:name{.+}",
+    {
+      summary: "Makes or replaces a policy.",
+      operationId: "policies-write-acl-policy2",
+      parameters: POLICY,
+      answers: DONE_OR_WARNED,
+    },
+    OLD_WRITE_FIELDS,
+    async (context) => {
+      const { policy, rules } = context.fields;
+      const written = await writePolicy(context, policy || rules);
+      if (!written.ok || rules === "") return written;
+      return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
+    },
+  ),
+  simpleRoute(
+    "delete",
+    "sys/policy/:name{.+}",
+    {
+      summary: "Deletes a policy.",
+      operationId: "policies-delete-acl-policy2",
+      parameters: POLICY,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    deletePolicy,
+  ),
+
+  simpleRoute(
+    "list",
+    "sys/policies/acl",
+    { summary: "Lists the policies.", operationId: "policies-list-acl-policies", answers: KEYS },
+    NAMES,
+    async ({ env, fields }) => ok(dataReply({ keys: await listPolicyNames(env, "", fields) })),
+  ),
+  simpleRoute(
+    "list",
+    "sys/policies/acl/:prefix{.+}",
+    {
+      summary: "Lists the policies below a name with slashes.",
+      operationId: "policies-list-below",
+      parameters: BELOW,
+      answers: KEYS,
+    },
+    NAMES,
+    listPoliciesBelow,
+  ),
+  simpleRoute(
+    "read",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Shows a policy.",
+      operationId: "policies-read-acl-policy",
+      parameters: POLICY,
+      answers: dataAnswer({ ...POLICY_SHAPE, policy: "string" }),
+    },
+    NO_FIELDS,
+    (context) => readPolicy(context, "policy"),
+  ),
+  simpleRoute(
+    "update",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Makes or replaces a policy.",
+      operationId: "policies-write-acl-policy",
+      parameters: POLICY,
+      answers: DONE_OR_WARNED,
+    },
+    WRITE_FIELDS,
+    (context) => writePolicy(context, context.fields.policy),
+  ),
+  simpleRoute(
+    "patch",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Changes what a policy names; the rest stays.",
+      operationId: "policies-patch-acl-policy",
+      parameters: POLICY,
+      answers: ENVELOPE,
+    },
+    PATCH_FIELDS,
+    patchPolicy,
+  ),
+  simpleRoute(
+    "delete",
+    "sys/policies/acl/:name{.+}",
+    {
+      summary: "Deletes a policy.",
+      operationId: "policies-delete-acl-policy",
+      parameters: POLICY,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    deletePolicy,
+  ),
+
+  simpleRoute(
+    "list",
+    "sys/policies/detailed/acl",
+    {
+      summary: "Lists the policies with what they say.",
+      operationId: "system-list-policies-detailed-acl",
+      answers: DETAILED,
+    },
+    NAMES,
+    listDetailedPolicies,
+  ),
+  simpleRoute(
+    "list",
+    "sys/policies/detailed/acl/:name{.+}",
+    {
+      summary: "Lists the policies below a name with slashes, with what they say.",
+      operationId: "system-list-policies-detailed-acl-name",
+      parameters: { name: BELOW.prefix },
+      answers: DETAILED,
+    },
+    NAMES,
+    listDetailedPolicies,
+  ),
+]);
+
+/** The path with the name of the policy as it is stored. */
+function canonicalPolicyPath(path: string): string {
+  return path.replace(/(?<=^sys\/(?:policy|policies\/acl|policies\/detailed\/acl)\/).*$/s, normalizePolicyName);
+}

@@ -1,0 +1,64 @@
+import { initialize } from "../../../auth/initialize.ts";
+import { openRoute, type Route } from "../../../auth/route.ts";
+import { plainAnswer } from "../../../auth/route-description.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
+import { equalBytes } from "../../../crypto/bytes.ts";
+import type { Env } from "../../../env.ts";
+import { plainReply } from "../../../wire/reply.ts";
+import { readState } from "./state.ts";
+
+const NEEDS_INIT_TOKEN: Failure = {
+  code: "forbidden",
+  message: "sys/init needs the secret GROVE_INIT_TOKEN of this deployment as its token",
+};
+
+const encode = (text: string) => new TextEncoder().encode(text);
+
+/** Clients of the reference send these; Grove has no unseal keys. */
+const INIT_FIELDS = {
+  secret_shares: { shape: "integer", description: "Not used" },
+  secret_threshold: { shape: "integer", description: "Not used" },
+  pgp_keys: { shape: ["string"], description: "Not used" },
+  root_token_pgp_key: { shape: "string", description: "Not used" },
+  recovery_shares: { shape: "integer", description: "Not used" },
+  recovery_threshold: { shape: "integer", description: "Not used" },
+  recovery_pgp_keys: { shape: ["string"], description: "Not used" },
+} as const;
+
+/** Initialisation of the service, once. */
+export const INIT_ROUTES: readonly Route[] = [
+  openRoute(
+    "read",
+    "sys/init",
+    {
+      summary: "Tells whether the service is initialized.",
+      operationId: "read-initialization-status",
+      fields: {},
+      answers: plainAnswer({ initialized: "boolean" }),
+    },
+    async ({ env }) => ok(plainReply({ initialized: (await readState(env)).initialized })),
+  ),
+
+  openRoute(
+    "update",
+    "sys/init",
+    {
+      summary: "Initializes the service, once, and answers the root token.",
+      operationId: "initialize-system",
+      fields: INIT_FIELDS,
+      answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
+    },
+    async ({ env, request }) => {
+      if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
+      const root = await initialize(env, "");
+      // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
+      return root.ok ? ok(plainReply({ keys: [], keys_base64: [], root_token: root.value })) : root;
+    },
+  ),
+];
+
+/** A deployment is reachable before its operator gets to `sys/init`; without a secret whoever calls first gets root. */
+function mayInitialize(env: Env, token: string): boolean {
+  return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
+}
