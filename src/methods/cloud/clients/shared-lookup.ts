@@ -1,8 +1,8 @@
 import type { Failure } from "../../../base/errors.ts";
 import { within } from "../../../base/location.ts";
 import type { Result } from "../../../base/result.ts";
+import type { FetchItems } from "./call-queue.ts";
 import { type CloudAccount, type CloudClient, nameOf } from "./client.ts";
-import type { FetchItems } from "./lookups.ts";
 
 /** Items of an account that one call can look up together. */
 export type LookupGroup = {

@@ -31,15 +31,43 @@ describe("look-ups of one account", () => {
     expect(await object.ask("g", "b", 5, async (items) => found(items))).toEqual(ok("<b>"));
   });
 
-  it("that arrive during a call go together with the next, in calls of bounded size", async () => {
+  it("that arrive during a call go together with the next, or with one beside it when there are enough of them", async () => {
     const object = lookups();
     const { calls, end, first, later } = held();
     const answers = ["a", "b", "c", "d", "b"].map((item, at) => object.ask("g", item, 2, at === 0 ? first : later));
     // The object has seen them all when it answers a question that came after them.
     await object.ask("other", "x", 1, later);
+    expect(calls).toContainEqual(["b", "c"]);
     end(found(["a"]));
     expect(await Promise.all(answers)).toEqual(["<a>", "<b>", "<c>", "<d>", "<b>"].map(ok));
-    expect(calls).toEqual([["a"], ["x"], ["b", "c"], ["d"]]);
+  });
+
+  it("of a whole fleet are in four calls at once at most", async () => {
+    const object = lookups();
+    let underWay = 0;
+    let most = 0;
+    const fetch = async (items: string[]): Promise<Found> => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      underWay--;
+      return found(items);
+    };
+    const items = Array.from({ length: 300 }, (_, at) => `i-${at}`);
+    const answers = await Promise.all(items.map((item) => object.ask("g", item, 20, fetch)));
+    expect(answers).toEqual(items.map((item) => ok(`<${item}>`)));
+    expect(most).toBe(4);
+  });
+
+  it("begin one at a time after a refusal, also when nobody asked for a while", async () => {
+    const object = lookups();
+    const busy: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
+    await object.ask("g", "a", 2, async () => err(busy));
+    const { calls, end, first, later } = held();
+    const answers = ["a", "b", "c", "d", "e"].map((item, at) => object.ask("g", item, 2, at === 0 ? first : later));
+    await object.ask("other", "x", 1, later);
+    expect(calls).toEqual([["a"], ["x"]]);
+    end(found(["a"]));
+    expect((await Promise.all(answers)).every((answer) => answer.ok)).toBe(true);
   });
 
   it("for the item that is being looked up share that call", async () => {
@@ -69,7 +97,7 @@ describe("look-ups of one account", () => {
     const object = lookups();
     const { calls, end, first, later } = held();
     const busy: Failure = { code: "unavailable", message: "busy", retryAfterSeconds: 5 };
-    const answers = ["a", "b", "c"].map((item, at) => object.ask("g", item, 2, at === 0 ? first : later));
+    const answers = ["a", "b", "c"].map((item, at) => object.ask("g", item, 3, at === 0 ? first : later));
     await object.ask("other", "x", 1, later);
     end(err(busy));
     expect(await Promise.all(answers)).toEqual([err(busy), err(busy), err(busy)]);
@@ -125,8 +153,8 @@ describe("look-ups of one account", () => {
   it("are limited in number", async () => {
     const object = lookups();
     const { end, first, later } = held();
-    const answers = [object.ask("g", "a", 2, first)];
-    for (let at = 0; at < 1001; at++) answers.push(object.ask("g", `b${at}`, 1000, later));
+    const answers = [object.ask("g", "a", 2000, first)];
+    for (let at = 0; at < 1001; at++) answers.push(object.ask("g", `b${at}`, 2000, later));
     expect(await answers[1001]).toMatchObject({ ok: false, error: { code: "unavailable" } });
     end(found(["a"]));
     expect((await Promise.all(answers)).filter((answer) => answer.ok)).toHaveLength(1001);

@@ -1,0 +1,141 @@
+import type { Failure } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { unavailable } from "../answers/answer.ts";
+import { afterAnswer, afterRefusal, type CallWidth, mayBegin } from "./call-width.ts";
+
+/** Looks items up, in the Worker of whoever passes it. What was not found is left out. */
+export type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>, Failure>>;
+
+/** Who asked for an item, and how to answer. */
+export interface Waiter {
+  readonly item: string;
+  readonly fetch: FetchItems<unknown>;
+  readonly answer: (result: Result<unknown, Failure>) => void;
+}
+
+/** Most look-ups that wait for a call. With more than that, the cloud is not keeping up. */
+const MAX_WAITING = 1000;
+
+const INTERRUPTED = unavailable("the look-up was interrupted");
+
+/**
+ * Look-ups that calls can answer together. A look-up begins at once when no call is under way. Those that arrive meanwhile go
+ * together with the next call; a further call beside it begins when there are enough of them to fill it.
+ */
+export class CallQueue {
+  readonly #maxItems: number;
+  readonly #clock: () => number;
+  readonly #ended: () => void;
+  /** By item: each is looked up once for all who asked. In the order of arrival. */
+  readonly #waiting = new Map<string, Waiter[]>();
+  /** The same for items whose call is under way. */
+  readonly #inFlight = new Map<string, Waiter[]>();
+  #waiters = 0;
+  #calls = 0;
+  #width: CallWidth;
+
+  /**
+   * @param maxItems most items of a call.
+   * @param width what is known of the cloud's refusals.
+   * @param clock the time in ms.
+   * @param ended called when nothing waits and no call is under way any more.
+   */
+  constructor(maxItems: number, width: CallWidth, clock: () => number, ended: () => void) {
+    this.#maxItems = maxItems;
+    this.#width = width;
+    this.#clock = clock;
+    this.#ended = ended;
+  }
+
+  /** How many calls may be under way. */
+  get width(): CallWidth {
+    return this.#width;
+  }
+
+  /** Takes a look-up, which is answered once. */
+  add(waiter: Waiter): void {
+    const others = this.#inFlight.get(waiter.item);
+    if (others) {
+      others.push(waiter);
+    } else if (this.#waiters >= MAX_WAITING) {
+      waiter.answer(err(unavailable("too many look-ups wait for the cloud")));
+    } else {
+      this.#wait(waiter);
+      this.#begin();
+    }
+  }
+
+  #wait(waiter: Waiter): void {
+    this.#waiters++;
+    const same = this.#waiting.get(waiter.item);
+    if (same) same.push(waiter);
+    else this.#waiting.set(waiter.item, [waiter]);
+  }
+
+  #begin(): void {
+    while (mayBegin(this.#width, this.#calls, this.#waiting.size, this.#maxItems, this.#clock())) {
+      void this.#call([...this.#waiting.keys()].slice(0, this.#maxItems));
+    }
+  }
+
+  async #call(items: string[]): Promise<void> {
+    const { refusals } = this.#width;
+    this.#calls++;
+    for (const item of items) {
+      const waiters = this.#waiting.get(item) ?? [];
+      this.#waiting.delete(item);
+      this.#waiters -= waiters.length;
+      this.#inFlight.set(item, waiters);
+    }
+    const found = await this.#fetchByOne(items);
+    this.#calls--;
+    for (const item of items) {
+      const waiters = this.#inFlight.get(item) ?? [];
+      this.#inFlight.delete(item);
+      for (const waiter of waiters) waiter.answer(partOf(found ?? err(INTERRUPTED), item));
+    }
+    if (found) this.#learn(found, refusals);
+    this.#begin();
+    if (this.#calls === 0) this.#ended();
+  }
+
+  /**
+   * The service refused every retry: the look-ups that wait share the failure, since a new call would only add load. When the
+   * callers disconnected instead, the waiting ones go on: a client must not be able to fail the look-ups of others.
+   */
+  #learn(found: Result<unknown, Failure>, refusals: number): void {
+    if (found.ok || found.error.code !== "unavailable") {
+      this.#width = afterAnswer(this.#width, refusals);
+      return;
+    }
+    this.#width = afterRefusal(this.#width, this.#clock());
+    const waiting = [...this.#waiting.values()].flat();
+    this.#waiting.clear();
+    this.#waiters = 0;
+    for (const waiter of waiting) waiter.answer(found);
+  }
+
+  /**
+   * Calls the fetch function of one waiter; of the next one when its Worker has gone, as when a client disconnects. null when
+   * all have gone.
+   */
+  async #fetchByOne(items: string[]): Promise<Result<Record<string, unknown>, Failure> | null> {
+    for (;;) {
+      const waiters = items.map((item) => this.#inFlight.get(item) ?? []).find((some) => some.length > 0);
+      const [waiter] = waiters ?? [];
+      if (!waiter) return null;
+      try {
+        return await waiter.fetch(items);
+      } catch {
+        // Nobody reads this answer any more, but its call must not stay open.
+        waiters?.shift();
+        waiter.answer(err(INTERRUPTED));
+      }
+    }
+  }
+}
+
+function partOf(found: Result<Record<string, unknown>, Failure>, item: string): Result<unknown, Failure> {
+  if (!found.ok) return found;
+  return ok(Object.hasOwn(found.value, item) ? found.value[item] : null);
+}
