@@ -10,7 +10,7 @@ import { aclOfToken } from "../../identity/access.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
-import { fixedMounts, MOUNT_SHAPE, mountObject, optionsOf } from "./mount-view.ts";
+import { fixedMounts, MOUNT_SHAPE, mountObject, optionsOf } from "./mounts/view.ts";
 
 type MountObject = Readonly<Record<string, unknown>>;
 

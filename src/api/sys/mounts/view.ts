@@ -1,6 +1,6 @@
-import { toHex } from "../../crypto/bytes.ts";
-import { type Mount, SYSTEM_TTL_SECONDS } from "../../system/mount.ts";
-import type { Shape } from "../../wire/shape.ts";
+import { toHex } from "../../../crypto/bytes.ts";
+import { type Mount, SYSTEM_TTL_SECONDS } from "../../../system/mount.ts";
+import type { Shape } from "../../../wire/shape.ts";
 
 const SETTINGS_SHAPE = {
   default_lease_ttl: "integer",

@@ -1,14 +1,14 @@
 import * as z from "zod";
-import { type Route, simpleRoute } from "../../auth/route.ts";
-import { dataAnswer, injectedAnswer } from "../../auth/route-description.ts";
-import { type Failure, invalid } from "../../base/errors.ts";
-import { err, ok, type Result } from "../../base/result.ts";
-import { walkOfMove } from "../../lease/walk.ts";
-import type { MountMove } from "../../system/mount.ts";
-import { normalizeMountPath } from "../../system/mount-rules.ts";
-import { systemOf } from "../../system/system.ts";
-import { text } from "../../wire/fields.ts";
-import { changedReply } from "../changed-reply.ts";
+import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { walkOfMove } from "../../../lease/walk.ts";
+import type { MountMove } from "../../../system/mount.ts";
+import { normalizeMountPath } from "../../../system/mount-rules.ts";
+import { systemOf } from "../../../system/system.ts";
+import { text } from "../../../wire/fields.ts";
+import { changedReply } from "../../changed-reply.ts";
 
 const FIELDS = z.object({
   from: text().describe("Where the mount is, with `auth/` before it"),

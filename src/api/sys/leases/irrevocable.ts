@@ -1,0 +1,81 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
+import { countIrrevocable, listIrrevocable } from "../../../tree/index/index-queries.ts";
+import { leaseIdOf } from "../../../tree/leases/record.ts";
+import { text, unread } from "../../../wire/fields.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+
+/** Leases that one answer holds at most, unless all are asked for. */
+const MAX_LIST = 10_000;
+
+/** What a shard takes for "no limit". */
+const ALL = -1;
+
+/** The reference's warning, word for word. */
+const TOO_MANY =
+  "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.";
+
+const TYPE = {
+  type: text().describe("`irrevocable`, the only type"),
+  // There is one namespace, so there is nothing below it.
+  include_child_namespaces: unread("boolean").describe("Without effect: there is one namespace"),
+};
+
+/** Leases whose revocation was given up, counted and listed. */
+export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "read",
+    "sys/leases/count",
+    {
+      summary: "Counts the leases that could not be revoked.",
+      operationId: "leases-count",
+      answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
+    },
+    z.object(TYPE),
+    async ({ env, fields }) => {
+      if (fields.type !== "irrevocable") return err({ code: "not_found" });
+      const counts = await countIrrevocable(env);
+      const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+      return ok(dataReply({ lease_count: total, counts }));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/leases",
+    {
+      summary: "Lists the leases that could not be revoked.",
+      operationId: "leases-list",
+      answers: dataAnswer({
+        lease_count: "integer",
+        leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
+      }),
+    },
+    z.object({ ...TYPE, limit: text().describe("Entries at most; `none` for all") }),
+    async ({ env, fields }) => {
+      if (fields.type !== "irrevocable") return err({ code: "not_found" });
+      return listGivenUp(env, fields.limit);
+    },
+  ),
+];
+
+async function listGivenUp(env: Env, limit: string): Promise<Result<Reply, Failure>> {
+  const all = limit === "none";
+  const asked = limit === "" || all ? MAX_LIST : /^\d{1,9}$/.test(limit) ? Number(limit) : 0;
+  if (asked <= 0) return err(invalid('limit must be "none" or a positive number'));
+  const leases = await listIrrevocable(env, all ? ALL : asked + 1);
+  const shown = all ? leases : leases.slice(0, asked);
+  const data = {
+    lease_count: shown.length,
+    leases: shown.map((lease) => ({
+      lease_id: leaseIdOf(lease),
+      mount_id: `${lease.path.split("/")[0]}/`,
+      error: lease.error,
+    })),
+  };
+  const cut = limit === "" && leases.length > asked;
+  return ok(dataReply(data, cut ? [TOO_MANY] : undefined));
+}

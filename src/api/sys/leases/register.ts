@@ -1,0 +1,62 @@
+import * as z from "zod";
+import { type Route, simpleRoute } from "../../../auth/route.ts";
+import { dataAnswer, ENVELOPE } from "../../../auth/route-description.ts";
+import { invalid } from "../../../base/errors.ts";
+import { err, ok } from "../../../base/result.ts";
+import { toBase64 } from "../../../crypto/bytes.ts";
+import { registerLease } from "../../../lease/service.ts";
+import { endpointSettings, readRevocationEndpoint } from "../../../tree/leases/revocation-endpoint.ts";
+import { SIGNATURE_HEADER, signingKey } from "../../../tree/leases/signature.ts";
+import { duration, flag, ofKind, text } from "../../../wire/fields.ts";
+import { dataReply } from "../../../wire/reply.ts";
+import { grantedReply } from "./renew.ts";
+
+/** Fields of a lease that an engine elsewhere registers. */
+const REGISTER_FIELDS = z.object({
+  token: text().describe("The token that the lease hangs on"),
+  accessor: text().describe("The accessor of that token, in the place of it"),
+  path: text().describe("The path that the lease is listed under"),
+  ttl: duration().describe("How long it lives"),
+  max_ttl: duration().describe("How long it lives at most"),
+  renewable: flag(true).describe("False: it can't be renewed"),
+  target: text().describe("Where its revocation is sent to"),
+  data: ofKind(z.record(z.string(), z.unknown()).nullish(), { shape: "object" }).describe(
+    "What the revocation tells the target",
+  ),
+});
+
+/** For engines elsewhere: the registration of a lease, and the key that the revocations they receive are signed with. */
+export const LEASE_REGISTRATION_ROUTES: readonly Route[] = [
+  simpleRoute(
+    "update",
+    "sys/leases/register",
+    {
+      summary: "Gives a lease on a secret that an engine elsewhere has made.",
+      operationId: "leases-register",
+      answers: ENVELOPE,
+    },
+    REGISTER_FIELDS,
+    async ({ env, installation, request, fields }) => {
+      const { token, accessor, path, ttl, max_ttl: maxTtl, renewable, target, data } = fields;
+      const registration = { token, accessor, path, ttl, maxTtl, renewable, target, data: data ?? null };
+      return grantedReply(await registerLease(env, installation, registration, request.notes));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "sys/leases/signing-key",
+    {
+      summary: "Answers the key by which a target knows that a revocation is genuine.",
+      operationId: "leases-read-signing-key",
+      answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
+    },
+    z.object({ target: text().describe("Where its revocation is sent to") }),
+    async (context) => {
+      const { env, installation, fields } = context;
+      const target = readRevocationEndpoint(fields.target, endpointSettings(env));
+      if (!target.ok) return err(invalid(target.error));
+      const key = await signingKey(installation.keys, target.value);
+      return ok(dataReply({ key: toBase64(key), algorithm: "HMAC-SHA256", header: SIGNATURE_HEADER }));
+    },
+  ),
+];

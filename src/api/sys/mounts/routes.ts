@@ -1,0 +1,150 @@
+import * as z from "zod";
+import { type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
+import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { err, ok } from "../../../base/result.ts";
+import { normalizeMountPath } from "../../../system/mount-rules.ts";
+import { injectedReply } from "../../../wire/reply.ts";
+import { disableMount, ENABLE_FIELDS, enableMount } from "./enable.ts";
+import { noAuthMount, noEngine } from "./failures.ts";
+import { TUNE_SUFFIX, tunedPath, tuneMountRoutes } from "./tune.ts";
+import { fixedMounts, fixedTuneObject, MOUNT_SHAPE, mountObject, TUNE_SHAPE } from "./view.ts";
+
+const MOUNT = { path: "The path of the mount" };
+
+const NO_FIELDS = z.object({});
+
+/** Auth mounts and their tuning, and what there is of other mounts. */
+export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPath, [
+  simpleRoute(
+    "read",
+    "sys/auth",
+    {
+      summary: "Lists the auth mounts.",
+      operationId: "auth-list-enabled-methods",
+      answers: injectedAnswer({ "*": MOUNT_SHAPE }),
+    },
+    NO_FIELDS,
+    async ({ installation }) => {
+      const mounts = installation.mounts.map((mount) => [mount.path, mountObject(mount)] as const);
+      return ok(injectedReply(Object.fromEntries(mounts)));
+    },
+  ),
+  // Before the mounts themselves, whose paths can have several segments.
+  ...tuneMountRoutes("sys/auth/:path{.+/tune}", {
+    read: "auth-read-tuning-information",
+    write: "auth-tune-configuration-parameters",
+  }),
+  ...tuneMountRoutes("sys/mounts/auth/:path{.+/tune}", {
+    read: "mounts-read-auth-tuning-information",
+    write: "mounts-tune-auth-configuration-parameters",
+  }),
+  simpleRoute(
+    "read",
+    "sys/mounts/:path{.+/tune}",
+    {
+      summary: "Shows the tuning of a mount that every installation has.",
+      operationId: "mounts-read-tuning-information",
+      parameters: MOUNT,
+      answers: injectedAnswer(TUNE_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = tunedPath(params);
+      const mount = (await fixedMounts(installation.clusterId))[path];
+      return mount ? ok(injectedReply(fixedTuneObject(mount))) : err(noEngine(path));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/auth/:path{.+}",
+    {
+      summary: "Shows an auth mount.",
+      operationId: "auth-read-configuration",
+      parameters: MOUNT,
+      answers: injectedAnswer(MOUNT_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = normalizeMountPath(params.path ?? "");
+      const mount = installation.mountAt(path);
+      return mount ? ok(injectedReply(mountObject(mount))) : err(noAuthMount(path));
+    },
+  ),
+  simpleRoute(
+    "update",
+    "sys/auth/:path{.+}",
+    {
+      summary: "Enables an auth method at a path.",
+      operationId: "auth-enable-method",
+      parameters: MOUNT,
+      answers: NO_CONTENT,
+    },
+    ENABLE_FIELDS,
+    enableMount,
+  ),
+  simpleRoute(
+    "delete",
+    "sys/auth/:path{.+}",
+    {
+      summary: "Disables an auth mount: revokes all tokens that it gave, and deletes what it stored.",
+      operationId: "auth-disable-method",
+      parameters: MOUNT,
+      answers: DONE_OR_WARNED,
+    },
+    NO_FIELDS,
+    disableMount,
+  ),
+
+  simpleRoute(
+    "read",
+    "sys/mounts",
+    {
+      summary: "Lists the mounts that every installation has.",
+      operationId: "mounts-list-secrets-engines",
+      answers: injectedAnswer({ "*": MOUNT_SHAPE }),
+    },
+    NO_FIELDS,
+    async ({ installation }) => ok(injectedReply(await fixedMounts(installation.clusterId))),
+  ),
+  // Clients that manage mounts of every kind read an auth mount here too.
+  simpleRoute(
+    "read",
+    "sys/mounts/auth/:path{.+}",
+    {
+      summary: "Shows an auth mount, for clients that read mounts of every kind here.",
+      operationId: "mounts-read-auth-configuration",
+      parameters: MOUNT,
+      answers: injectedAnswer(MOUNT_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = normalizeMountPath(params.path ?? "");
+      const mount = installation.mountAt(path);
+      return mount ? ok(injectedReply(mountObject(mount))) : err(noEngine(`auth/${path}`));
+    },
+  ),
+  simpleRoute(
+    "read",
+    "sys/mounts/:path{.+}",
+    {
+      summary: "Shows a mount that every installation has.",
+      operationId: "mounts-read-configuration",
+      parameters: MOUNT,
+      answers: injectedAnswer(MOUNT_SHAPE),
+    },
+    NO_FIELDS,
+    async ({ installation, params }) => {
+      const path = normalizeMountPath(params.path ?? "");
+      const mount = (await fixedMounts(installation.clusterId))[path];
+      return mount ? ok(injectedReply(mount)) : err(noEngine(path));
+    },
+  ),
+]);
+
+/** The path with that of the mount as it is stored, without the slash at its end. */
+function canonicalMountPath(path: string): string {
+  return path.replace(/^(sys\/(?:auth|mounts(?:\/auth)?)\/)(.*)$/s, (_, place: string, below: string) => {
+    const mount = normalizeMountPath(below.replace(TUNE_SUFFIX, ""));
+    return place + (TUNE_SUFFIX.test(below) ? `${mount}tune` : mount.slice(0, -1));
+  });
+}
