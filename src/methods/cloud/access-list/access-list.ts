@@ -9,6 +9,7 @@ import { RowSeals } from "../../../storage/row-seals.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../../storage/seal-check.ts";
 import { ObjectKeys } from "../../../system/object-keys.ts";
 import { DEFAULT_TIDY, type TidySettings } from "../config/tidy-settings.ts";
+import { ObjectAlarm } from "../object-alarm.ts";
 import { TidyJobs } from "../tidy/jobs.ts";
 import type { AccessEntry } from "./entry.ts";
 import { decideLogin, type InstanceLogin } from "./rules.ts";
@@ -39,8 +40,7 @@ export class CloudAccessList extends DurableObject<Env> {
   readonly #store: AccessListStore;
   readonly #jobs: TidyJobs<AccessEntry>;
   readonly #keys: ObjectKeys;
-  /** When the alarm is set for (ms), or null. */
-  #alarmAt: number | null = null;
+  readonly #alarm: ObjectAlarm;
   /** Counts what was deleted here: an old entry that was read before a deletion is read again. */
   #deletions = 0;
   /** True once it is known that the mount's object has no entries of before, also when nothing was written here since. */
@@ -51,11 +51,11 @@ export class CloudAccessList extends DurableObject<Env> {
     this.#keys = new ObjectKeys(env);
     this.#store = new AccessListStore(ctx.storage.sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
     this.#jobs = new TidyJobs(this.#store, "access", this.#store.entries, () => false);
+    this.#alarm = new ObjectAlarm(ctx.storage);
     if (this.#store.exists) {
       ctx.blockConcurrencyWhile(async () => {
         await this.#keys.open();
-        // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
-        this.#alarmAt = await ctx.storage.getAlarm();
+        await this.#alarm.load();
         this.#arm();
       });
     }
@@ -161,14 +161,13 @@ export class CloudAccessList extends DurableObject<Env> {
 
   /** Deletes everything: the mount is gone. */
   async erase(): Promise<void> {
-    await this.ctx.storage.deleteAlarm();
+    await this.#alarm.disarm();
     await this.ctx.storage.deleteAll();
     this.#store.forget();
-    this.#alarmAt = null;
   }
 
   override async alarm(): Promise<void> {
-    this.#alarmAt = null;
+    this.#alarm.wentOff();
     const place = this.#store.place();
     if (!place) return;
     try {
@@ -176,14 +175,14 @@ export class CloudAccessList extends DurableObject<Env> {
       const settings = (await this.#mountOf(place).readTidy("access")) ?? DEFAULT_TIDY;
       const now = currentTime();
       // An entry that has not come here yet would come back after it was removed.
-      if (!(await this.takeOver(place))) return this.#armAt(now + RETRY_MS);
+      if (!(await this.takeOver(place))) return this.#alarm.arm(now + RETRY_MS);
       this.#jobs.startPeriodic(settings, now);
       const report = this.#jobs.run(now);
       if (report) logInfo(this.env, { type: "tidy", ...report, shard: place.shard });
     } catch (error) {
       // The platform gives up after a few retries of its own.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));
-      return this.#armAt(currentTime() + RETRY_MS);
+      return this.#alarm.arm(currentTime() + RETRY_MS);
     }
     this.#arm();
   }
@@ -249,12 +248,6 @@ export class CloudAccessList extends DurableObject<Env> {
   #arm(): void {
     const now = currentTime();
     const due = this.#jobs.isUnderWay() ? now : this.#jobs.nextRunAt(LOOK_HOURLY, now + 1);
-    if (due !== null) this.#armAt(due);
-  }
-
-  #armAt(due: number): void {
-    if (this.#alarmAt !== null && this.#alarmAt <= due) return;
-    this.#alarmAt = due;
-    this.ctx.storage.setAlarm(due);
+    if (due !== null) this.#alarm.arm(due);
   }
 }

@@ -1,0 +1,65 @@
+import type { CloudRole } from "../roles/role.ts";
+import type { CloudStore } from "../store.ts";
+import { DEFAULT_CLIENT } from "./client.ts";
+import type { LoginSettings } from "./copies.ts";
+import { DEFAULT_IDENTITY } from "./identity.ts";
+import { type StsRole, stsRoleOf } from "./sts-role.ts";
+
+/** Parts of the configuration that a login lacks. */
+export interface LoginAsk {
+  readonly settings: boolean;
+  /** In lower case; null for none. */
+  readonly roleName: string | null;
+  /** Whose role to assume; null for none. */
+  readonly accountId: string | null;
+}
+
+/** The parts that were asked for, and null for the others. */
+export interface LoginParts {
+  /** The state of the configuration that they are of: a number that every change makes greater. */
+  readonly state: number;
+  readonly settings: LoginSettings | null;
+  readonly role: CloudRole | null;
+  /** ARN of the role to assume for the account. */
+  readonly stsRole: StsRole | null;
+}
+
+/** What the id of an image begins with: a vm login without a role means the role that is named like its image. */
+const IMAGE_PREFIX = "ami-";
+
+/** What a login or a renewal goes by. `state` is the present one. */
+export function readLoginParts(
+  store: CloudStore,
+  state: number,
+  { settings, roleName, accountId }: LoginAsk,
+): LoginParts {
+  const all = loginSettings(store);
+  return {
+    state,
+    settings: settings ? all : null,
+    role: roleName === null || all.tampered ? null : store.roles.read(roleName),
+    stsRole: accountId === null ? null : stsRoleOf(store.stsRoles.read(accountId)),
+  };
+}
+
+/** Nobody logs in by settings that were tampered with: defaults in their place would let in whom those keep out. */
+function loginSettings(store: CloudStore): LoginSettings {
+  const { client, identity, certificates } = store;
+  return {
+    client: client.read() ?? DEFAULT_CLIENT,
+    identity: identity.read() ?? DEFAULT_IDENTITY,
+    certificates: certificates.values(),
+    hasRoles: hasRoleFrom(store, ""),
+    hasImageRoles: hasRoleFrom(store, IMAGE_PREFIX),
+    tampered: isTampered(client) || isTampered(identity),
+  };
+}
+
+/** True when there is a value that can't be read. */
+function isTampered(setting: { read(): unknown; readonly isWritten: boolean }): boolean {
+  return setting.read() === null && setting.isWritten;
+}
+
+function hasRoleFrom({ roles }: CloudStore, prefix: string): boolean {
+  return roles.names(prefix, 1).some((name) => name.startsWith(prefix));
+}
