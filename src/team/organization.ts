@@ -10,7 +10,6 @@ import type { TooMany } from "../storage/name-search.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
-import { type CheckedRows, SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { ObjectKeys } from "../system/object-keys.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
@@ -19,7 +18,8 @@ import { newTeamId, teamRoute } from "./ids.ts";
 import type { Delivery, SealedWebhook } from "./notices/record.ts";
 import { MAX_WEBHOOKS, WebhookStore } from "./notices/webhook-store.ts";
 import { ORGANIZATION_MIGRATIONS } from "./organization-migrations.ts";
-import { type KnownTeam, OrganizationStore } from "./organization-store.ts";
+import { OrganizationRow } from "./organization-row.ts";
+import { OrganizationStore } from "./organization-store.ts";
 import type {
   Applied,
   ListedToken,
@@ -33,6 +33,7 @@ import type {
 import { type LifetimeRules, lifetimeRules } from "./rules/lifetime.ts";
 import { OWNERS, ownersOf } from "./rules/owners.ts";
 import type { TokenOrder } from "./rules/sort.ts";
+import { checkTeams, type Reconciled } from "./team-check.ts";
 
 /** Pause before what failed is tried again. */
 const RETRY_MS = 500;
@@ -45,25 +46,6 @@ const SWEEP_PER_ALARM = 1000;
 const CHECK_EVERY_MS = 6 * 3_600_000;
 const CHECK_TEAMS = 500;
 
-interface StateRow extends Record<string, SqlStorageValue> {
-  id: number;
-  record: string;
-  listed: number;
-  ended: number;
-  checked_row: number;
-  check_at: number;
-}
-
-const SHAPE: TableShape = { table: "organization", kind: "organization", key: ["id"], sealed: ["record"] };
-
-/** What a comparison of some teams found. */
-export interface Reconciled extends CheckedRows {
-  /** The row to go on after; null at the end. */
-  readonly next: number | null;
-  /** Teams that did not answer. */
-  readonly failures: number;
-}
-
 /**
  * An organization: the directory of its teams, and the index that lists, sorts and searches their tokens. Each team is
  * the authority on itself and passes on every change.
@@ -71,29 +53,27 @@ export interface Reconciled extends CheckedRows {
  * An object that was never given an organization writes nothing, whatever it is asked.
  */
 export class Organization extends DurableObject<Env> {
-  readonly #sql: SqlStorage;
   readonly #store: OrganizationStore;
   readonly #webhooks: WebhookStore;
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
-  readonly #sealed: SealedTable<StateRow>;
+  readonly #row: OrganizationRow;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    this.#store = new OrganizationStore(this.#sql);
-    this.#webhooks = new WebhookStore(this.#sql);
-    this.#schema = new Schema(this.#sql, ORGANIZATION_MIGRATIONS);
+    const { sql } = ctx.storage;
+    this.#store = new OrganizationStore(sql);
+    this.#webhooks = new WebhookStore(sql);
+    this.#schema = new Schema(sql, ORGANIZATION_MIGRATIONS);
     this.#keys = new ObjectKeys(env);
-    this.#sealed = new SealedTable(this.#sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()), SHAPE);
+    this.#row = new OrganizationRow(sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
         await this.#keys.open();
-        const row = this.#row();
-        // One that was tampered with is none: no token of its teams is good.
-        if (!row.ended && this.#sealed.admits(row)) this.#record = JSON.parse(row.record) as OrganizationRecord;
+        // Without a record no token of its teams is good.
+        this.#record = this.#row.record();
         // An alarm can be lost by a restore, and an organization always has work for one.
         if ((await ctx.storage.getAlarm()) === null) this.#arm();
       });
@@ -106,12 +86,7 @@ export class Organization extends DurableObject<Env> {
     if (this.#schema.exists) return err(NAME_TAKEN);
     this.#schema.create();
     this.#record = record;
-    this.#sql.exec(
-      "INSERT INTO organization (id, record, listed, ended, checked_row, check_at) VALUES (1, ?, 0, 0, 0, ?)",
-      JSON.stringify(record),
-      currentTime() + CHECK_EVERY_MS,
-    );
-    this.#sealed.seal(this.#row());
+    this.#row.insert(record, currentTime() + CHECK_EVERY_MS);
     this.#arm();
     await this.#tryToList();
     await this.#tryToMakeOwners();
@@ -134,8 +109,8 @@ export class Organization extends DurableObject<Env> {
       settings: { ...before.settings, ...settings },
       maxTtls: { ...before.maxTtls, ...maxTtls },
     };
-    this.#writeRecord(this.#record);
-    this.#sql.exec("UPDATE organization SET listed = 0");
+    this.#row.write(this.#record);
+    this.#row.setListed(false);
     this.#arm();
     await this.#tryToList();
     return this.show(name);
@@ -150,7 +125,7 @@ export class Organization extends DurableObject<Env> {
   async remove(name: string): Promise<"done" | "going" | null> {
     if (!this.show(name)) return null;
     this.#record = null;
-    this.#sql.exec("UPDATE organization SET ended = 1");
+    this.#row.end();
     this.#arm();
     return (await this.#tryToFinish(SWEEP_AT_ONCE)) ? "done" : "going";
   }
@@ -237,79 +212,44 @@ export class Organization extends DurableObject<Env> {
   async reconcile(after: number, limit: number, aged: readonly AgedTerm[] = []): Promise<Reconciled> {
     const organizationId = this.#record?.organizationId;
     if (organizationId === undefined) return { next: null, sealed: 0, tampered: 0, terms: [], failures: 0 };
-    const teams = this.#store.teamsAfter(after, limit);
-    const compared = await inGroups(teams, (team) => this.#tryToReconcile(team, organizationId, aged));
-    const answered = compared.filter((one) => one !== null);
-    return {
-      next: teams.length < limit ? null : (teams.at(-1)?.row ?? null),
-      sealed: answered.reduce((sum, { sealed }) => sum + sealed, 0),
-      tampered: answered.reduce((sum, { tampered }) => sum + tampered, 0),
-      terms: [...new Set(answered.flatMap(({ terms }) => [...terms]))],
-      failures: compared.length - answered.length,
-    };
+    const deps = { env: this.env, store: this.#store, has: (id: string) => this.has(id) };
+    return checkTeams(deps, organizationId, after, limit, aged);
   }
 
   /** Checks the organization's own seal, for tidy. Its webhooks have values, but no seals. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     if (!this.#schema.exists) return NOTHING_TO_CHECK;
     await this.#keys.open();
-    const step = checkSeals([this.#sealed], from);
+    const step = checkSeals([this.#row.sealed], from);
     return { ...step, terms: [...new Set([...step.terms, ...this.#webhooks.terms()])] };
   }
 
   /** Finishes what was begun, and from time to time compares some teams. */
   override async alarm(): Promise<void> {
     if (!this.#schema.exists) return;
-    if (this.#row().ended) {
+    if (this.#row.progress().ended) {
       await this.#tryToFinish(SWEEP_PER_ALARM);
       return;
     }
     await this.#tryToList();
     await this.#tryToMakeOwners();
-    if (this.#schema.exists && this.#row().check_at <= currentTime()) await this.#check();
+    if (this.#schema.exists && this.#row.progress().checkAt <= currentTime()) await this.#check();
     if (this.#schema.exists) this.#arm();
   }
 
   async #check(): Promise<void> {
-    this.#sql.exec("UPDATE organization SET check_at = ?", currentTime() + CHECK_EVERY_MS);
-    const { next } = await this.reconcile(this.#row().checked_row, CHECK_TEAMS);
-    if (this.#schema.exists) this.#sql.exec("UPDATE organization SET checked_row = ?", next ?? 0);
-  }
-
-  /** A team that can't be compared now is left for the next time: it must not keep the others waiting. Null then. */
-  async #tryToReconcile(
-    known: KnownTeam,
-    organizationId: string,
-    aged: readonly AgedTerm[],
-  ): Promise<CheckedRows | null> {
-    try {
-      return await this.#reconcileTeam(known, organizationId, aged);
-    } catch (error) {
-      console.error(JSON.stringify({ type: "team_check", error: String(error) }));
-      return null;
-    }
-  }
-
-  async #reconcileTeam(known: KnownTeam, organizationId: string, aged: readonly AgedTerm[]): Promise<CheckedRows> {
-    const team = teamAt(this.env, teamRoute(known.teamId));
-    const { revision, ...checked } = await team.compare(organizationId, aged);
-    // A newer state of the team may have arrived during the call. Then that one holds.
-    if (!this.has(organizationId) || this.#store.find(known.teamId)?.revision !== known.revision) return checked;
-    // A team that was tampered with stays on the list, for tidy to find.
-    if (revision === null) this.#store.remove(known.teamId);
-    else if (revision !== "tampered" && revision !== known.revision) {
-      await team.tellAll(organizationId, known.revision);
-    }
-    return checked;
+    this.#row.planCheck(currentTime() + CHECK_EVERY_MS);
+    const { next } = await this.reconcile(this.#row.progress().checkedRow, CHECK_TEAMS);
+    if (this.#schema.exists) this.#row.checkedUpTo(next ?? 0);
   }
 
   /** Adds the organization to the directory; the alarm repeats it when that fails. */
   async #tryToList(): Promise<void> {
     const record = this.#record;
-    if (!record || this.#row().listed) return;
+    if (!record || this.#row.progress().listed) return;
     try {
       await organizationDirectory(this.env).put(record);
-      if (this.#record === record) this.#sql.exec("UPDATE organization SET listed = 1");
+      if (this.#record === record) this.#row.setListed(true);
       this.#arm();
     } catch (error) {
       console.error(JSON.stringify({ type: "organization_directory", error: String(error) }));
@@ -337,7 +277,7 @@ export class Organization extends DurableObject<Env> {
     if (!before) return;
     const ownersTeamId = before.ownersTeamId ?? drawn;
     this.#record = { ...before, ownersTeamId };
-    this.#writeRecord(this.#record);
+    this.#row.write(this.#record);
     const team = teamAt(this.env, teamRoute(ownersTeamId));
     const made = await team.create(ownersOf(this.#record, ownersTeamId, currentTime()));
     if (!made.ok) throw new Error("the owners could not be made");
@@ -368,7 +308,7 @@ export class Organization extends DurableObject<Env> {
 
   /** Takes the organization off the list and ends up to `limit` teams. When none is left, frees the object. */
   async #finish(limit: number): Promise<boolean> {
-    const { name, organizationId } = JSON.parse(this.#row().record) as OrganizationRecord;
+    const { name, organizationId } = this.#row.identity();
     await organizationDirectory(this.env).remove(name, organizationId);
     if (!this.#schema.exists) return true;
     const teams = this.#store.teamsAfter(0, limit);
@@ -387,20 +327,10 @@ export class Organization extends DurableObject<Env> {
     return true;
   }
 
-  #row(): WithSeal<StateRow> {
-    return this.#sql.exec<WithSeal<StateRow>>("SELECT * FROM organization").one();
-  }
-
-  #writeRecord(record: OrganizationRecord): void {
-    const json = JSON.stringify(record);
-    const seal = this.#sealed.sealOf({ ...this.#row(), record: json });
-    this.#sql.exec("UPDATE organization SET record = ?, seal = ?", json, seal);
-  }
-
   #arm(): void {
-    const { listed, ended, check_at } = this.#row();
+    const { listed, ended, checkAt } = this.#row.progress();
     const unfinished = ended || !listed || this.#lacksOwners();
-    this.ctx.storage.setAlarm(unfinished ? currentTime() + RETRY_MS : check_at);
+    this.ctx.storage.setAlarm(unfinished ? currentTime() + RETRY_MS : checkAt);
   }
 }
 

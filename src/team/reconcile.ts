@@ -2,8 +2,8 @@ import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import type { CheckedRows } from "../storage/sealed-table.ts";
 import { organizationDirectory, organizationNamed } from "./find.ts";
-import type { Reconciled } from "./organization.ts";
 import type { OrganizationPage } from "./record.ts";
+import type { Reconciled } from "./team-check.ts";
 
 /** Page sizes: organizations of one call to the directory, and teams that one call to an organization compares. */
 const ORGANIZATIONS = 100;

@@ -20,9 +20,10 @@ import {
   OWNERS_STAY,
   TOO_MANY_TOKENS,
 } from "./failures.ts";
-import { organizationNamed } from "./find.ts";
+import { LastUses } from "./last-uses.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
+import { OrganizationSync, RESEND_MS, RESEND_SLOWLY_MS } from "./organization-sync.ts";
 import { NO_ANSWER, OrganizationView } from "./organization-view.ts";
 import type {
   ComparedTeam,
@@ -39,23 +40,11 @@ import { planRotation } from "./rules/rotation.ts";
 import { TEAM_MIGRATIONS } from "./team-migrations.ts";
 import { TeamStore } from "./team-store.ts";
 
-/** Pause before the organization is told again, after an attempt that failed: its lists are out of date until then. */
-const RESEND_MS = 500;
-/** Failures in a row after which the attempts become rare: the organization is then broken rather than busy. */
-const MAX_FAST_RETRIES = 600;
-const RESEND_SLOWLY_MS = 30_000;
-
-/** The last use is written at most this often; in between it is only remembered. */
-const LAST_USE_MS = 60_000;
-
 const NEVER = Number.POSITIVE_INFINITY;
 /** The id of no token. */
 const NO_TOKEN = "none";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
-
-/** The result of telling the organization: it knows everything now, or the team has ended. */
-type Told = "told" | "ended" | "no_organization";
 
 /**
  * A team and its tokens: at most one without a description, which each new one replaces, and any number with different
@@ -70,11 +59,9 @@ export class Team extends DurableObject<Env> {
   readonly #notices: NoticeOutbox;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
-  /** By token id in ms: the last uses that may not be written yet. */
-  readonly #lastUses = new Map<string, number>();
+  readonly #lastUses = new LastUses();
   readonly #organization: OrganizationView;
-  /** Failed attempts in a row to tell the organization. */
-  #failures = 0;
+  readonly #sync: OrganizationSync;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -84,6 +71,14 @@ export class Team extends DurableObject<Env> {
     this.#store = new TeamStore(sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
     this.#notices = new NoticeOutbox(env, sql, this.#store);
     this.#schema = new Schema(sql, TEAM_MIGRATIONS);
+    this.#sync = new OrganizationSync({
+      env,
+      storage: ctx.storage,
+      store: this.#store,
+      exists: () => this.#schema.exists,
+      wipe: () => this.#wipe(),
+      armForDue: () => this.#armForDue(),
+    });
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
         // An alarm can be lost to a restore; the rows say whether one is due.
@@ -107,7 +102,7 @@ export class Team extends DurableObject<Env> {
       return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
     this.#schema.create();
     this.#store.create(team);
-    const told = await this.#syncToOrganization();
+    const told = await this.#sync.run();
     if (told === "told") return ok(team);
     if (told === "no_organization") return err(NO_ORGANIZATION);
     if (told === "ended") return err(NAME_TAKEN);
@@ -133,7 +128,7 @@ export class Team extends DurableObject<Env> {
     if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
     const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
     this.#store.update({ ...settings, organizationAccess });
-    const told = await this.#syncToOrganization();
+    const told = await this.#sync.run();
     const team = this.#team();
     if (!team) return NOT_FOUND;
     if (told === "failed" && settings.name !== undefined) return err(NO_ANSWER);
@@ -147,7 +142,7 @@ export class Team extends DurableObject<Env> {
     if (!team) return NOT_FOUND;
     if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
-    await this.#syncToOrganization();
+    await this.#sync.run();
     return ok(null);
   }
 
@@ -177,7 +172,7 @@ export class Team extends DurableObject<Env> {
     if (!replaced && this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
     if (replaced) this.#removeTokens([replaced.token.tokenId]);
     this.#store.addToken(token);
-    await this.#syncToOrganization();
+    await this.#sync.run();
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
     return this.#team() ? ok({ team, token: shown }) : NOT_FOUND;
@@ -209,7 +204,7 @@ export class Team extends DurableObject<Env> {
     const { token, retired } = planned.value;
     this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
-    await this.#syncToOrganization();
+    await this.#sync.run();
     return this.#team() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
@@ -225,7 +220,7 @@ export class Team extends DurableObject<Env> {
     const found = this.#token(tokenId);
     if (!found) return null;
     this.#removeTokens([found.token.tokenId]);
-    await this.#syncToOrganization();
+    await this.#sync.run();
     return found.token.tokenId;
   }
 
@@ -243,7 +238,7 @@ export class Team extends DurableObject<Env> {
     const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
     if (there.length === 0) return;
     this.#removeTokens(there);
-    await this.#syncToOrganization();
+    await this.#sync.run();
   }
 
   /** The team whose token this is the verifier of, if the token is good now. */
@@ -255,7 +250,7 @@ export class Team extends DurableObject<Env> {
     const team = this.#team();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
-    return { team, token: this.#withLastUse(token) };
+    return { team, token: this.#lastUses.shown(token) };
   }
 
   /**
@@ -284,7 +279,7 @@ export class Team extends DurableObject<Env> {
     await this.#keys.open();
     if (typeof this.#revision(organizationId) !== "number") return;
     this.#store.forgotten(knownRevision);
-    await this.#syncToOrganization();
+    await this.#sync.run();
   }
 
   /** Tells the organization what it has not heard yet, and does what is due. */
@@ -301,7 +296,7 @@ export class Team extends DurableObject<Env> {
         console.error(JSON.stringify({ type: "team_notices", error: String(error) }));
       }
     }
-    await this.#syncToOrganization();
+    await this.#sync.run();
     if (!noticed && this.#schema.exists) this.#arm(RESEND_SLOWLY_MS);
   }
 
@@ -312,7 +307,7 @@ export class Team extends DurableObject<Env> {
   #token(tokenId: string): TeamWithToken | null {
     const team = this.#team();
     const token = team && this.#store.token(tokenId)?.token;
-    return token ? { team, token: this.#withLastUse(token) } : null;
+    return token ? { team, token: this.#lastUses.shown(token) } : null;
   }
 
   #revision(organizationId: string): ComparedTeam["revision"] {
@@ -337,60 +332,15 @@ export class Team extends DurableObject<Env> {
   }
 
   #noteUse(token: TeamToken): void {
-    const now = currentTime();
-    this.#lastUses.set(token.tokenId, now);
-    if (token.lastUsedAt !== null && now - token.lastUsedAt < LAST_USE_MS) return;
-    this.#store.updateToken({ ...token, lastUsedAt: now });
-    this.ctx.waitUntil(this.#syncToOrganization());
-  }
-
-  #withLastUse(token: TeamToken): TeamToken {
-    return { ...token, lastUsedAt: this.#lastUses.get(token.tokenId) ?? token.lastUsedAt };
+    const written = this.#lastUses.note(token, currentTime());
+    if (!written) return;
+    this.#store.updateToken(written);
+    this.ctx.waitUntil(this.#sync.run());
   }
 
   #removeTokens(tokenIds: readonly string[]): void {
     this.#store.removeTokens(tokenIds);
-    for (const tokenId of tokenIds) this.#lastUses.delete(tokenId);
-  }
-
-  /** Tells the organization; when that fails, the alarm will. */
-  async #syncToOrganization(): Promise<Told | "failed"> {
-    if (!this.#schema.exists) return "ended";
-    this.#arm(this.#failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS);
-    try {
-      const told = await this.#tell();
-      this.#failures = 0;
-      return told;
-    } catch (error) {
-      this.#failures++;
-      console.error(JSON.stringify({ type: "team_index", error: String(error) }));
-      return "failed";
-    }
-  }
-
-  /** Tells the organization everything that it does not know yet and takes in what it answers. */
-  async #tell(): Promise<Told> {
-    for (let state = this.#store.unsent(); state; state = this.#store.unsent()) {
-      const applied = await organizationNamed(this.env, state.team.organization).apply(state);
-      // Two runs can overlap, and the other one may have finished meanwhile.
-      if (!this.#schema.exists) return "ended";
-      if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
-        await this.#wipe();
-        return applied.kind === "no_organization" ? "no_organization" : "ended";
-      }
-      if (applied.kind === "unknown_team") this.#store.forgotten(0);
-      else if (applied.kind === "name_taken") this.#restoreName(state.team.name, applied.name ?? "");
-      else if (state.ended) {
-        await this.#wipe();
-        return "ended";
-      } else this.#store.sent(state.revision);
-    }
-    await this.#armForDue();
-    return "told";
-  }
-
-  #restoreName(refused: string, name: string): void {
-    if (this.#team()?.name === refused) this.#store.update({ name });
+    this.#lastUses.forget(tokenIds);
   }
 
   async #wipe(): Promise<void> {

@@ -1,0 +1,80 @@
+import { currentTime } from "../base/clock.ts";
+import type { Env } from "../env.ts";
+import { organizationNamed } from "./find.ts";
+import type { TeamStore } from "./team-store.ts";
+
+/** Pause before the organization is told again, after an attempt that failed: its lists are out of date until then. */
+export const RESEND_MS = 500;
+/** Failures in a row after which the attempts become rare: the organization is then broken rather than busy. */
+const MAX_FAST_RETRIES = 600;
+export const RESEND_SLOWLY_MS = 30_000;
+
+/** The result of telling the organization: it knows everything now, the team or the organization has ended, or it did not answer. */
+export type Told = "told" | "ended" | "no_organization" | "failed";
+
+/** What telling the organization needs of the team. */
+export interface OrganizationSyncDeps {
+  readonly env: Env;
+  readonly storage: DurableObjectStorage;
+  readonly store: TeamStore;
+  /** False once the team was wiped. */
+  exists(): boolean;
+  /** Deletes everything that the team has stored. */
+  wipe(): Promise<void>;
+  /** Sets the alarm for what is due when the organization knows everything. */
+  armForDue(): Promise<void>;
+}
+
+/** Tells the organization of a team what it has not heard yet. */
+export class OrganizationSync {
+  readonly #deps: OrganizationSyncDeps;
+  /** Failed attempts in a row. */
+  #failures = 0;
+
+  constructor(deps: OrganizationSyncDeps) {
+    this.#deps = deps;
+  }
+
+  /** Tells the organization; when that fails, the alarm will. */
+  async run(): Promise<Told> {
+    const { storage, exists } = this.#deps;
+    if (!exists()) return "ended";
+    storage.setAlarm(currentTime() + (this.#failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS));
+    try {
+      const told = await this.#tell();
+      this.#failures = 0;
+      return told;
+    } catch (error) {
+      this.#failures++;
+      console.error(JSON.stringify({ type: "team_index", error: String(error) }));
+      return "failed";
+    }
+  }
+
+  /** Tells the organization everything that it does not know yet and takes in what it answers. */
+  async #tell(): Promise<Told> {
+    const { env, store, exists, wipe, armForDue } = this.#deps;
+    for (let state = store.unsent(); state; state = store.unsent()) {
+      const applied = await organizationNamed(env, state.team.organization).apply(state);
+      // Two runs can overlap, and the other one may have finished meanwhile.
+      if (!exists()) return "ended";
+      if (applied.kind === "no_organization" || (applied.kind === "name_taken" && applied.name === null)) {
+        await wipe();
+        return applied.kind === "no_organization" ? "no_organization" : "ended";
+      }
+      if (applied.kind === "unknown_team") store.forgotten(0);
+      else if (applied.kind === "name_taken") this.#restoreName(state.team.name, applied.name ?? "");
+      else if (state.ended) {
+        await wipe();
+        return "ended";
+      } else store.sent(state.revision);
+    }
+    await armForDue();
+    return "told";
+  }
+
+  #restoreName(refused: string, name: string): void {
+    const { store } = this.#deps;
+    if (store.team()?.name === refused) store.update({ name });
+  }
+}
