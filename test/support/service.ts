@@ -113,6 +113,14 @@ export async function initialized(): Promise<string> {
   return answer.body.root_token;
 }
 
+/** A token with one policy of its own, which holds `rules`. */
+export async function tokenUnder(root: string, rules: string): Promise<string> {
+  const name = `rules-${crypto.randomUUID()}`;
+  const written = await call("PUT", `sys/policies/acl/${name}`, { token: root, body: { policy: rules } });
+  if (written.status !== 204) throw new Error(`the policy was answered ${written.status}`);
+  return (await createToken(root, { policies: [name] })).client_token;
+}
+
 /** Creates a token and returns its `auth` part. */
 export async function createToken(root: string, fields: Record<string, unknown> = {}) {
   const answer = await call("POST", "auth/token/create", { token: root, body: fields });

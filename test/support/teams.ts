@@ -77,6 +77,22 @@ export async function createTeam(
   return answer.body.data.id;
 }
 
+let organizations = 0;
+
+/** Creates an organization for one test, with one team, and returns the name of the one and the id of the other. */
+export async function organizationWithTeam(
+  root: string,
+  team = "team",
+): Promise<{ organization: string; teamId: string }> {
+  const organization = await createOrganization(root, `organization-${organizations++}`);
+  return { organization, teamId: await createTeam(root, organization, team) };
+}
+
+/** The status that a token gets where every good token of a team may go. */
+export async function statusOf(token: string): Promise<number> {
+  return (await api("GET", "account/details", { token })).status;
+}
+
 /** A token that was just generated. */
 export interface Generated {
   readonly id: string;

@@ -12,7 +12,7 @@ import type { TeamRecord } from "../../../src/team/record.ts";
 import { TEAM_MIGRATIONS } from "../../../src/team/team-migrations.ts";
 import { forgetSeals } from "../../support/seals.ts";
 import { bindings, initialized } from "../../support/service.ts";
-import { api, describeToken, idsOf, list, ownersOf, resource } from "../../support/teams.ts";
+import { api, describeToken, idsOf, list, ownersOf, resource, statusOf } from "../../support/teams.ts";
 
 const NO_TIME = Number.MAX_SAFE_INTEGER;
 
@@ -128,7 +128,7 @@ describe("data of before there were several tokens", () => {
       none.teamId,
     ]);
     for (const { text } of [never, ends]) {
-      expect((await api("GET", "account/details", { token: text })).status).toBe(200);
+      expect(await statusOf(text)).toBe(200);
     }
     const shown = await api("GET", `teams/${ends.teamId}/authentication-token`, { token: root });
     expect(shown.body.data).toMatchObject({ id: ends.tokenId, attributes: { description: null } });

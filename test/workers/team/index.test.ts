@@ -14,12 +14,13 @@ import {
   generateToken,
   idsOf,
   list,
+  organizationWithTeam,
   resource,
+  statusOf,
   teamsOf,
 } from "../../support/teams.ts";
 
 let root: string;
-let count = 0;
 /** An organization of its own for each test, with one team. */
 let name: string;
 let teamId: string;
@@ -31,8 +32,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   // Alarms are set for the time of the tests, which is far from now: they run when a test says so.
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2090, 0, 1) });
-  name = await createOrganization(root, `org-${count++}`);
-  teamId = await createTeam(root, name, "team");
+  ({ organization: name, teamId } = await organizationWithTeam(root));
   vi.spyOn(console, "error").mockImplementation(() => {});
 });
 
@@ -43,7 +43,6 @@ afterEach(() => {
 const organization = () => organizationNamed(bindings, name);
 const team = (id = teamId) => teamAt(bindings, teamRoute(id));
 const listed = async () => idsOf(await list(root, name, "team-tokens"));
-const status = async (text: string) => (await api("GET", "account/details", { token: text })).status;
 const sql = <T>(stub: DurableObjectStub, work: (sql: SqlStorage) => T) =>
   runInDurableObject(stub, (_, state) => work(state.storage.sql));
 
@@ -79,7 +78,7 @@ describe("a change that the organization could not be told", () => {
     const first = await generateToken(root, teamId);
     const mend = await breakMethod(organization(), "apply");
     const second = await generateToken(root, teamId);
-    expect(await status(first.text)).toBe(401);
+    expect(await statusOf(first.text)).toBe(401);
     expect(await listed()).toEqual([first.id]);
     const due = await runInDurableObject(team(), (_, state) => state.storage.getAlarm());
     expect((due ?? Number.POSITIVE_INFINITY) - Date.now()).toBeLessThanOrEqual(1000);
@@ -99,7 +98,7 @@ describe("a change that the organization could not be told", () => {
     const mend = await breakMethod(organization(), "apply");
     expect((await api("DELETE", `teams/${teamId}/authentication-token`, { token: root })).status).toBe(204);
     expect((await api("DELETE", `teams/${other}`, { token: root })).status).toBe(204);
-    expect([await status(text), await status(otherText)]).toEqual([401, 401]);
+    expect([await statusOf(text), await statusOf(otherText)]).toEqual([401, 401]);
     expect((await api("GET", `teams/${other}`, { token: root })).status).toBe(404);
     expect(await listed()).toHaveLength(2);
     await mend();
@@ -278,9 +277,9 @@ describe("an organization that is not on the list of all", () => {
 describe("the deletion of an organization", () => {
   it("ends its teams and their tokens at once and leaves nothing", async () => {
     const { text } = await generateToken(root, teamId);
-    expect(await status(text)).toBe(200);
+    expect(await statusOf(text)).toBe(200);
     expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(204);
-    expect(await status(text)).toBe(401);
+    expect(await statusOf(text)).toBe(401);
     expect((await api("GET", `teams/${teamId}`, { token: root })).status).toBe(404);
     expect((await api("POST", `teams/${teamId}/authentication-token`, { token: root })).status).toBe(404);
     for (const stub of [organization(), team()]) {
@@ -295,7 +294,7 @@ describe("the deletion of an organization", () => {
     const waits = vi.spyOn(scheduler, "wait").mockResolvedValue();
     expect((await api("DELETE", `organizations/${name}`, { token: root })).status).toBe(204);
     expect(waits.mock.calls).toEqual([[5000]]);
-    expect(await status(text)).toBe(401);
+    expect(await statusOf(text)).toBe(401);
     expect((await list(root, name, "team-tokens")).status).toBe(404);
     // So it is for an object that wakes up only now.
     await runInDurableObject(organization(), async (_, state) => {
@@ -309,7 +308,7 @@ describe("the deletion of an organization", () => {
     await mend();
     expect(await runDurableObjectAlarm(organization())).toBe(true);
     expect((await api("POST", "organizations", { token: root, body })).status).toBe(201);
-    expect(await status(text)).toBe(401);
+    expect(await statusOf(text)).toBe(401);
     expect((await api("GET", `teams/${teamId}`, { token: root })).status).toBe(404);
   });
 
@@ -324,7 +323,7 @@ describe("the deletion of an organization", () => {
       );
     });
     expect(await organization().remove(name)).toBe("going");
-    expect(await status(text)).toBe(401);
+    expect(await statusOf(text)).toBe(401);
     expect((await api("GET", `organizations?q=${name}`, { token: root })).body.data).toEqual([]);
     await runDurableObjectAlarm(organization());
     expect(await sql(organization(), (s) => s.exec("SELECT name FROM sqlite_master").toArray())).toEqual([]);
@@ -332,13 +331,13 @@ describe("the deletion of an organization", () => {
 
   it("is heard of by a busy team within the time that it works with what it knows", async () => {
     const { text } = await generateToken(root, teamId);
-    expect(await status(text)).toBe(200);
+    expect(await statusOf(text)).toBe(200);
     const mend = await breakMethod(team(), "end");
     await organization().remove(name);
     vi.setSystemTime(Date.now() + 4999);
-    expect(await status(text)).toBe(200);
+    expect(await statusOf(text)).toBe(200);
     vi.setSystemTime(Date.now() + 1);
-    expect(await status(text)).toBe(401);
+    expect(await statusOf(text)).toBe(401);
     await mend();
   });
 });

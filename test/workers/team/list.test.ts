@@ -10,6 +10,7 @@ import {
   generateToken,
   idsOf,
   list,
+  statusOf,
 } from "../../support/teams.ts";
 
 let root: string;
@@ -75,7 +76,7 @@ describe("the tokens of an organization", () => {
       names.set(token.id, name);
       if (hour === 0) continue;
       vi.setSystemTime(Date.UTC(2080, 0, 1, hour));
-      expect((await api("GET", "account/details", { token: token.text })).status).toBe(200);
+      expect(await statusOf(token.text)).toBe(200);
       vi.setSystemTime(Date.UTC(2080, 0, 1));
     }
     vi.useRealTimers();

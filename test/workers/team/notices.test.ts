@@ -5,15 +5,7 @@ import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { MAX_ATTEMPTS } from "../../../src/team/notices/rules.ts";
 import { bindings, initialized } from "../../support/service.ts";
-import {
-  type ApiResource,
-  api,
-  createOrganization,
-  createTeam,
-  describeToken,
-  errorOf,
-  resource,
-} from "../../support/teams.ts";
+import { type ApiResource, api, describeToken, errorOf, organizationWithTeam, resource } from "../../support/teams.ts";
 
 const NOW = Date.UTC(2095, 0, 1);
 const DAY = 86_400_000;
@@ -32,7 +24,6 @@ let name: string;
 let teamId: string;
 let arrived: Arrived[];
 let answer: () => number | Error;
-let count = 0;
 
 beforeAll(async () => {
   root = await initialized();
@@ -56,8 +47,7 @@ beforeEach(async () => {
     if (status instanceof Error) throw status;
     return new Response("what nobody reads", { status });
   });
-  name = await createOrganization(root, `noticed-${count++}`);
-  teamId = await createTeam(root, name, "team");
+  ({ organization: name, teamId } = await organizationWithTeam(root));
 });
 
 afterEach(() => {

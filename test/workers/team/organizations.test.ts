@@ -9,6 +9,7 @@ import {
   errorOf,
   list,
   resource,
+  statusOf,
   teamsOf,
 } from "../../support/teams.ts";
 
@@ -43,7 +44,7 @@ describe("account/details", () => {
 
   it("404: for a token without the default policy; 401 without a token", async () => {
     const { client_token: token } = await createToken(root, { policies: ["nothing"], no_default_policy: true });
-    expect((await api("GET", "account/details", { token })).status).toBe(404);
+    expect(await statusOf(token)).toBe(404);
     expect((await api("GET", "account/details")).status).toBe(401);
   });
 });

@@ -14,6 +14,7 @@ import {
   list,
   ownersOf,
   resource,
+  statusOf,
 } from "../../support/teams.ts";
 
 let root: string;
@@ -89,7 +90,7 @@ describe("the owners of an organization", () => {
     }
     expect((await call("GET", "sys/mounts", { token })).status).toBe(403);
     expect((await api("DELETE", `organizations/${name}`, { token })).status).toBe(204);
-    expect((await api("GET", "account/details", { token })).status).toBe(401);
+    expect(await statusOf(token)).toBe(401);
   });
 
   it("403: have no say in the policies of teams, their own among them", async () => {

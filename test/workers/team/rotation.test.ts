@@ -2,18 +2,18 @@ import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, initialized, tokenUnder } from "../../support/service.ts";
 import {
   type ApiResource,
   api,
-  createOrganization,
-  createTeam,
   describeToken,
   errorOf,
   generateToken,
   idsOf,
   list,
+  organizationWithTeam,
   resource,
+  statusOf,
 } from "../../support/teams.ts";
 
 const NOW = Date.UTC(2085, 0, 1);
@@ -23,7 +23,6 @@ const KEY = "a key that nobody else has";
 let root: string;
 let name: string;
 let teamId: string;
-let count = 0;
 
 beforeAll(async () => {
   root = await initialized();
@@ -31,15 +30,13 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW });
-  name = await createOrganization(root, `rotating-${count++}`);
-  teamId = await createTeam(root, name, "team");
+  ({ organization: name, teamId } = await organizationWithTeam(root));
 });
 
 afterEach(() => {
   vi.useRealTimers();
 });
 
-const status = async (text: string) => (await api("GET", "account/details", { token: text })).status;
 const rotate = (id: string, attributes: Record<string, unknown>, token = root) =>
   api("POST", `authentication-tokens/${id}/actions/rotate`, {
     token,
@@ -71,7 +68,7 @@ describe("rotation", () => {
       attributes: { description: "CI", "expired-at": iso(NOW + 170 * DAY), "last-used-at": null },
     });
     const next = { id: answer.body.data.id, text: textOf(answer) };
-    expect([await status(old.text), await status(next.text)]).toEqual([200, 200]);
+    expect([await statusOf(old.text), await statusOf(next.text)]).toEqual([200, 200]);
     const shown = await api("GET", `authentication-tokens/${old.id}`, { token: root });
     expect(shown.body.data.attributes).toMatchObject({
       "expired-at": iso(NOW + 80 * DAY + 60_000),
@@ -80,19 +77,19 @@ describe("rotation", () => {
     });
     expect(idsOf(await list(root, name, "team-tokens"))).toEqual([old.id, next.id]);
     vi.setSystemTime(NOW + 80 * DAY + 59_999);
-    expect([await status(old.text), await status(next.text)]).toEqual([200, 200]);
+    expect([await statusOf(old.text), await statusOf(next.text)]).toEqual([200, 200]);
     vi.setSystemTime(NOW + 80 * DAY + 60_000);
-    expect([await status(old.text), await status(next.text)]).toEqual([401, 200]);
+    expect([await statusOf(old.text), await statusOf(next.text)]).toEqual([401, 200]);
   });
 
   it("with no overlap ends the old one at once; an end of its own that comes first stays", async () => {
     const none = await describeToken(root, teamId, "none");
     expect((await rotate(none.id, { "overlap-seconds": 0 })).body.data.attributes["expired-at"]).toBeNull();
-    expect(await status(none.text)).toBe(401);
+    expect(await statusOf(none.text)).toBe(401);
     const soon = await describeToken(root, teamId, "soon", iso(NOW + 1000));
     await rotate(soon.id, { "overlap-seconds": 3600, "expired-at": iso(NOW + DAY) });
     vi.setSystemTime(NOW + 1000);
-    expect(await status(soon.text)).toBe(401);
+    expect(await statusOf(soon.text)).toBe(401);
   });
 
   it("of the token without a description leaves the new one in its place", async () => {
@@ -112,7 +109,7 @@ describe("rotation", () => {
     const later = await rotate(old.id, request);
     expect([...both, later].map((answer) => answer.status)).toEqual([201, 201, 201]);
     expect(new Set([...both, later].map(textOf)).size).toBe(1);
-    expect(await status(textOf(later))).toBe(200);
+    expect(await statusOf(textOf(later))).toBe(200);
     expect(idsOf(await list(root, name, "team-tokens"))).toHaveLength(2);
   });
 
@@ -188,13 +185,10 @@ describe("rotation", () => {
 
   it("404: for a caller without the right to it, which a policy can give for one organization", async () => {
     const old = await describeToken(root, teamId, "CI");
-    const tokenWith = async (policy: string) => {
-      await call("PUT", `sys/policies/acl/${name}`, { token: root, body: { policy } });
-      return (await createToken(root, { policies: [name] })).client_token;
-    };
-    const reader = await tokenWith(`path "authentication-tokens/+" { capabilities = ["read", "update"] }`);
+    const reader = await tokenUnder(root, `path "authentication-tokens/+" { capabilities = ["read", "update"] }`);
     expect((await rotate(old.id, { "overlap-seconds": 60 }, reader)).status).toBe(404);
-    const rotator = await tokenWith(
+    const rotator = await tokenUnder(
+      root,
       `path "organizations/${name}/teams/+/authentication-tokens/+/actions/rotate" { capabilities = ["update"] }`,
     );
     expect((await rotate(old.id, { "overlap-seconds": 60 }, rotator)).status).toBe(201);
@@ -238,12 +232,12 @@ describe("lifetimes of an organization's tokens", () => {
     expect(refused.status).toBe(422);
     expect(errorOf(refused).source).toEqual({ pointer: "/data/attributes/expired-at" });
     vi.setSystemTime(NOW + DAY - 1);
-    expect(await status(before.text)).toBe(200);
+    expect(await statusOf(before.text)).toBe(200);
     vi.setSystemTime(NOW + DAY);
-    expect(await status(before.text)).toBe(401);
+    expect(await statusOf(before.text)).toBe(401);
     await configure({ "max-ttl-enabled": false });
     vi.setSystemTime(NOW + DAY + 5000);
-    expect(await status(before.text)).toBe(200);
+    expect(await statusOf(before.text)).toBe(200);
   });
 
   it("limit a rotation: what is inherited is cut, what is asked for is refused", async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, initialized, tokenUnder } from "../../support/service.ts";
 import {
   api,
   createOrganization,
@@ -14,7 +14,6 @@ import {
 let root: string;
 let team: string;
 let foreign: string;
-let policies = 0;
 
 beforeAll(async () => {
   root = await initialized();
@@ -22,15 +21,10 @@ beforeAll(async () => {
   foreign = await createTeam(root, await createOrganization(root, "other"), "team");
 });
 
-async function tokenWith(rules: string): Promise<string> {
-  const name = `ruled-${policies++}`;
-  await call("PUT", `sys/policies/acl/${name}`, { token: root, body: { policy: rules } });
-  return (await createToken(root, { policies: [name] })).client_token;
-}
-
 describe("a policy for the teams of an organization", () => {
   it("reaches all of them, with their tokens, and no others", async () => {
-    const token = await tokenWith(
+    const token = await tokenUnder(
+      root,
       `path "organizations/acme/teams/*" { capabilities = ["create", "read", "update", "patch", "delete"] }`,
     );
     const [own, theirs] = [await describeToken(root, team, "CI"), await describeToken(root, foreign, "CI")];
@@ -56,9 +50,12 @@ describe("a policy for the teams of an organization", () => {
   });
 
   it("can name a team, and single out its tokens", async () => {
-    const token = await tokenWith(`
+    const token = await tokenUnder(
+      root,
+      `
       path "organizations/acme/teams/${team}/authentication-tokens" { capabilities = ["update"] }
-      path "organizations/+/teams/+/authentication-tokens/*" { capabilities = ["read"] }`);
+      path "organizations/+/teams/+/authentication-tokens/*" { capabilities = ["read"] }`,
+    );
     const made = await describeToken(token, team, "by policy");
     expect((await api("GET", `authentication-tokens/${made.id}`, { token })).status).toBe(200);
     expect((await api("DELETE", `authentication-tokens/${made.id}`, { token })).status).toBe(404);
@@ -68,22 +65,25 @@ describe("a policy for the teams of an organization", () => {
   });
 
   it("can deny what a policy for the team's own path grants", async () => {
-    const token = await tokenWith(`
+    const token = await tokenUnder(
+      root,
+      `
       path "teams/*" { capabilities = ["update", "read"] }
-      path "organizations/other/teams/*" { capabilities = ["deny"] }`);
+      path "organizations/other/teams/*" { capabilities = ["deny"] }`,
+    );
     expect((await api("POST", `teams/${team}/authentication-token`, { token })).status).toBe(201);
     expect((await api("POST", `teams/${foreign}/authentication-token`, { token })).status).toBe(404);
   });
 
   it("gives sudo over the policies of its teams only", async () => {
-    const token = await tokenWith(`path "organizations/acme/teams/*" { capabilities = ["patch", "sudo"] }`);
+    const token = await tokenUnder(root, `path "organizations/acme/teams/*" { capabilities = ["patch", "sudo"] }`);
     const body = resource("teams", { "token-policies": ["default"] });
     expect((await api("PATCH", `teams/${team}`, { token, body })).status).toBe(200);
     expect((await api("PATCH", `teams/${foreign}`, { token, body })).status).toBe(404);
   });
 
   it("shows in what the caller may do, and in its capabilities", async () => {
-    const token = await tokenWith(`path "organizations/acme/teams/*" { capabilities = ["read", "delete"] }`);
+    const token = await tokenUnder(root, `path "organizations/acme/teams/*" { capabilities = ["read", "delete"] }`);
     await generateToken(root, team);
     const shown = await api("GET", `teams/${team}`, { token });
     expect(shown.body.data.attributes.permissions).toMatchObject({ "can-destroy": true });

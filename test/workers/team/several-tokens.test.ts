@@ -13,24 +13,23 @@ import {
   generateToken,
   idsOf,
   list,
+  organizationWithTeam,
   resource,
+  statusOf,
 } from "../../support/teams.ts";
 
 let root: string;
 let organization: string;
 let teamId: string;
-let count = 0;
 
 beforeAll(async () => {
   root = await initialized();
 });
 
 beforeEach(async () => {
-  organization = await createOrganization(root, `several-${count++}`);
-  teamId = await createTeam(root, organization, "builders");
+  ({ organization, teamId } = await organizationWithTeam(root, "builders"));
 });
 
-const status = async (text: string) => (await api("GET", "account/details", { token: text })).status;
 const listed = async (query = "") => idsOf(await list(root, organization, `team-tokens?${query}`));
 const remove = (ids: readonly string[], name = organization, token = root) =>
   api("DELETE", `organizations/${name}/team-tokens`, {
@@ -58,7 +57,7 @@ describe("a token with a description", () => {
       relationships: { team: { data: { id: teamId, type: "teams" } } },
     });
     const texts = [plain.text, first.text, answer.body.data.attributes.token as string];
-    expect(await Promise.all(texts.map(status))).toEqual([200, 200, 200]);
+    expect(await Promise.all(texts.map(statusOf))).toEqual([200, 200, 200]);
     const shown = await api("GET", `authentication-tokens/${first.id}`, { token: root });
     expect(shown.body.data.attributes).toMatchObject({ description: "CI", token: null });
     expect([...(await listed())].sort()).toEqual([plain.id, first.id, answer.body.data.id].sort());
@@ -71,9 +70,9 @@ describe("a token with a description", () => {
     const first = await generateToken(root, teamId);
     const second = await generateToken(root, teamId);
     expect((await api("GET", `authentication-tokens/${teamId}`, { token: root })).body.data.id).toBe(second.id);
-    expect(await Promise.all([described, first, second].map(({ text }) => status(text)))).toEqual([200, 401, 200]);
+    expect(await Promise.all([described, first, second].map(({ text }) => statusOf(text)))).toEqual([200, 401, 200]);
     expect((await api("DELETE", `teams/${teamId}/authentication-token`, { token: root })).status).toBe(204);
-    expect(await Promise.all([described, second].map(({ text }) => status(text)))).toEqual([200, 401]);
+    expect(await Promise.all([described, second].map(({ text }) => statusOf(text)))).toEqual([200, 401]);
     expect(await listed()).toEqual([described.id]);
   });
 
@@ -134,7 +133,7 @@ describe("a token with a description", () => {
     const b = await describeToken(root, teamId, "b");
     const used = async (id: string) =>
       (await api("GET", `authentication-tokens/${id}`, { token: root })).body.data.attributes["last-used-at"];
-    expect(await status(a.text)).toBe(200);
+    expect(await statusOf(a.text)).toBe(200);
     expect(await used(a.id)).not.toBeNull();
     expect(await used(b.id)).toBeNull();
     expect(await listed("sort=last-used-at")).toEqual([a.id, b.id]);
@@ -212,7 +211,7 @@ describe("deletion of several tokens", () => {
     const kept = await describeToken(root, other, "b");
     const answer = await remove([...gone.map(({ id }) => id), gone[0]?.id ?? ""]);
     expect([answer.status, answer.body]).toEqual([204, null]);
-    expect(await Promise.all([...gone, kept].map(({ text }) => status(text)))).toEqual([401, 401, 401, 200]);
+    expect(await Promise.all([...gone, kept].map(({ text }) => statusOf(text)))).toEqual([401, 401, 401, 200]);
     expect(await listed()).toEqual([kept.id]);
   });
 
@@ -228,7 +227,7 @@ describe("deletion of several tokens", () => {
       expect(errorOf(answer)).toMatchObject({ source: { pointer: "/data/1/id" } });
       expect(JSON.stringify(answer.body)).not.toContain(unknown === "x" ? '"x"' : unknown);
     }
-    expect(await Promise.all([text, foreign.text].map(status))).toEqual([200, 200]);
+    expect(await Promise.all([text, foreign.text].map(statusOf))).toEqual([200, 200]);
     expect(await listed()).toEqual([id]);
   });
 
@@ -244,7 +243,7 @@ describe("deletion of several tokens", () => {
     const answer = await api("DELETE", `organizations/${organization}/team-tokens`, { token: root, body });
     expect(answer.status).toBe(422);
     expect(errorOf(answer).source).toEqual({ pointer: "/data" });
-    expect(await status(text)).toBe(200);
+    expect(await statusOf(text)).toBe(200);
   });
 
   it("404: in an organization that does not exist, or that the caller may not reach", async () => {
@@ -253,7 +252,7 @@ describe("deletion of several tokens", () => {
     expect((await remove([id], organization.toUpperCase())).status).toBe(404);
     const { client_token: token } = await createToken(root, { policies: ["default"] });
     expect((await remove([id], organization, token)).status).toBe(404);
-    expect(await status(text)).toBe(200);
+    expect(await statusOf(text)).toBe(200);
   });
 
   it("415: a body of another type", async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { call, createToken, initialized, tokenUnder } from "../../support/service.ts";
 import {
   api,
   createOrganization,
@@ -9,6 +9,7 @@ import {
   idsOf,
   list,
   resource,
+  statusOf,
 } from "../../support/teams.ts";
 
 const NOT_FOUND = {
@@ -30,12 +31,6 @@ beforeAll(async () => {
 async function newTeam(): Promise<void> {
   teamId = await createTeam(root, "acme", `team-${teams++}`);
   path = `teams/${teamId}/authentication-token`;
-}
-
-/** A token with one policy that holds `rules`. */
-async function tokenWith(name: string, rules: string): Promise<string> {
-  await call("PUT", `sys/policies/acl/${name}`, { token: root, body: { policy: rules } });
-  return (await createToken(root, { policies: [name] })).client_token;
 }
 
 describe("generate", () => {
@@ -84,16 +79,14 @@ describe("generate", () => {
     const first = await generateToken(root, teamId);
     const second = await generateToken(root, teamId);
     expect(second.id).not.toBe(first.id);
-    expect((await api("GET", "account/details", { token: first.text })).status).toBe(401);
-    expect((await api("GET", "account/details", { token: second.text })).status).toBe(200);
+    expect(await statusOf(first.text)).toBe(401);
+    expect(await statusOf(second.text)).toBe(200);
     expect((await api("GET", `authentication-tokens/${first.id}`, { token: root })).status).toBe(404);
   });
 
   it("two at once: one token is good after both, and the list agrees", async () => {
     const [a, b] = await Promise.all([generateToken(root, teamId), generateToken(root, teamId)]);
-    const statuses = await Promise.all(
-      [a, b].map(async ({ text }) => (await api("GET", "account/details", { token: text })).status),
-    );
+    const statuses = await Promise.all([a, b].map(({ text }) => statusOf(text)));
     expect([...statuses].sort()).toEqual([200, 401]);
     const good = statuses[0] === 200 ? a : b;
     const shown = await api("GET", path, { token: root });
@@ -243,7 +236,7 @@ describe("show", () => {
   });
 
   it("404: a caller whose policies do not reach it gets the answer of a token that does not exist", async () => {
-    const token = await tokenWith("nothing-here", `path "cubbyhole/*" { capabilities = ["read"] }`);
+    const token = await tokenUnder(root, `path "cubbyhole/*" { capabilities = ["read"] }`);
     await generateToken(root, teamId);
     for (const [method, p] of [
       ["GET", path],
@@ -261,7 +254,7 @@ describe("show", () => {
   });
 
   it("200: a policy for the path without the base path", async () => {
-    const token = await tokenWith("reader", `path "teams/+/authentication-token" { capabilities = ["read"] }`);
+    const token = await tokenUnder(root, `path "teams/+/authentication-token" { capabilities = ["read"] }`);
     expect((await api("GET", path, { token })).status).toBe(200);
     expect((await api("POST", path, { token })).status).toBe(404);
     expect((await api("DELETE", path, { token })).status).toBe(404);
@@ -292,11 +285,11 @@ describe("delete", () => {
 
   it("204, then 404: and the token is refused from then on", async () => {
     const { text } = await generateToken(root, teamId);
-    expect((await api("GET", "account/details", { token: text })).status).toBe(200);
+    expect(await statusOf(text)).toBe(200);
     const answer = await api("DELETE", path, { token: root });
     expect(answer.status).toBe(204);
     expect(answer.body).toBeNull();
-    expect((await api("GET", "account/details", { token: text })).status).toBe(401);
+    expect(await statusOf(text)).toBe(401);
     for (const method of ["GET", "DELETE"]) {
       const gone = await api(method, path, { token: root });
       expect(gone.status).toBe(404);

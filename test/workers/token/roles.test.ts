@@ -3,7 +3,7 @@ import { issue } from "../../../src/auth/issue.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
 import { tokenRoles } from "../../../src/token/roles/token-roles.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized, tokenUnder } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
@@ -21,12 +21,6 @@ const readRole = async (name: string) => (await call("GET", `auth/token/roles/${
 const create = (name: string, body: unknown = {}, token = root) =>
   call("POST", `auth/token/create/${name}`, { token, body });
 const self = (token: string) => call("GET", "auth/token/lookup-self", { token });
-
-async function policyToken(rules: string): Promise<string> {
-  const name = `p${crypto.randomUUID()}`;
-  await call("POST", `sys/policies/acl/${name}`, { token: root, body: { policy: rules } });
-  return (await createToken(root, { policies: [name] })).client_token;
-}
 
 describe("reading and writing", () => {
   it("T26, T28: nothing, then the role, then nothing again", async () => {
@@ -69,15 +63,15 @@ describe("reading and writing", () => {
     await call("DELETE", "auth/token/roles/r2", { token: root });
     expect(await page("limit=2&after=r2")).toEqual(["r3", "r4"]);
     expect(await page("")).toEqual(["r1", "r3", "r4"]);
-    const paged = await policyToken('path "auth/token/roles/" { capabilities = ["list"] pagination_limit = 1 }');
+    const paged = await tokenUnder(root, 'path "auth/token/roles/" { capabilities = ["list"] pagination_limit = 1 }');
     const capped = await call("GET", "auth/token/roles?list=true", { token: paged });
     expect(capped.body.data.keys).toEqual(["r1"]);
     for (const name of ["r1", "r3", "r4"]) await call("DELETE", `auth/token/roles/${name}`, { token: root });
   });
 
   it("the first write needs create, later ones update", async () => {
-    const creator = await policyToken('path "auth/token/roles/*" { capabilities = ["create"] }');
-    const updater = await policyToken('path "auth/token/roles/*" { capabilities = ["update"] }');
+    const creator = await tokenUnder(root, 'path "auth/token/roles/*" { capabilities = ["create"] }');
+    const updater = await tokenUnder(root, 'path "auth/token/roles/*" { capabilities = ["update"] }');
     expect((await role("cu", { orphan: true }, updater)).status).toBe(403);
     expect((await role("cu", { orphan: true }, creator)).status).toBe(204);
     expect((await role("cu", { orphan: false }, creator)).status).toBe(403);
@@ -87,7 +81,7 @@ describe("reading and writing", () => {
   });
 
   it("two first writes at once by one who may only create: one wins", async () => {
-    const creator = await policyToken('path "auth/token/roles/*" { capabilities = ["create"] }');
+    const creator = await tokenUnder(root, 'path "auth/token/roles/*" { capabilities = ["create"] }');
     const answers = await Promise.all([1, 2, 3].map((uses) => role("race", { token_num_uses: uses }, creator)));
     expect(answers.map(({ status }) => status).sort()).toEqual([204, 403, 403]);
   });
@@ -154,7 +148,7 @@ describe("creation against a role", () => {
 
   it("without the right to create nobody learns which roles exist", async () => {
     await role("exists", {});
-    const nobody = await policyToken('path "auth/token/lookup-self" { capabilities = ["read"] }');
+    const nobody = await tokenUnder(root, 'path "auth/token/lookup-self" { capabilities = ["read"] }');
     for (const name of ["exists", "missing"]) {
       const answer = await create(name, {}, nobody);
       expect([answer.status, answer.body.errors]).toEqual([403, ["permission denied"]]);
@@ -181,7 +175,7 @@ describe("creation against a role", () => {
   });
 
   it("a batch token can't create, whatever the role", async () => {
-    const maker = await policyToken('path "auth/token/create*" { capabilities = ["update"] }');
+    const maker = await tokenUnder(root, 'path "auth/token/create*" { capabilities = ["update"] }');
     const made = await call("POST", "auth/token/create", { token: maker, body: { type: "batch" } });
     const answer = await create("none", {}, made.body.auth.client_token);
     expect([answer.status, answer.body.errors]).toEqual([400, ["batch tokens cannot create more tokens"]]);
