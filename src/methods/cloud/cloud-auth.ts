@@ -262,7 +262,7 @@ export class CloudAuth extends DurableObject<Env> {
     const left = list.isLeft();
     if (left) {
       this.#takeOver.begin(place.mount);
-      this.#alarm.arm(currentTime());
+      this.#arm();
     }
     return { left, entry: list.read(instanceId) };
   }
@@ -303,7 +303,7 @@ export class CloudAuth extends DurableObject<Env> {
     if (!this.#store.exists) return;
     try {
       await this.#keys.open();
-      await this.#takeOver.run(this.env);
+      await this.#takeOver.step(this.env);
       const now = currentTime();
       this.#jobs.startPeriodic(this.#tidySettings(), now);
       const report = this.#jobs.run(now);
@@ -330,7 +330,7 @@ export class CloudAuth extends DurableObject<Env> {
   /** Sets the alarm for what is due next, if it is not set for an earlier time. */
   #arm(): void {
     const now = currentTime();
-    const due = this.#takeOver.isUnderWay() ? now : this.#jobs.nextRunAt(this.#tidySettings(), now);
+    const due = this.#takeOver.nextStepAt(now) ?? this.#jobs.nextRunAt(this.#tidySettings(), now);
     if (due !== null) this.#alarm.arm(due);
   }
 }

@@ -19,8 +19,6 @@ import { AccessListStore, type ShardPlace } from "./store.ts";
 const RETRY_MS = 30_000;
 /** While there are ended entries, the mount is asked every hour whether they may go by now: its settings can change. */
 const LOOK_HOURLY: TidySettings = { safetyBuffer: 0, disablePeriodicTidy: false };
-/** Batches of old entries that one call takes over. */
-const BATCHES = 20;
 
 /** A login that was entered in the access list, and what stood there before. */
 export interface EnteredLogin {
@@ -137,17 +135,16 @@ export class CloudAccessList extends DurableObject<Env> {
     this.#store.entries.delete(instanceId);
   }
 
-  /** Takes over entries of before, for a bounded time. Safe to repeat. True when none are left. */
+  /** Takes over a batch of the entries of before. Safe to repeat. True when none are left. */
   async takeOver(place: ShardPlace): Promise<boolean> {
     await this.#keys.open();
-    for (let batch = 0; batch < BATCHES; batch++) {
-      if (this.#isComplete()) return true;
-      const [from, deletions] = [this.#store.takenOver() ?? "", this.#deletions];
-      const old = await this.#mountOf(place).oldAccessOf(place, from);
-      if (deletions !== this.#deletions || from !== this.#store.takenOver()) continue;
-      this.#store.takeOver(old.entries);
-      this.#noteTakenOver(place, old.next);
-    }
+    if (this.#isComplete()) return true;
+    const [from, deletions] = [this.#store.takenOver() ?? "", this.#deletions];
+    const old = await this.#mountOf(place).oldAccessOf(place, from);
+    // What was deleted meanwhile must not come back: the batch is read anew.
+    if (deletions !== this.#deletions || from !== this.#store.takenOver()) return false;
+    this.#store.takeOver(old.entries);
+    this.#noteTakenOver(place, old.next);
     return this.#isComplete();
   }
 

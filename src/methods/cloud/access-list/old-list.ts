@@ -5,7 +5,7 @@ import type { OldEntry } from "./entry.ts";
 /** Instances that one call looks at. */
 const BATCH = 2_000;
 /** Rows that one step drops. */
-const DROP_ROWS = 5_000;
+const DROP_ROWS = 1_000;
 
 /** The access list as a release of before kept it, in the object of the mount: shards take it over, and nobody writes it. */
 export class OldAccessList {
@@ -28,7 +28,10 @@ export class OldAccessList {
   /** Entries of one shard among the next after `after`, and where to go on; null at the end. */
   ofShard(shard: number, after: string): { entries: OldEntry[]; next: string | null } {
     const names = this.#store.oldAccess.names(after, BATCH);
-    const entries = names.filter((name) => accessShardOf(name) === shard).flatMap((name) => this.read(name) ?? []);
+    const ofShard = names.filter((name) => accessShardOf(name) === shard);
+    const entries = this.#store.oldAccess
+      .readEach(ofShard)
+      .map(({ name, value }) => ({ instanceId: name, entry: value }));
     return { entries, next: names.length < BATCH ? null : (names.at(-1) ?? null) };
   }
 

@@ -96,8 +96,7 @@ export class AccessListStore implements RowsHost {
   /** Takes over entries of before, but none of an instance that has one here: that is newer. */
   takeOver(old: readonly OldEntry[]): void {
     for (const { instanceId, entry } of old) {
-      if (this.entries.has(instanceId)) continue;
-      if (entry) this.entries.write(instanceId, entry);
+      if (entry) this.entries.writeNew(instanceId, entry);
       else this.#writeTampered(instanceId);
     }
   }
@@ -107,7 +106,7 @@ export class AccessListStore implements RowsHost {
     this.create();
     this.sql.exec(
       // An end that is no number: it stays until somebody deletes it by name.
-      "INSERT INTO access_list (name, value, expires_at, seal) VALUES (?, 'null', 'tampered', ?)",
+      "INSERT OR IGNORE INTO access_list (name, value, expires_at, seal) VALUES (?, 'null', 'tampered', ?)",
       instanceId,
       NO_SEAL,
     );

@@ -1,5 +1,5 @@
 import { runInDurableObject } from "cloudflare:test";
-import { beforeAll, beforeEach, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { CloudAccessList } from "../../../../src/methods/cloud/access-list/access-list.ts";
 import type { InstanceLogin } from "../../../../src/methods/cloud/access-list/rules.ts";
 import { accessShardFor, accessShardsOf } from "../../../../src/methods/cloud/access-list/shards.ts";
@@ -10,7 +10,7 @@ import { forgetSeals } from "../../../support/seals.ts";
 import { bindings, initialized, keysOf } from "../../../support/service.ts";
 
 const NOW = Date.now();
-const takeOver = CloudAuth.prototype.alarm;
+const alarmOfMount = CloudAuth.prototype.alarm;
 let root: string;
 let at: ReturnType<typeof cloudAt>;
 let count = 0;
@@ -23,6 +23,8 @@ beforeAll(async () => {
 /** Instances that a release of before remembers, each with the nonce "old". */
 const INSTANCES = Array.from({ length: 90 }, (_, i) => `i-${i.toString(16).padStart(17, "0")}`);
 const [FIRST = "", SECOND = "", THIRD = ""] = INSTANCES;
+
+afterEach(() => void vi.useRealTimers());
 
 beforeEach(async () => {
   // The test decides when the entries are taken over.
@@ -57,7 +59,12 @@ async function enter(instance: string, nonce: string): Promise<string> {
   return entered.ok ? "entered" : "message" in entered.error ? entered.error.message : entered.error.code;
 }
 
-const takeAllOver = async () => runInDurableObject(await cloudObject(at.path), (auth) => takeOver.call(auth));
+/** One step of the take-over: what the alarm of the mount's object does. */
+const step = async () => runInDurableObject(await cloudObject(at.path), (auth) => alarmOfMount.call(auth));
+async function takeAllOver(): Promise<void> {
+  // A batch of each shard, and one step that drops what is left here.
+  for (let taken = 0; taken <= ACCESS_SHARDS; taken++) await step();
+}
 const left = async () =>
   runInDurableObject(await cloudObject(at.path), (_, { storage: { sql } }) =>
     sql
@@ -96,14 +103,33 @@ it("begins by itself with the first login or look-up, and goes on after a crash"
     throw new Error("the object was reset");
   });
   vi.spyOn(console, "error").mockImplementation(() => {});
-  await takeAllOver();
+  await step();
   failing.mockRestore();
+  for (let taken = 0; taken < ACCESS_SHARDS; taken++) {
+    expect(await left()).toEqual(INSTANCES);
+    await step();
+  }
   expect(await left()).toEqual(INSTANCES);
   const again = await runInDurableObject(await cloudObject(at.path), (_, { storage }) => storage.getAlarm());
   expect(again).toBeGreaterThan(NOW);
   await takeAllOver();
   expect(await left()).toEqual([]);
   expect(await enter(FIRST, "mine")).toBe("client nonce mismatch");
+});
+
+it("is in steps, with a pause after each that leaves most of the time to requests", async () => {
+  await enter(FIRST, "old");
+  const { uuid: mount } = await mountRow(at.path);
+  const armedFor = async () => runInDurableObject(await cloudObject(at.path), (_, { storage }) => storage.getAlarm());
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+  vi.spyOn(CloudAccessList.prototype, "takeOver").mockImplementationOnce(async () => {
+    vi.setSystemTime(NOW + 2_000);
+    return false;
+  });
+  await step();
+  expect(await armedFor()).toBe(NOW + 2_000 + 38_000);
+  await (await cloudObject(at.path)).oldAccess({ mount, shard: 0 }, FIRST);
+  expect(await armedFor()).toBe(NOW + 2_000 + 38_000);
 });
 
 it("an entry that was deleted meanwhile does not come back", async () => {
@@ -119,6 +145,7 @@ it("an entry that was deleted meanwhile does not come back", async () => {
     }
     return answer;
   });
+  expect(await list.takeOver(place)).toBe(false);
   expect(await list.takeOver(place)).toBe(true);
   expect((await at.get(`identity-accesslist/${FIRST}`)).status).toBe(404);
   expect(await enter(FIRST, "mine")).toBe("entered");
