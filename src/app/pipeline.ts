@@ -41,7 +41,7 @@ export interface Endpoint {
 }
 
 function endpointOf({ route, pattern }: ResolvedRoute<Route>): Endpoint {
-  const full = pattern.replace(/\{[^/]*\}/g, "");
+  const full = pattern.includes("{") ? pattern.replace(/\{[^/]*\}/g, "") : pattern;
   const mount = pattern.slice(0, pattern.length - route.path.length) || `${full.split("/", 1)[0]}/`;
   return { route: full, mount, isLogin: route.access === "login" };
 }
@@ -209,9 +209,12 @@ function emptyListAsNotFound(request: GroveRequest, result: Result<Reply, Failur
   return Array.isArray(keys) && keys.length === 0 ? err({ code: "not_found" }) : result;
 }
 
+const NONE: readonly string[] = [];
+
 /** What the caller should know about fields that had no effect: unknown ones, and those that the path gives as well. */
-function fieldWarnings({ unknown, known }: SentNames, params: Readonly<Record<string, string>>): string[] {
+function fieldWarnings({ unknown, known }: SentNames, params: Readonly<Record<string, string>>): readonly string[] {
   const replaced = known.filter((name) => Object.hasOwn(params, name));
+  if (unknown.length === 0 && replaced.length === 0) return NONE;
   return [
     ...(unknown.length > 0 ? [`Endpoint ignored these unrecognized parameters: [${unknown.join(" ")}]`] : []),
     ...(replaced.length > 0

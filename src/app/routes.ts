@@ -65,7 +65,7 @@ const FIXED = new RouteTable(FIXED_ROUTES);
 /** Routes of the interface of teams, by full path. */
 const TEAMS = new RouteTable(TEAM_ROUTES);
 /** First segments of the fixed routes: below them an unknown path is "unsupported", elsewhere there is no mount at all. */
-const FIXED_MOUNTS = ["sys/", "identity/", "cubbyhole/", ".well-known/"];
+const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole", ".well-known"]);
 /** Routes of each type of auth mount, by the path below the mount. */
 const ROUTES_BY_MOUNT_TYPE: ReadonlyMap<string, readonly Route[]> = new Map([
   ["token", TOKEN_ROUTES],
@@ -158,5 +158,6 @@ export function resolveHelp(installation: Installation, request: GroveRequest, v
 /** The table of a path that no mount of the installation serves, or null. */
 function tableOf({ dialect, path }: GroveRequest): RouteTable | null {
   if (dialect === "json-api") return TEAMS;
-  return FIXED_MOUNTS.some((fixed) => `${path}/`.startsWith(fixed)) ? FIXED : null;
+  const end = path.indexOf("/");
+  return FIXED_MOUNTS.has(end === -1 ? path : path.slice(0, end)) ? FIXED : null;
 }

@@ -48,19 +48,19 @@ export class AuditRecord {
   readonly #via: AuditLine["via"];
   readonly #id: string;
   readonly #arrivedAt = currentTime();
-  #subject: AuditSubject;
+  readonly #subject: { -readonly [name in keyof AuditSubject]: AuditSubject[name] };
   #installation: Installation | null = null;
   #saidData = false;
 
   constructor(via: AuditLine["via"], id: string, subject: AuditSubject) {
     this.#via = via;
     this.#id = id;
-    this.#subject = subject;
+    this.#subject = { ...subject };
   }
 
   /** Takes what is known by now. */
   learn(subject: Partial<AuditSubject>, installation: Installation | null = null): void {
-    this.#subject = { ...this.#subject, ...subject };
+    Object.assign(this.#subject, subject);
     this.#installation ??= installation;
   }
 

@@ -36,7 +36,9 @@ export function fromHex(text: string): Uint8Array<ArrayBuffer> | null {
 
 /** `parts` one after the other. */
 export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const out = new Uint8Array(length);
   let at = 0;
   for (const part of parts) {
     out.set(part, at);

@@ -211,8 +211,13 @@ export function rowKeysOf(ring: KeyRing): RowKeys {
 }
 
 /** HMAC-SHA256 of `parts` under `key`: 32 bytes. */
-export async function keyedHash(key: CryptoKey, ...parts: Uint8Array[]): Promise<Uint8Array<ArrayBuffer>> {
-  return new Uint8Array(await crypto.subtle.sign("HMAC", key, concat(...parts)));
+export async function keyedHash(
+  key: CryptoKey,
+  first: Uint8Array,
+  ...more: Uint8Array[]
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = more.length === 0 ? first : concat(first, ...more);
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, bytes));
 }
 
 function aesParams(nonce: Uint8Array<ArrayBuffer>, version: number) {

@@ -21,11 +21,9 @@ export async function sealData(keys: Keys, context: string, plain: Uint8Array): 
   const key = await dataKey.ofDay(day);
   dataKey.keep(day, key);
   dataKey.noteEncryption();
-  const header = new Uint8Array(HEADER_BYTES);
-  new DataView(header.buffer).setUint16(0, version);
-  new DataView(header.buffer).setUint16(2, day);
+  const header = Uint8Array.of(version >> 8, version, day >> 8, day);
   const nonce = randomBytes(NONCE_BYTES);
-  const sealed = await crypto.subtle.encrypt(parameters(nonce, header, context), key, concat(plain));
+  const sealed = await crypto.subtle.encrypt(parameters(nonce, header, context), key, plain);
   return concat(header, nonce, new Uint8Array(sealed));
 }
 

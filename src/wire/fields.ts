@@ -30,6 +30,16 @@ interface FieldKind {
 /** Zod finds what was said of a field under its description too. Its types do not get through those of shapes. */
 const KINDS = z.registry<{ readonly kind: object }>();
 
+/** How a field that says it by itself reads a value: undefined for one that it does not take. */
+interface FieldReader {
+  readonly read: (value: unknown) => unknown;
+  /** What it takes. */
+  readonly expected: string;
+}
+
+/** Those fields, which spares their values the way through zod. Zod finds it under a description too. */
+const READERS = z.registry<FieldReader>();
+
 /** Says what a field holds. What it reads stays as it is. */
 export function ofKind<F extends z.ZodType>(field: F, kind: FieldKind): F {
   KINDS.add(field, { kind });
@@ -51,7 +61,9 @@ function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T
       context.addIssue({ code: "custom", message: `expected ${expected}` });
       return z.NEVER;
     });
-  return ofKind(reader, kind);
+  const described = ofKind(reader, kind);
+  READERS.add(described, { read, expected });
+  return described;
 }
 
 /** Text; a number or a bool is taken as its text. */
@@ -276,22 +288,40 @@ function readAll<T>(schema: FieldSchema<T>, data: Readonly<Record<string, unknow
   return err(unreadable(String(issue?.path[0] ?? ""), issue?.message));
 }
 
+/** Reads the value of a field that was sent; the error says what it takes. */
+type ReadField = (value: unknown) => Result<unknown, string | undefined>;
+
 /** The fields of a schema that does nothing but read each of them, and what they are when none is sent, which never changes. */
 interface SingleFields {
-  readonly fields: readonly (readonly [name: string, field: z.ZodType])[];
+  readonly fields: readonly (readonly [name: string, read: ReadField])[];
   readonly absent: Readonly<Record<string, unknown>>;
 }
 
 /** Most requests send few of an endpoint's fields: reading the others too would be most of the work. */
 function readSent({ fields, absent }: SingleFields, data: Readonly<Record<string, unknown>>): Result<object, Failure> {
   const values: Record<string, unknown> = { ...absent };
-  for (const [name, field] of fields) {
+  for (const [name, read] of fields) {
     if (!Object.hasOwn(data, name)) continue;
-    const parsed = field.safeParse(data[name]);
-    if (!parsed.success) return err(unreadable(name, parsed.error.issues[0]?.message));
-    values[name] = parsed.data;
+    const parsed = read(data[name]);
+    if (!parsed.ok) return err(unreadable(name, parsed.error));
+    values[name] = parsed.value;
   }
   return ok(values);
+}
+
+/** How to read a field: without zod, where that does nothing but ask the field's own reader. */
+function readerOf(field: z.ZodType): ReadField {
+  const own = (field.def.checks ?? []).length === 0 ? READERS.get(field) : undefined;
+  if (own) {
+    return (value) => {
+      const result = own.read(value);
+      return result === undefined ? err(`expected ${own.expected}`) : ok(result);
+    };
+  }
+  return (value) => {
+    const parsed = field.safeParse(value);
+    return parsed.success ? ok(parsed.data) : err(parsed.error.issues[0]?.message);
+  };
 }
 
 function unreadable(name: string, message = "invalid"): Failure {
@@ -313,7 +343,7 @@ function splitFields(schema: FieldSchema<unknown>): SingleFields | "together" {
   const absent = schema.safeParse({});
   if (!absent.success) return "together";
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
-  return { fields: Object.entries(shape), absent: absent.data };
+  return { fields: Object.entries(shape).map(([name, field]) => [name, readerOf(field)]), absent: absent.data };
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

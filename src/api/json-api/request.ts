@@ -49,7 +49,7 @@ export async function readRequest(
   return ok({
     id,
     dialect: "json-api",
-    baseUrl: readBaseUrl(head, request.headers),
+    baseUrl: () => readBaseUrl(head, request.headers),
     operation,
     path: path.value,
     data: content.value.attributes,

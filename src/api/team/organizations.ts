@@ -53,7 +53,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
         const page = await organizationDirectory(env).list(query.page, search);
         if (!page.ok) return page;
         const may = await mayOf(context);
-        const body = pageDocument(request.baseUrl, request.path, query, page.value, (organization) =>
+        const body = pageDocument(request.baseUrl(), request.path, query, page.value, (organization) =>
           organizationResource(organization, organizationPermissions(may, organization)),
         );
         return ok(plainReply(body));

@@ -79,7 +79,7 @@ export const TEAMS_ROUTES: readonly Route[] = [
         const page = await findTeams(context, prepared);
         if (!page.ok) return page;
         const may = await mayOf(context);
-        const body = pageDocument(request.baseUrl, request.path, prepared.query, page.value, (team) =>
+        const body = pageDocument(request.baseUrl(), request.path, prepared.query, page.value, (team) =>
           teamResource(team, teamPermissions(may, team)),
         );
         return ok(plainReply({ ...body, ...prepared.included }));

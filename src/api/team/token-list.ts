@@ -66,7 +66,7 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
         const name = params.organization ?? "";
         const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
         if (!page.ok) return page;
-        const body = pageDocument(request.baseUrl, request.path, query, page.value, listedTokenResource);
+        const body = pageDocument(request.baseUrl(), request.path, query, page.value, listedTokenResource);
         return ok(plainReply(body));
       },
     },

@@ -229,7 +229,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
         return ok({
           kind: "plain",
           status: 200,
-          body: pageDocument(request.baseUrl, request.path, query, page, deliveryResource),
+          body: pageDocument(request.baseUrl(), request.path, query, page, deliveryResource),
         });
       },
     },

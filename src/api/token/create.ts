@@ -128,7 +128,7 @@ function readCreateRequest(
   lease: number,
   orphanEndpoint: boolean,
 ): Result<CreateRequest, Failure> {
-  if (JSON.stringify(fields.meta).length > MAX_META_LENGTH) return err(invalid("meta is too large"));
+  if (fields.meta && JSON.stringify(fields.meta).length > MAX_META_LENGTH) return err(invalid("meta is too large"));
   if (fields.policies?.some((name) => name.length > MAX_POLICY_NAME_LENGTH)) {
     return err(invalid("the name of a policy is too long"));
   }

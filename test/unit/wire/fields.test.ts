@@ -12,6 +12,8 @@ const FIELDS = z.object({
   num_uses: integer(),
   groups: list(),
   lease: unread("string"),
+  described: text().describe("A text"),
+  refined: integer().refine((value) => value !== 1, "expected another one"),
 });
 
 const VALUE = fc.oneof(

@@ -1,7 +1,8 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import { auditPath } from "../../../src/wire/audit.ts";
-import { readBodyText, readOperation, readPath } from "../../../src/wire/request.ts";
+import { readBodyText, readOperation, readPath, readUrl } from "../../../src/wire/request.ts";
 
 describe("readPath", () => {
   it.each([
@@ -35,6 +36,45 @@ describe("readPath", () => {
   );
 });
 
+describe("readUrl", () => {
+  const PIECE = fc.constantFrom(
+    "/",
+    "v1",
+    "a-b_c",
+    "..",
+    ".",
+    "%2e",
+    "%2F",
+    "\\",
+    "?",
+    "#",
+    "list=true",
+    " ",
+    "\t",
+    "é",
+    "@",
+    ":",
+  );
+  const ORIGIN = fc.constantFrom(
+    "http://x",
+    "https://grove.example:8200",
+    "http://[::1]:80",
+    "http://u:p@x",
+    "http://x\\y",
+  );
+
+  it("finds the path and the query that the parser of URLs finds", () => {
+    fc.assert(
+      fc.property(ORIGIN, fc.array(PIECE), (origin, pieces) => {
+        const text = `${origin}/${pieces.join("")}`;
+        const { pathname, searchParams } = new URL(text);
+        const read = readUrl(text);
+        expect([read.pathname, [...read.query]]).toEqual([pathname, [...searchParams]]);
+      }),
+    );
+  });
+});
+
 describe("readBodyText", () => {
   const read = (body: string | Uint8Array<ArrayBuffer>, limit: string | undefined, announced?: string) => {
     const headers = announced === undefined ? {} : { "Content-Length": announced };
@@ -61,6 +101,16 @@ describe("readBodyText", () => {
 
   it("refuses what is not UTF-8", async () => {
     expect(await read(new Uint8Array([0x22, 0xff, 0x22]), "10")).toMatchObject({ ok: false });
+  });
+
+  it("reads each body of a known length by itself, whatever the one before ended with", async () => {
+    const cut = new Uint8Array([0x22, 0xe2, 0x82]);
+    const marked = new Uint8Array([0xef, 0xbb, 0xbf, 0x61]);
+    for (let time = 0; time < 2; time++) {
+      expect(await read(cut, "10", "3")).toMatchObject({ ok: false });
+      expect(await read(marked, "10", "4")).toEqual({ ok: true, value: "a" });
+      expect(await read("é", "10", "2")).toEqual({ ok: true, value: "é" });
+    }
   });
 });
 

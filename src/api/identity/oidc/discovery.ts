@@ -31,7 +31,7 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
       fields: {},
       answers: DISCOVERY,
     },
-    (context) => published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl))),
+    (context) => published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl()))),
   ),
   openRoute(
     "read",

@@ -68,7 +68,7 @@ async function makeToken({ env, installation, request, params, caller }: Call<un
   const claims = role.template === "" ? ok({}) : claimsFromTemplate(role.template, view, now);
   if (!claims.ok) return err(invalid(claims.error));
   const content = {
-    issuer: issuerUrl(signer.issuer, request.baseUrl),
+    issuer: issuerUrl(signer.issuer, request.baseUrl()),
     subject: entityId,
     audience: role.clientId,
     ttl: Math.min(role.ttl, signer.key.verificationTtl),
@@ -81,7 +81,7 @@ async function makeToken({ env, installation, request, params, caller }: Call<un
 async function introspect({ env, installation, request, fields }: Call<z.infer<typeof INTROSPECT_FIELDS>>) {
   if (fields.token.length > MAX_TOKEN_LENGTH) return inactive("error parsing token");
   const known = await loadPublishedKeys(env, installation);
-  const issuer = issuerUrl(known.issuer, request.baseUrl);
+  const issuer = issuerUrl(known.issuer, request.baseUrl());
   const verified = await verifyToken(known, fields.token, issuer, fields.client_id, currentTime());
   if (!verified.ok) return inactive(verified.error);
   const view = await loadEntity(env, verified.value.sub ?? "");

@@ -38,7 +38,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
       answers: injectedAnswer({ nodes: [NODE_SHAPE] }),
     },
     z.object({}),
-    async ({ request }) => ok(injectedReply({ nodes: [nodeAt(request.baseUrl)] })),
+    async ({ request }) => ok(injectedReply({ nodes: [nodeAt(request.baseUrl())] })),
   ),
 ];
 
