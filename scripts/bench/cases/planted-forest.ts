@@ -31,6 +31,8 @@ export async function plantForest(
   const top = await makeToken(server, "create-orphan", { ttl: "24h", policies: ["root"] });
   const like = await makeToken({ place: server.place, token: top.token }, "create", { ttl: "24h" });
   for (let made = 0; made < SIBLINGS; made++) await makeToken(server, "create", { ttl: "24h", policies: ["default"] });
+  // Trees tell the lists afterwards: this waits for them, and each list has its tables then.
+  await call(server, "GET", "sys/tokens/map");
   await server.stop();
   const tops = await seedForest(bench.build, directory, like, {
     trees,
