@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { duration } from "./format.ts";
+import { href } from "./href.ts";
 import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
@@ -17,7 +18,7 @@ import { SignIn } from "./pages/sign-in.tsx";
 import { TeamPage } from "./pages/team.tsx";
 import { TokenPage } from "./pages/token.tsx";
 import { TokensPage } from "./pages/tokens.tsx";
-import { href, type Place, partsOf, usePlace } from "./router.ts";
+import { type Place, partsOf, usePlace } from "./router.ts";
 import { ASKED_PATHS, mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
 import { Empty } from "./ui/controls.tsx";
 import { Icon, type IconName } from "./ui/icons.tsx";

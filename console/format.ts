@@ -14,7 +14,12 @@ const SHORT = { year: "y", month: "mo", day: "d", hour: "h", minute: "m", second
 export const count = (value: number): string => COUNT.format(value);
 
 /** `1 token`, `2,000 tokens`. */
-export const counted = (value: number, noun: string): string => `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+export const counted = (value: number, noun: string, plural = `${noun}s`): string =>
+  `${count(value)} ${value === 1 ? noun : plural}`;
+
+/** `2,000 tokens`, or `about 2,000 tokens` when the number is an estimate. */
+export const approximate = (value: number, noun: string, isEstimate = false): string =>
+  `${isEstimate ? "about " : ""}${counted(value, noun)}`;
 
 /** A number for a small space: `12.4k`, `1.2M`. */
 export function compact(value: number): string {

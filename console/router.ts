@@ -1,6 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-
-const BASE = "/ui/";
+import { BASE } from "./href.ts";
 
 /** Where the user is: the path below `/ui/`, and the query that pages keep their filters in. */
 export interface Place {
@@ -20,13 +19,6 @@ function currentPlace(): Place {
     query: new URLSearchParams(search),
     visit: visits,
   };
-}
-
-/** The address of a page. Parts are encoded; parameters without a value are left out. */
-export function href(parts: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
-  const words = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const search = words.length === 0 ? "" : `?${new URLSearchParams(words)}`;
-  return BASE + parts.map(encodeURIComponent).join("/") + search;
 }
 
 /** Goes to a page of the console. */

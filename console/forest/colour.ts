@@ -7,6 +7,12 @@ const HUES = 8;
 
 const HOUR = 3_600_000;
 
+/** The class of what has no colour of its own. */
+export const OTHER_HUE = "hue-rest";
+
+/** The category of an area that stands for many tokens. */
+const MANY = "many";
+
 /** By when a token ends; the first that fits. */
 const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
   ["within an hour", HOUR],
@@ -19,7 +25,7 @@ const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
 /** What an item is coloured by. */
 export function categoryOf({ token, mount, rest }: Item, by: ColourBy, now: number): string {
   if (by === "method") return mount;
-  if (rest || !token) return "many";
+  if (rest || !token) return MANY;
   if (by === "policy") return token.policies.find((name) => name !== "default") ?? token.policies[0] ?? "none";
   if (token.expires === null) return "never";
   const left = Date.parse(token.expires) - now;
@@ -30,7 +36,7 @@ export function categoryOf({ token, mount, rest }: Item, by: ColourBy, now: numb
 export function paletteOf(items: readonly Item[], by: ColourBy, now: number): ReadonlyMap<string, string> {
   if (by === "end") {
     const labels = [...ENDS.map(([label]) => label), "never"];
-    return new Map([...labels.map((label, at) => [label, `end-${at}`] as const), ["many", "hue-rest"]]);
+    return new Map([...labels.map((label, at) => [label, `end-${at}`] as const), [MANY, OTHER_HUE]]);
   }
   const counts = new Map<string, number>();
   for (const item of items) {
@@ -38,7 +44,5 @@ export function paletteOf(items: readonly Item[], by: ColourBy, now: number): Re
     counts.set(category, (counts.get(category) ?? 0) + item.count);
   }
   const ranked = [...counts].sort((a, b) => b[1] - a[1]).map(([category]) => category);
-  return new Map(
-    ranked.map((category, at) => [category, category === "many" || at >= HUES ? "hue-rest" : `hue-${at}`]),
-  );
+  return new Map(ranked.map((category, at) => [category, category === MANY || at >= HUES ? OTHER_HUE : `hue-${at}`]));
 }

@@ -1,10 +1,6 @@
-import { hierarchy, treemap, treemapSquarify } from "d3-hierarchy";
-import type { Api } from "../api.ts";
-import { pathOf } from "../api.ts";
 import { counted } from "../format.ts";
-import type { Answer } from "../result.ts";
-import type { Amount, Token } from "../tokens/token.ts";
-import { nameOf } from "../tokens/token.ts";
+import { href } from "../href.ts";
+import { type Amount, nameOf, type Token } from "../tokens/model.ts";
 
 /** The forest by mount, from counters: as large for a million tokens as for a thousand. */
 export interface ForestMap {
@@ -17,7 +13,15 @@ export interface MountGroup {
   readonly count: number;
   readonly trees: number;
   readonly largest: readonly { readonly tree: string; readonly root: Token | null; readonly count: number }[];
-  readonly rest: { readonly trees: number; readonly count: number };
+  readonly rest: Rest;
+}
+
+/** What is not named. */
+interface Rest {
+  readonly trees: number;
+  readonly count: number;
+  /** Of one mount the number of tokens can't always be told from that of another. */
+  readonly estimated: boolean;
 }
 
 /** A token with two levels below it. */
@@ -26,11 +30,6 @@ export interface Branch {
   readonly descendants?: Amount;
   readonly children?: readonly Branch[];
 }
-
-export const readMap = (api: Api): Promise<Answer<ForestMap>> => api.read<ForestMap>("sys/tokens/map");
-
-export const readBranch = (api: Api, accessor: string): Promise<Answer<Branch & { readonly more: boolean }>> =>
-  api.read(`sys/tokens/${pathOf(accessor)}/tree`);
 
 /** What one area of the map stands for. */
 export interface Item {
@@ -42,8 +41,10 @@ export interface Item {
   /** The token that it is, or whose tree it is. */
   readonly token: Token | null;
   readonly mount: string;
-  /** Many trees in one area. */
-  readonly rest: boolean;
+  /** The address that a click leads to. */
+  readonly opens: string;
+  /** Of an area that stands for many trees or branches. */
+  readonly rest?: Rest;
 }
 
 /**
@@ -55,24 +56,48 @@ export function itemsOfMap(map: ForestMap, mount: string): readonly Item[] {
     .filter((group) => mount === "" || group.mount === mount)
     .map((group) => {
       const items = itemsOfGroup(group);
-      return { ...NO_TOKEN, key: group.mount, name: group.mount, count: sumOf(items), mount: group.mount, items };
+      const { mount: name } = group;
+      return {
+        key: name,
+        name,
+        count: sumOf(items),
+        token: null,
+        mount: name,
+        opens: href([], { mount: name }),
+        items,
+      };
     });
 }
-
-const NO_TOKEN = { token: null, rest: false } as const;
 
 /** How many tokens are in all of them. */
 export const sumOf = (items: readonly Item[]): number => items.reduce((sum, { count }) => sum + count, 0);
 
 function itemsOfGroup({ mount, largest, rest }: MountGroup): readonly Item[] {
   const trees = largest.map(({ tree, root, count }) => {
-    return { key: tree, name: root ? nameOf(root) : "a tree", count, token: root, mount, rest: false };
+    const opens = root ? openingOf(root, count > 1) : href(["tokens"], { mount, orphan: "true" });
+    return { key: tree, name: root ? nameOf(root) : "a tree", count, token: root, mount, opens };
   });
-  if (rest.count === 0) return trees;
-  const isSingle = rest.count === rest.trees;
-  const name = counted(rest.trees, isSingle ? "single token" : "smaller tree");
-  return [...trees, { ...NO_TOKEN, key: `${mount} rest`, name, count: rest.count, mount, rest: true }];
+  return rest.count === 0 ? trees : [...trees, restItem({ key: mount, mount, token: null }, rest)];
 }
+
+/** One area for all that is too small, or too much, to be named in a frame. */
+export function restItem({ key, mount, token }: Pick<Item, "key" | "mount" | "token">, rest: Rest): Item {
+  const { trees, count } = rest;
+  const noun = count === trees ? "single token" : token ? "smaller branch" : "smaller tree";
+  return {
+    key: `${key} rest`,
+    name: counted(trees, noun, token && count !== trees ? "smaller branches" : `${noun}s`),
+    count,
+    token: null,
+    mount,
+    opens: token ? href(["tokens", token.accessor]) : href(["tokens"], { mount, orphan: "true" }),
+    rest,
+  };
+}
+
+/** A token with others below it opens as a map, one alone as its page. */
+const openingOf = ({ accessor }: Token, hasOthersBelow: boolean): string =>
+  hasOthersBelow ? href([], { token: accessor }) : href(["tokens", accessor]);
 
 /** The items of a branch: its children, and theirs. */
 export function itemsOfBranch({ children = [] }: Branch): readonly Item[] {
@@ -91,55 +116,7 @@ function itemOfBranch({ token, descendants, children = [] }: Branch): Item {
     ),
     token,
     mount: token.mount,
-    rest: false,
+    opens: openingOf(token, below.length > 0 || token.children > 0),
     ...(below.length > 0 && { items: below }),
   };
-}
-
-/** An area of the map with its place. */
-export interface Area {
-  readonly item: Item;
-  readonly x: number;
-  readonly y: number;
-  readonly width: number;
-  readonly height: number;
-  readonly isFrame: boolean;
-}
-
-const HEADER = 20;
-const GAP = 2;
-
-/** Lays items out in a rectangle, each as large as its number of tokens. */
-export function layOut(items: readonly Item[], width: number, height: number): readonly Area[] {
-  interface Node {
-    readonly item: Item | null;
-    readonly children?: readonly Node[];
-  }
-  const nodeOf = (item: Item): Node => ({ item, ...(item.items && { children: item.items.map(nodeOf) }) });
-  const root = hierarchy<Node>({ item: null, children: items.map(nodeOf) }, ({ children }) => children)
-    .sum(({ item, children }) => (children || !item ? 0 : item.count))
-    .sort((a, b) => (b.value ?? 0) - (a.value ?? 0));
-  const laid = treemap<Node>()
-    .size([width, height])
-    .paddingInner(GAP)
-    .paddingTop((node) => (node.depth === 0 ? 0 : HEADER))
-    .paddingLeft((node) => (node.depth === 0 ? 0 : GAP))
-    .paddingRight((node) => (node.depth === 0 ? 0 : GAP))
-    .paddingBottom((node) => (node.depth === 0 ? 0 : GAP))
-    .tile(treemapSquarify)
-    .round(true)(root);
-  return laid.descendants().flatMap((node) =>
-    node.data.item === null
-      ? []
-      : [
-          {
-            item: node.data.item,
-            x: node.x0,
-            y: node.y0,
-            width: Math.max(0, node.x1 - node.x0),
-            height: Math.max(0, node.y1 - node.y0),
-            isFrame: node.data.children !== undefined,
-          },
-        ],
-  );
 }

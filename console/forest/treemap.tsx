@@ -1,179 +1,178 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { compact, counted } from "../format.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { approximate, compact } from "../format.ts";
+import { go } from "../router.ts";
 import { isGoing } from "../tokens/going.ts";
-import { type ColourBy, categoryOf, paletteOf } from "./colour.ts";
-import { type Area, type Item, layOut } from "./map.ts";
+import { type ColourBy, categoryOf, OTHER_HUE, paletteOf } from "./colour.ts";
+import { type Area, layOut, neighbour } from "./layout.ts";
+import { Legend } from "./legend.tsx";
+import type { Item } from "./map.ts";
+import { Tip } from "./tip.tsx";
 
 interface TreemapProps {
   readonly items: readonly Item[];
   readonly by: ColourBy;
   readonly label: string;
-  readonly onOpen: (item: Item) => void;
 }
 
-/** An area with less than this in a direction has no room for its name. */
-const NAMED = { width: 46, height: 18 };
+/** An area with less than this has no room for a name, or none for the number below it. In px. */
+const NAMED = { width: 38, height: 18 };
+const COUNTED = { width: 38, height: 42 };
+const LINE = 15;
+/** A narrower one would break names within a word. */
+const WRAPPED_WIDTH = 90;
 
 /** Until when (ms) a map that appears takes the focus: it was opened from an area of another one. */
 let followUntil = 0;
 const FOLLOW_MS = 5_000;
 
-/** The map. One area has the focus; arrow keys go to the next one in their direction, Enter opens it. */
-export function Treemap({ items, by, label, onOpen }: TreemapProps) {
+/**
+ * The map. One area has the focus; arrow keys go to the next one in their direction, Enter opens it. There are hundreds of areas:
+ * they are drawn anew only when the map changes, and one listener of each kind serves them all.
+ */
+export function Treemap({ items, by, label }: TreemapProps) {
   const frame = useRef<HTMLElement>(null);
-  const [size, setSize] = useState({ width: 0, height: 0 });
-  const [current, setCurrent] = useState(0);
+  const size = useSize(frame);
   const [shown, setShown] = useState<Area | null>(null);
-  useEffect(() => {
-    const element = frame.current;
-    if (!element) return;
-    const observer = new ResizeObserver(([entry]) => {
-      if (entry) setSize({ width: Math.floor(entry.contentRect.width), height: Math.floor(entry.contentRect.height) });
-    });
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-
   const now = useMemo(() => Date.now(), []);
-  const areas = useMemo(
-    () =>
-      size.width === 0
-        ? []
-        : layOut(items, size.width, size.height).filter(({ width, height }) => width > 1 && height > 1),
-    [items, size],
+  const areas = useMemo(() => (size.width === 0 ? [] : layOut(items, size.width, size.height)), [items, size]);
+  const palette = useMemo(() => {
+    const leaves = areas.filter(({ isFrame }) => !isFrame).map(({ item }) => item);
+    return paletteOf(leaves, by, now);
+  }, [areas, by, now]);
+  const drawn = useMemo(
+    () => areas.map((area, at) => drawArea(area, at, palette.get(categoryOf(area.item, by, now)) ?? OTHER_HUE)),
+    [areas, palette, by, now],
   );
-  const leaves = useMemo(() => areas.filter(({ isFrame }) => !isFrame).map(({ item }) => item), [areas]);
-  const palette = useMemo(() => paletteOf(leaves, by, now), [leaves, by, now]);
-  const focused = Math.min(current, areas.length - 1);
-  const open = (item: Item): void => {
-    followUntil = performance.now() + FOLLOW_MS;
-    onOpen(item);
+  const isMoving = useMemo(() => areas.some(({ item }) => isGoing(item.token)), [areas]);
+
+  const elementAt = (at: number) => frame.current?.querySelector<HTMLElement>(`[data-area="${at}"]`);
+  const placeOf = ({ target }: Event): number => {
+    const element = target instanceof Element ? target.closest<HTMLElement>("[data-area]") : null;
+    return element ? Number(element.dataset.area) : -1;
   };
+  /** Tab comes back to the area that had the focus last. */
+  const keepTabStop = (at: number): void => {
+    for (const element of frame.current?.querySelectorAll<HTMLElement>("[data-area][tabindex='0']") ?? []) {
+      element.tabIndex = -1;
+    }
+    const element = elementAt(at);
+    if (element) element.tabIndex = 0;
+  };
+
+  useLayoutEffect(() => {
+    const focused = document.activeElement;
+    const isInside = focused instanceof HTMLElement && frame.current?.contains(focused);
+    keepTabStop(isInside ? Number(focused.dataset.area) : 0);
+    setShown(null);
+  }, [areas]);
   const isDrawn = areas.length > 0;
   useEffect(() => {
     if (!isDrawn || performance.now() > followUntil) return;
     followUntil = 0;
-    setCurrent(0);
-    frame.current?.querySelector<HTMLElement>("[data-area]")?.focus();
+    elementAt(0)?.focus();
   }, [isDrawn, label]);
 
+  const open = (event: MouseEvent): void => {
+    const area = areas[placeOf(event)];
+    if (!area) return;
+    followUntil = performance.now() + FOLLOW_MS;
+    go(area.item.opens);
+  };
   const move = (event: KeyboardEvent): void => {
-    const from = areas[focused];
-    if (!from) return;
-    const next = neighbour(areas, from, event.key);
+    const from = areas[placeOf(event)];
+    const next = from ? neighbour(areas, from, event.key) : -1;
     if (next === -1) return;
     event.preventDefault();
-    setCurrent(next);
-    const element = frame.current?.querySelectorAll<HTMLElement>("[data-area]")[next];
-    element?.focus();
+    elementAt(next)?.focus();
+  };
+  const point = (event: MouseEvent): void => {
+    const area = areas[placeOf(event)];
+    if (area) setShown(area);
+  };
+  const focus = (event: FocusEvent): void => {
+    const at = placeOf(event);
+    keepTabStop(at);
+    // A press of the mouse gives the focus too, just before it opens the area.
+    if (elementAt(at)?.matches(":focus-visible")) setShown(areas[at] ?? null);
   };
 
   return (
     <>
-      <section class="treemap" ref={frame} aria-label={label} onKeyDown={move} onMouseLeave={() => setShown(null)}>
-        {areas.map((area, at) => {
-          const { item, x, y, width, height, isFrame } = area;
-          const isNamed = width > NAMED.width && height > NAMED.height;
-          const spoken = `${item.name}, ${counted(item.count, "token")}${isGoing(item.token) ? ", revoked" : ""}`;
-          const hue = palette.get(categoryOf(item, by, now)) ?? "hue-rest";
-          return (
-            <button
-              key={item.key}
-              type="button"
-              data-area
-              tabIndex={at === focused ? 0 : -1}
-              class={`${isFrame ? "frame" : hue}${isGoing(item.token) ? " going" : ""}`}
-              style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }}
-              aria-label={isNamed ? undefined : spoken}
-              onClick={() => open(item)}
-              onFocus={() => {
-                setCurrent(at);
-                setShown(area);
-              }}
-              onBlur={() => setShown(null)}
-              onMouseEnter={() => setShown(area)}
-            >
-              {isNamed && (
-                <span>
-                  <b>{item.name}</b>{" "}
-                  {width > 2 * NAMED.width && (
-                    <i class="number" aria-hidden="true">
-                      {compact(item.count)}
-                    </i>
-                  )}
-                  <span class="visually-hidden">{spoken.slice(item.name.length)}</span>
-                </span>
-              )}
-            </button>
-          );
-        })}
+      {/* biome-ignore lint/a11y/useKeyWithMouseEvents: onFocusIn hears of the focus of an area, onFocus does not */}
+      <section
+        class={isMoving ? "treemap moving" : "treemap"}
+        ref={frame}
+        aria-label={label}
+        onClick={open}
+        onKeyDown={move}
+        onMouseOver={point}
+        onMouseLeave={() => setShown(null)}
+        onFocusIn={focus}
+        onFocusOut={() => setShown(null)}
+      >
+        {drawn}
         {shown && <Tip area={shown} width={size.width} height={size.height} />}
       </section>
-      {by !== "method" || palette.size > 1 ? <Legend palette={palette} /> : null}
+      <Legend palette={palette} />
     </>
   );
 }
 
-/** The nearest area whose middle lies in the direction of the key; -1 when there is none. */
-function neighbour(areas: readonly Area[], from: Area, key: string): number {
-  const middle = ({ x, y, width, height }: Area) => ({ x: x + width / 2, y: y + height / 2 });
-  const start = middle(from);
-  let best = -1;
-  let least = Number.POSITIVE_INFINITY;
-  for (const [at, area] of areas.entries()) {
-    const { x, y } = middle(area);
-    const [along, across] =
-      key === "ArrowRight"
-        ? [x - start.x, y - start.y]
-        : key === "ArrowLeft"
-          ? [start.x - x, y - start.y]
-          : key === "ArrowDown"
-            ? [y - start.y, x - start.x]
-            : key === "ArrowUp"
-              ? [start.y - y, x - start.x]
-              : [-1, 0];
-    const distance = along + 3 * Math.abs(across);
-    if (along > 0 && distance < least && area !== from) {
-      least = distance;
-      best = at;
-    }
-  }
-  return best;
+/** How large the map is on the screen, in px. */
+function useSize(frame: { readonly current: HTMLElement | null }) {
+  const [size, setSize] = useState({ width: 0, height: 0 });
+  // Before the first picture, so that there is none without areas.
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const measure = (): void => {
+      const { clientWidth: width, clientHeight: height } = element;
+      setSize((before) => (before.width === width && before.height === height ? before : { width, height }));
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [frame]);
+  return size;
 }
 
-function Tip({ area, width, height }: { readonly area: Area; readonly width: number; readonly height: number }) {
-  const { item } = area;
-  const left = Math.min(area.x + 8, Math.max(0, width - 260));
-  const below = area.y + Math.min(area.height, 28) + 6;
-  const top = below > height - 70 ? Math.max(0, area.y - 70) : below;
+function drawArea({ item, x, y, width, height, isFrame }: Area, at: number, hue: string) {
+  const isNamed = width > NAMED.width && height > NAMED.height;
+  const isCounted = isFrame || (width > COUNTED.width && height > COUNTED.height);
+  const isGone = isGoing(item.token);
+  const label = labelOf(item);
+  const spoken = `, ${approximate(item.count, "token", item.rest?.estimated)}${isGone ? ", revoked" : ""}`;
+  // The name takes the lines that the number leaves it.
+  const lines =
+    isFrame || width < WRAPPED_WIDTH ? 1 : Math.max(1, Math.floor((height - 6) / LINE) - (isCounted ? 1 : 0));
   return (
-    <div class="tip" style={{ left: `${left}px`, top: `${top}px` }} aria-hidden="true">
-      <strong>{item.name}</strong>
-      <span class="number">{counted(item.count, "token")}</span>
-      <span class="muted">
-        {item.mount}
-        {item.token && item.token.policies.length > 0 && ` · ${item.token.policies.slice(0, 4).join(", ")}`}
-      </span>
-    </div>
-  );
-}
-
-function Legend({ palette }: { readonly palette: ReadonlyMap<string, string> }) {
-  const named = [...palette].filter(([, hue]) => hue !== "hue-rest");
-  return (
-    <ul class="legend" aria-label="Colours">
-      {named.map(([category, hue]) => (
-        <li key={category}>
-          <i class={hue} />
-          {category}
-        </li>
-      ))}
-      {palette.size > named.length && (
-        <li>
-          <i class="hue-rest" />
-          other
-        </li>
+    <button
+      key={item.key}
+      type="button"
+      data-area={at}
+      tabIndex={-1}
+      class={`${isFrame ? "frame" : hue}${isGone ? " going" : ""}`}
+      style={{ left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` }}
+      aria-label={isNamed ? undefined : label + spoken}
+    >
+      {isNamed && <b style={lines > 1 ? { "-webkit-line-clamp": String(lines) } : ONE_LINE}>{label}</b>}
+      {isNamed && isCounted && (
+        <i class="number" aria-hidden="true">
+          {item.rest?.estimated && "≈ "}
+          {compact(item.count)}
+        </i>
       )}
-    </ul>
+      {isNamed && <span class="visually-hidden">{spoken}</span>}
+    </button>
   );
+}
+
+/** Of several lines the last one ends with the dots, a single one is cut where the area ends. */
+const ONE_LINE = { display: "block", whiteSpace: "nowrap", textOverflow: "ellipsis" };
+
+/** Names of tokens begin with that of the method, which the frame around them says already. */
+function labelOf({ name, mount, token }: Item): string {
+  const prefix = `${mount.replace(/^auth\/|\/$/g, "").replaceAll("/", "-")}-`;
+  return token && name.startsWith(prefix) && name.length > prefix.length ? name.slice(prefix.length) : name;
 }

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { done } from "../result.ts";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import type { Job } from "../tokens/token.ts";
 import { DataTable } from "../ui/data-table.tsx";

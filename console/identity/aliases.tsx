@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
+import { href } from "../href.ts";
 import type { Mounts } from "../methods/mount.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";

@@ -1,11 +1,12 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { RecordFacts } from "../records/facts.tsx";
 import type { FieldGroup, RecordValue } from "../records/field.ts";
 import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";

@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import type { RecordValue } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";

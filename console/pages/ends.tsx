@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { compact, count, counted } from "../format.ts";
-import { href } from "../router.ts";
+import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { Bars } from "../ui/bars.tsx";
 import { Empty, Segments } from "../ui/controls.tsx";

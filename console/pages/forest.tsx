@@ -1,21 +1,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { ColourBy } from "../forest/colour.ts";
-import {
-  type Branch,
-  type Item,
-  itemsOfBranch,
-  itemsOfMap,
-  type MountGroup,
-  readBranch,
-  readMap,
-  sumOf,
-} from "../forest/map.ts";
+import { type Branch, type Item, itemsOfBranch, itemsOfMap, type MountGroup, sumOf } from "../forest/map.ts";
+import { readBranch, readMap } from "../forest/read.ts";
 import { Treemap } from "../forest/treemap.tsx";
-import { compact, count, counted } from "../format.ts";
-import { go, href } from "../router.ts";
+import { approximate, compact, count, counted } from "../format.ts";
+import { href } from "../href.ts";
 import { useSession } from "../session.ts";
 import { isGoing } from "../tokens/going.ts";
-import { nameOf } from "../tokens/token.ts";
+import { nameOf } from "../tokens/model.ts";
 import { Empty, Segments } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
@@ -23,9 +15,9 @@ import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 const COLOURS: readonly (readonly [ColourBy, string])[] = [
-  ["method", "Method"],
-  ["end", "End"],
   ["policy", "Policy"],
+  ["end", "End"],
+  ["method", "Method"],
 ];
 const LISTED = 12;
 const REFRESH_MS = 10_000;
@@ -41,16 +33,16 @@ export function ForestPage({ query }: { readonly query: URLSearchParams }) {
 function Forest({ mount }: { readonly mount: string }) {
   const { api } = useSession();
   const map = useLoad("map", () => readMap(api));
-  const [chosen, setBy] = useState<ColourBy | null>(null);
+  const [by, setBy] = useState<ColourBy>("policy");
   const groups = map.value?.groups ?? [];
   const items = useMemo(() => (map.value ? itemsOfMap(map.value, mount) : []), [map.value, mount]);
-  // Of one method alone its name says nothing.
-  const by = chosen ?? (mount === "" && groups.length > 1 ? "method" : "policy");
   useRefresh(map.reload, items);
   const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
   const hasTrees = shown.some(({ largest }) => largest.length > 0);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);
   const total = sumOf(items);
+  // Of all methods together the number is known.
+  const isEstimate = mount !== "" && shown.some(({ rest }) => rest.estimated);
 
   return (
     <>
@@ -61,7 +53,7 @@ function Forest({ mount }: { readonly mount: string }) {
             <span class="number">
               {mount !== "" && <a href={href([])}>Forest</a>}
               {mount !== "" && " / "}
-              {counted(total, "token")} in {counted(trees, "tree")}
+              {approximate(total, "token", isEstimate)} in {counted(trees, "tree")}
             </span>
           )
         }
@@ -104,7 +96,6 @@ function Forest({ mount }: { readonly mount: string }) {
             items={items}
             by={by}
             label={mount === "" ? "Trees by their number of tokens" : `Trees of ${mount} by their number of tokens`}
-            onOpen={openItem}
           />
           <Largest groups={shown} />
         </div>
@@ -128,14 +119,6 @@ function useRefresh(reload: () => void, items: readonly Item[]): void {
 }
 
 const goes = ({ token, items = [] }: Item): boolean => isGoing(token) || items.some(goes);
-
-/** Where an area of the map leads. */
-function openItem({ items, token, mount, rest }: Item): void {
-  if (rest) go(href(["tokens"], { mount, orphan: "true" }));
-  else if (!token) go(href([], { mount }));
-  else if ((items ?? []).length > 0 || token.children > 0) go(href([], { token: token.accessor }));
-  else go(href(["tokens", token.accessor]));
-}
 
 /** The same as the map, to be read. */
 function Largest({ groups }: { readonly groups: readonly MountGroup[] }) {
@@ -199,9 +182,7 @@ function Tree({ accessor }: { readonly accessor: string }) {
           <Empty title="Nothing hangs below this token" />
         </div>
       )}
-      {items.length > 0 && (
-        <Treemap items={items} by={by} label="Tokens below, by the number below each" onOpen={openItem} />
-      )}
+      {items.length > 0 && <Treemap items={items} by={by} label="Tokens below, by the number below each" />}
       {value?.more && <p class="muted">The largest branches are shown.</p>}
     </>
   );

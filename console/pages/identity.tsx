@@ -1,9 +1,10 @@
+import { href } from "../href.ts";
 import { EntityCard } from "../identity/entity-card.tsx";
 import { GroupCard } from "../identity/group-card.tsx";
 import { ENTITY, GROUP } from "../identity/records.ts";
 import { NameList } from "../records/name-list.tsx";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { PageHead } from "../ui/page-head.tsx";

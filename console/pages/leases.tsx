@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
 import { count, duration } from "../format.ts";
+import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";

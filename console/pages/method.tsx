@@ -1,10 +1,10 @@
+import { href } from "../href.ts";
 import { CollectionPart } from "../methods/collection-part.tsx";
 import { LoginCheck } from "../methods/login-check.tsx";
 import type { Mounts } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
 import { SettingsPart } from "../methods/settings-part.tsx";
 import { Tuning } from "../methods/tuning.tsx";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";

@@ -1,10 +1,11 @@
 import { pathOf } from "../api.ts";
 import { count, duration } from "../format.ts";
+import { href } from "../href.ts";
 import type { Mounts } from "../methods/mount.ts";
 import { tokensOfMounts } from "../methods/token-counts.ts";
 import type { FieldGroup } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";

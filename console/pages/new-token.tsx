@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
 import { duration } from "../format.ts";
+import { href } from "../href.ts";
 import { DURATION, DURATION_HINT } from "../records/field.ts";
 import type { Problem } from "../result.ts";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Copy, Field } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";

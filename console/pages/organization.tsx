@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TEAM, TTL_POLICY } from "../teams/forms.ts";
 import {

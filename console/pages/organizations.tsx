@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { NEW_ORGANIZATION } from "../teams/forms.ts";
 import { listResources, type Organization, sendResource, teamsPath } from "../teams/resources.ts";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
+import { href } from "../href.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Empty } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";

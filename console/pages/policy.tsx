@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
+import { href } from "../href.ts";
 import { CapabilityCheck } from "../policies/capability-check.tsx";
 import { offsetOf, type Place, placeIn } from "../policies/place.ts";
 import type { Problem } from "../result.ts";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Field } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";

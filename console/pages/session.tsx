@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { duration } from "../format.ts";
+import { href } from "../href.ts";
 import type { Problem } from "../result.ts";
-import { href } from "../router.ts";
 import { ASKED_PATHS, useSession } from "../session.ts";
 import { Tags } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";

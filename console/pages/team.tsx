@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { secondsOf } from "../records/field.ts";
 import { RecordForm } from "../records/record-form.tsx";
-import { go, href } from "../router.ts";
+import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { NEW_TOKEN, ROTATION, TEAM } from "../teams/forms.ts";
 import {

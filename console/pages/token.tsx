@@ -1,9 +1,10 @@
 import { useState } from "preact/hooks";
 import { bytes, count, counted, duration, shortAccessor } from "../format.ts";
-import { href } from "../router.ts";
+import { href } from "../href.ts";
 import { useSession } from "../session.ts";
+import { amountText, nameOf, type Token } from "../tokens/model.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
-import { amountText, nameOf, readToken, type Token, type TokenDetail } from "../tokens/token.ts";
+import { readToken, type TokenDetail } from "../tokens/token.ts";
 import { Tags } from "../ui/controls.tsx";
 import { DataTable } from "../ui/data-table.tsx";
 import { Icon } from "../ui/icons.tsx";

@@ -1,12 +1,13 @@
 import { useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
-import { go, href } from "../router.ts";
+import { href } from "../href.ts";
+import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { COLUMNS, type Column, shownColumns } from "../tokens/columns.tsx";
 import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
+import { nameOf, type Selection, type Token } from "../tokens/model.ts";
 import { RevokeMany } from "../tokens/revoke-dialog.tsx";
-import { nameOf, type Selection, type Token } from "../tokens/token.ts";
 import { useTokenPages } from "../tokens/use-token-pages.ts";
 import { Empty } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";

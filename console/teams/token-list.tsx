@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { counted } from "../format.ts";
+import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
-import { href } from "../router.ts";
 import { useSession } from "../session.ts";
 import { type DataColumn, DataTable } from "../ui/data-table.tsx";
 import { End, Time } from "../ui/time.tsx";

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { count, duration, shortAccessor } from "../format.ts";
-import { href } from "../router.ts";
+import { href } from "../href.ts";
 import { Tags } from "../ui/controls.tsx";
 import { End, Time } from "../ui/time.tsx";
-import { nameOf, type Token } from "./token.ts";
+import { nameOf, type Token } from "./model.ts";
 
 export interface Column {
   readonly name: string;

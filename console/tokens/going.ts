@@ -1,5 +1,5 @@
 import { isMeant } from "./filter.ts";
-import type { Selection, Token } from "./token.ts";
+import type { Selection, Token } from "./model.ts";
 
 /** How long a revocation is remembered: its rows are swept by then, or the server tells of it. */
 const KEPT_MS = 600_000;

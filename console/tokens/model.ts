@@ -25,3 +25,14 @@ export interface Token {
 
 /** Which tokens are meant: the filter of the inventory, or accessors. */
 export type Selection = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+/** How many there are of something; `more` when counting stopped there. */
+export interface Amount {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+export const nameOf = (token: Token): string => token.display_name || "token";
+
+/** `1,204`, or `10,000+` when counting stopped there. */
+export const amountText = ({ count, more }: Amount): string => `${count.toLocaleString("en")}${more ? "+" : ""}`;

@@ -5,16 +5,14 @@ import { useSession } from "../session.ts";
 import { Dialog, Field } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { noteRevocation } from "./going.ts";
+import { amountText, nameOf, type Selection } from "./model.ts";
 import {
-  amountText,
   beginRevocation,
   type Job,
-  nameOf,
   type Preview,
   previewRevocation,
   readJob,
   revokeToken,
-  type Selection,
   stopJob,
   type TokenDetail,
 } from "./token.ts";

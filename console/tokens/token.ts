@@ -1,20 +1,12 @@
 import { type Api, pathOf, type Query } from "../api.ts";
 import { type Answer, done } from "../result.ts";
-import type { Selection, Token } from "./model.ts";
-
-export type { Selection, Token };
+import type { Amount, Selection, Token } from "./model.ts";
 
 export interface TokenPage {
   readonly tokens: readonly Token[];
   /** "" on the last page. */
   readonly next: string;
   readonly fresh_as_of: string;
-}
-
-/** How many there are of something; `more` when counting stopped there. */
-export interface Amount {
-  readonly count: number;
-  readonly more: boolean;
 }
 
 /** A token with its lineage, and what a revocation would take with it. */
@@ -80,8 +72,3 @@ export async function stopJob(api: Api, id: string): Promise<Answer<void>> {
   const answer = await api.call(`sys/tokens/jobs/${pathOf(id)}/stop`, { body: {} });
   return answer.ok ? done(undefined) : answer;
 }
-
-export const nameOf = (token: Token): string => token.display_name || "token";
-
-/** `1,204`, or `10,000+` when counting stopped there. */
-export const amountText = ({ count, more }: Amount): string => `${count.toLocaleString("en")}${more ? "+" : ""}`;

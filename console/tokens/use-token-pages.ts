@@ -1,7 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { Api } from "../api.ts";
 import type { Problem } from "../result.ts";
-import { listTokens, type Token } from "./token.ts";
+import type { Token } from "./model.ts";
+import { listTokens } from "./token.ts";
 
 const PAGE = 100;
 /** Pages asked for at once, while they bring nothing: the work of each is bounded, so that one may be empty. */

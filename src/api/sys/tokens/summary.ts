@@ -22,6 +22,7 @@ import type { CountKind } from "../../../tree/inventory/terms.ts";
 import { text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
 import { FILLING } from "./list.ts";
+import { type MappedMount, withRest } from "./map-rest.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 
 /** Trees that the map names for each mount. */
@@ -94,7 +95,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
             count: "integer",
             trees: "integer",
             largest: [{ tree: "string", root: TOKEN_SHAPE, count: "integer" }],
-            rest: { trees: "integer", count: "integer" },
+            rest: { trees: "integer", count: "integer", estimated: "boolean" },
           },
         ],
         total: "integer",
@@ -140,31 +141,6 @@ async function mapOfMount(
     }),
     restTrees: Math.max(0, trees - largest.length),
   };
-}
-
-/** A mount on the map. `count` is of the tokens that it issued, those of `largest` of all that are in the trees. */
-interface MappedMount {
-  readonly mount: string;
-  readonly count: number;
-  readonly trees: number;
-  readonly largest: readonly { readonly tree: string; readonly root: object | null; readonly count: number }[];
-  /** Trees that are not named. */
-  readonly restTrees: number;
-}
-
-/**
- * Adds what is in the trees that are not named. How many tokens that are together is known, of each mount it is not, as a tree of
- * one mount holds tokens of others: it is divided by the number of trees.
- */
-function withRest(groups: readonly MappedMount[]): Record<string, unknown>[] {
-  const named = groups.flatMap(({ largest }) => largest).reduce((sum, { count }) => sum + count, 0);
-  const total = groups.reduce((sum, { count }) => sum + count, 0);
-  const restTrees = groups.reduce((sum, group) => sum + group.restTrees, 0);
-  const rest = Math.max(restTrees, total - named);
-  return groups.map(({ restTrees: trees, ...group }) => {
-    const count = trees === 0 ? 0 : Math.round((rest * trees) / restTrees);
-    return { ...group, rest: { trees, count } };
-  });
 }
 
 /** The largest trees. A tree of one token is not named: there may be as many as tokens. */

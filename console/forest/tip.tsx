@@ -1,0 +1,29 @@
+import { approximate } from "../format.ts";
+import type { Area } from "./layout.ts";
+
+interface TipProps {
+  readonly area: Area;
+  /** Of the map. */
+  readonly width: number;
+  readonly height: number;
+}
+
+const SIZE = { width: 260, height: 74 };
+
+/** What an area stands for, beside it. Who listens hears it from the area itself. */
+export function Tip({ area, width, height }: TipProps) {
+  const { item } = area;
+  const left = Math.min(area.x + 8, Math.max(0, width - SIZE.width));
+  const below = area.y + Math.min(area.height, 28) + 6;
+  const top = below > height - SIZE.height ? Math.max(0, area.y - SIZE.height) : below;
+  return (
+    <div class="tip" style={{ left: `${left}px`, top: `${top}px` }} aria-hidden="true">
+      <strong>{item.name}</strong>
+      <span class="number">{approximate(item.count, "token", item.rest?.estimated)}</span>
+      <span class="muted">
+        {item.mount}
+        {item.token && item.token.policies.length > 0 && ` · ${item.token.policies.slice(0, 4).join(", ")}`}
+      </span>
+    </div>
+  );
+}
