@@ -3,7 +3,7 @@ import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { authorize } from "../identity/access.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
@@ -18,15 +18,7 @@ export interface TeamCaller extends TeamWithToken {
 }
 
 /** Paths that every team token may use: look-ups of itself and of its team. */
-const OWN_READ: Verdict = {
-  allowed: true,
-  isRoot: false,
-  sudo: false,
-  create: false,
-  update: false,
-  limit: null,
-  grantedBy: [],
-};
+const OWN_READ: Verdict = { ...REFUSED, allowed: true };
 
 /**
  * The rules for the token of the owners team in its organization. No sudo: the policies of a team can only be set by

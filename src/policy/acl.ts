@@ -51,7 +51,8 @@ export interface Verdict {
   readonly grantedBy: readonly string[];
 }
 
-const REFUSED: Verdict = {
+/** The verdict where no rule allows the operation. */
+export const REFUSED: Verdict = {
   allowed: false,
   isRoot: false,
   sudo: false,

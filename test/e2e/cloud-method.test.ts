@@ -4,6 +4,7 @@ import { DocumentSigner, documentOf } from "../support/cloud-login.ts";
 import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { type CloudServer, serveCloud } from "../support/fake-cloud/server.ts";
 import { type Key, userArn } from "../support/fake-cloud/world.ts";
+import { statusOf } from "./support/node-vault.ts";
 import { type RunningServer, startDev } from "./support/server.ts";
 
 const HOME = "111111111111";
@@ -38,14 +39,6 @@ describe("node-vault and the cloud method", () => {
 
   // A new one each time: node-vault goes on with the token that a call returned.
   const client = () => vault({ endpoint: server.address, token: server.rootToken });
-  const statusOf = async (call: Promise<unknown>): Promise<number> => {
-    try {
-      await call;
-      return 200;
-    } catch (error) {
-      return (error as { response: { statusCode: number } }).response.statusCode;
-    }
-  };
 
   for (const { type, vm, image, certificate, alias } of VOCABULARIES) {
     describe(`in the words of ${type}`, () => {

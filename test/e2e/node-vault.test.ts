@@ -1,5 +1,6 @@
 import vault from "node-vault";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { statusOf } from "./support/node-vault.ts";
 import { type RunningServer, startDev } from "./support/server.ts";
 
 type Client = ReturnType<typeof vault>;
@@ -11,14 +12,6 @@ describe("node-vault", () => {
   const client = (token: string): Client => vault({ endpoint: server.address, token });
   // A new one each time: node-vault goes on with the token that a call returned.
   const root = () => client(server.rootToken);
-  const statusOf = async (call: Promise<unknown>): Promise<number> => {
-    try {
-      await call;
-      return 200;
-    } catch (error) {
-      return (error as { response: { statusCode: number } }).response.statusCode;
-    }
-  };
 
   beforeAll(async () => {
     server = await startDev();

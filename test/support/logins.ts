@@ -1,5 +1,6 @@
 import { issueLogin } from "../../src/auth/login.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
+import { PLAIN_LOGIN } from "./plain-login.ts";
 import { bindings } from "./service.ts";
 
 /**
@@ -13,21 +14,7 @@ export async function issuingMount(path: string, policies: readonly string[] = [
   const mount = installation.ok ? installation.value.mountAt(`${path}/`) : undefined;
   if (!installation.ok || !mount) throw new Error("the mount is there");
   const login = async (tokenType: "default" | "batch" = "default") =>
-    issueLogin(bindings, installation.value, mount, {
-      policies,
-      noDefaultPolicy: false,
-      tokenType,
-      ttl: 600,
-      maxTtl: 0,
-      period: 0,
-      explicitMaxTtl: 0,
-      numUses: 0,
-      boundCidrs: [],
-      displayName: "",
-      metadata: {},
-      entityId: "",
-      internal: {},
-    });
+    issueLogin(bindings, installation.value, mount, { ...PLAIN_LOGIN, policies, tokenType, ttl: 600 });
   const token = async () => {
     const issued = await login();
     if (!issued.ok) throw new Error(JSON.stringify(issued.error));

@@ -1,5 +1,6 @@
 import { request } from "node:http";
 import type { Place } from "../load/place.ts";
+import { readText } from "../read-answer.ts";
 
 /** Who asks, and where. */
 export interface Client {
@@ -47,17 +48,9 @@ export function send(
         },
       },
       (response) => {
-        const pieces: Buffer[] = [];
-        response.on("data", (piece: Buffer) => pieces.push(piece));
-        response.on("error", reject);
-        response.on("end", () => {
-          const text = Buffer.concat(pieces).toString("utf8");
-          try {
-            resolve({ status: response.statusCode ?? 0, body: text === "" ? {} : (JSON.parse(text) as Json) });
-          } catch (error) {
-            reject(error);
-          }
-        });
+        readText(response)
+          .then((text) => ({ status: response.statusCode ?? 0, body: text === "" ? {} : (JSON.parse(text) as Json) }))
+          .then(resolve, reject);
       },
     );
     sent.on("timeout", () => sent.destroy(new Error("no answer in a minute")));

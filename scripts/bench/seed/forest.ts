@@ -11,7 +11,7 @@ import {
   treeShardNumber,
 } from "../../../src/tree/index/accessor-shard-number.ts";
 import { InventoryCounts } from "../../../src/tree/inventory/counts.ts";
-import { type InventoryEntry, mountIdOf, roleNameOf } from "../../../src/tree/inventory/entry.ts";
+import { fixedPart, type InventoryEntry, mountIdOf } from "../../../src/tree/inventory/entry.ts";
 import { InventoryStore } from "../../../src/tree/inventory/inventory-store.ts";
 import { sealToken } from "../../../src/tree/tree-store.ts";
 import type { GroveBuild } from "../servers/grove.ts";
@@ -237,20 +237,11 @@ function entriesOf(tokens: readonly SeededToken[]): InventoryEntry[] {
     accessor: ids.accessor,
     parent: parent === null ? null : (accessors.get(parent) ?? null),
     first: index === 0,
-    mount: mountIdOf(record),
-    path: record.path,
-    role: roleNameOf(record),
-    displayName: record.displayName,
-    policies: record.policies,
-    entityId: record.entityId,
+    ...fixedPart(record),
     expiresAt,
     renewedAt: null,
-    numUses: record.numUses,
     usesLeft: record.numUses,
-    period: record.period,
-    explicitMaxTtl: record.explicitMaxTtl,
     children: children.get(ids.row) ?? 0,
-    leased: record.leased,
     lastUsed: null,
   }));
 }

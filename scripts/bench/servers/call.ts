@@ -1,6 +1,7 @@
 import * as http from "node:http";
 import * as https from "node:https";
 import { hostOf, type Place } from "../load/place.ts";
+import { readText } from "../read-answer.ts";
 
 /** An answer, read. */
 export interface Answer {
@@ -53,13 +54,9 @@ export function call(access: Access, method: string, path: string, body?: unknow
         },
       },
       (response) => {
-        const pieces: Buffer[] = [];
-        response.on("data", (piece: Buffer) => pieces.push(piece));
-        response.on("error", reject);
-        response.on("end", () => {
-          const text = Buffer.concat(pieces).toString("utf8");
-          resolve({ status: response.statusCode ?? 0, body: text === "" ? null : (JSON.parse(text) as AnswerBody) });
-        });
+        readText(response)
+          .then((text) => (text === "" ? null : (JSON.parse(text) as AnswerBody)))
+          .then((parsed) => resolve({ status: response.statusCode ?? 0, body: parsed }), reject);
       },
     );
     request.on("error", reject);

@@ -2,22 +2,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { err, ok, type Result } from "../../../src/base/result.ts";
 import { JOB, type Job, PREVIEW, type Preview, STARTED } from "../answers.ts";
-import type { Filter } from "../arguments.ts";
+import type { GroveCommand } from "../arguments.ts";
 import type { CallFailure, GroveClient } from "../client.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenTable } from "./token-lines.ts";
 
 const LOOK_EVERY_MS = 500;
-
-interface Wanted {
-  readonly filter: Filter;
-  readonly accessors: readonly string[];
-  readonly dryRun: boolean;
-  readonly includeRoot: boolean;
-  readonly includeSelf: boolean;
-  readonly yes: boolean;
-  readonly json: boolean;
-}
 
 /**
  * Shows what a revocation would take, asks, and carries it out. The server is told the number that was shown, and refuses when
@@ -26,7 +16,7 @@ interface Wanted {
 export async function revokeTokens(
   client: GroveClient,
   terminal: Terminal,
-  wanted: Wanted,
+  wanted: Extract<GroveCommand, { kind: "revoke" }>,
 ): Promise<Result<number, CallFailure>> {
   const { filter, accessors, includeRoot, includeSelf, dryRun, yes, json } = wanted;
   const asked = {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { request, startService, startTestGateway } from "./support.ts";
+import { damaged, request, startService, startTestGateway } from "./support.ts";
 
 /** A service that notes requests in the order in which they begin, and only those that arrive whole. */
 async function startNotes(): Promise<{ port: number; takeNotes(): string[] }> {
@@ -48,37 +48,10 @@ const WHOLE = [
   request("GET /6", "Content-Length: 0"),
 ];
 
-const SPLINTERS = [
-  ..."\r\n\t :;,+-01f\0\v",
-  "\r\n",
-  "\r\n\r\n",
-  "0\r\n\r\n",
-  "chunked",
-  "HTTP/1.0",
-  "Transfer-Encoding: chunked\r\n",
-  "Content-Length: 3\r\n",
-  "Content-Length: 0\r\n",
-  "Connection: close\r\n",
-  request("GET /7"),
-];
-
-const damage = fc.record({
-  at: fc.nat(999),
-  remove: fc.integer({ min: 0, max: 3 }),
-  insert: fc.option(fc.constantFrom(...SPLINTERS), { nil: "" }),
-});
-
-const traffic = fc
-  .tuple(
-    fc.array(fc.constantFrom(...WHOLE), { minLength: 1, maxLength: 3 }),
-    fc.array(damage, { minLength: 1, maxLength: 3 }),
-  )
-  .map(([requests, damages]) =>
-    damages.reduce((bytes, { at, remove, insert }) => {
-      const place = Math.floor((at / 1000) * bytes.length);
-      return bytes.slice(0, place) + insert + bytes.slice(place + remove);
-    }, requests.join("")),
-  );
+const traffic = damaged(
+  fc.array(fc.constantFrom(...WHOLE), { minLength: 1, maxLength: 3 }).map((requests) => requests.join("")),
+  ["Connection: close\r\n", request("GET /7")],
+);
 
 describe("damaged traffic", () => {
   it("reaches the service as an independent strict parser reads it, or not at all", async () => {

@@ -1,28 +1,18 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { RawClient, request, startService, startTestGateway } from "./support.ts";
+import { RawClient, request, startRawService, startService, startTestGateway } from "./support.ts";
 
 /** A service that answers every connection with these bytes once a request has come, then does as told. */
 async function startScripted(bytes: string, then: "stay" | "end" | "reset" = "stay"): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
+  return startRawService((socket) => {
     socket.once("data", () => {
       socket.write(Buffer.from(bytes, "latin1"), () => {
         if (then === "end") socket.end();
         if (then === "reset") socket.resetAndDestroy();
       });
     });
-    onTestFinished(() => {
-      socket.destroy();
-    });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 describe("an answer without a body", () => {

@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ByteReader } from "../../../gateway/byte-reader.ts";
 import { openBody } from "../../../gateway/message-body.ts";
 import { readResponseHead } from "../../../gateway/response-head.ts";
-import { RawClient, request, startTestGateway } from "./support.ts";
+import { damaged, RawClient, request, startRawService, startTestGateway } from "./support.ts";
 
 const latin1 = (text: string) => Buffer.from(text, "latin1");
 
@@ -101,21 +101,12 @@ describe("reading answers", () => {
 /** A service that answers the requests of each connection with the next of these texts, a piece at a time. */
 async function startScript(...scripts: readonly (readonly string[])[]): Promise<{ url: string; opened: Socket[] }> {
   const opened: Socket[] = [];
-  const server = createServer((socket) => {
+  const url = await startRawService((socket) => {
     const script = [...(scripts[opened.length] ?? [])];
     opened.push(socket);
-    socket.on("error", () => {});
     socket.on("data", () => socket.write(latin1(script.shift() ?? "")));
-    onTestFinished(() => {
-      socket.destroy();
-    });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(() => {
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, opened };
+  return { url, opened };
 }
 
 const answerOf = (text: string, ...headers: string[]) =>
@@ -172,33 +163,7 @@ describe("a connection to the service", () => {
   });
 });
 
-const SPLINTERS = [
-  ..."\r\n\t :;,+-01f\0\v",
-  "\r\n",
-  "\r\n\r\n",
-  "0\r\n\r\n",
-  "chunked",
-  "HTTP/1.0",
-  "HTTP/1.1 100 Continue\r\n\r\n",
-  "Transfer-Encoding: chunked\r\n",
-  "Content-Length: 3\r\n",
-  "Content-Length: 0\r\n",
-];
-
-const damage = fc.record({
-  at: fc.nat(999),
-  remove: fc.integer({ min: 0, max: 3 }),
-  insert: fc.option(fc.constantFrom(...SPLINTERS), { nil: "" }),
-});
-
-const damagedAnswer = fc
-  .tuple(fc.constantFrom(...ANSWERS), fc.array(damage, { minLength: 1, maxLength: 3 }))
-  .map(([answer, damages]) =>
-    damages.reduce((bytes, { at, remove, insert }) => {
-      const place = Math.floor((at / 1000) * bytes.length);
-      return bytes.slice(0, place) + insert + bytes.slice(place + remove);
-    }, answer),
-  );
+const damagedAnswer = damaged(fc.constantFrom(...ANSWERS), ["HTTP/1.1 100 Continue\r\n\r\n"]);
 
 /** What Node's own client makes of an answer, bytes after it aside; undefined when it refuses it or finds it incomplete. */
 function readByNode(url: string): Promise<string | undefined> {

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from "node:http";
-import { type AddressInfo, connect, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer as createRawServer, type Socket } from "node:net";
+import fc from "fast-check";
 import { onTestFinished } from "vitest";
 import { parseTrustedProxies } from "../../../gateway/client-address.ts";
 import { TIMEOUTS, type Timeouts } from "../../../gateway/limits.ts";
@@ -193,4 +194,49 @@ export class RawClient {
 /** The head of a request for this host, with the header lines given. */
 export function request(line: string, ...headers: string[]): string {
   return [`${line} HTTP/1.1`, "Host: grove.test", ...headers, "", ""].join("\r\n");
+}
+
+/** Starts a server that speaks bytes for one test, and returns its address. */
+export async function startRawService(onConnection: (socket: Socket) => void): Promise<string> {
+  const server = createRawServer((socket) => {
+    socket.on("error", () => {});
+    onTestFinished(() => {
+      socket.destroy();
+    });
+    onConnection(socket);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** Pieces of messages that change the meaning of a message when they stand in the wrong place. */
+const SPLINTERS = [
+  ..."\r\n\t :;,+-01f\0\v",
+  "\r\n",
+  "\r\n\r\n",
+  "0\r\n\r\n",
+  "chunked",
+  "HTTP/1.0",
+  "Transfer-Encoding: chunked\r\n",
+  "Content-Length: 3\r\n",
+  "Content-Length: 0\r\n",
+];
+
+/** Messages of `whole` in which one to three places are damaged: bytes are missing, or a splinter stands there. */
+export function damaged(whole: fc.Arbitrary<string>, splinters: readonly string[]): fc.Arbitrary<string> {
+  const damage = fc.record({
+    at: fc.nat(999),
+    remove: fc.integer({ min: 0, max: 3 }),
+    insert: fc.option(fc.constantFrom(...SPLINTERS, ...splinters), { nil: "" }),
+  });
+  return fc.tuple(whole, fc.array(damage, { minLength: 1, maxLength: 3 })).map(([message, damages]) =>
+    damages.reduce((bytes, { at, remove, insert }) => {
+      const place = Math.floor((at / 1000) * bytes.length);
+      return bytes.slice(0, place) + insert + bytes.slice(place + remove);
+    }, message),
+  );
 }

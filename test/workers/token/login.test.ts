@@ -8,22 +8,16 @@ import type { Mount } from "../../../src/system/mount.ts";
 import type { Login } from "../../../src/token/rules/login.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { PLAIN_LOGIN } from "../../support/plain-login.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { rewriteRecord } from "../../support/trees.ts";
 
 const LOGIN: Login = {
+  ...PLAIN_LOGIN,
   policies: ["dev"],
-  noDefaultPolicy: false,
-  tokenType: "default",
   ttl: 600,
-  maxTtl: 0,
-  period: 0,
-  explicitMaxTtl: 0,
-  numUses: 0,
-  boundCidrs: [],
   displayName: "i-1",
   metadata: { role: "dev" },
-  entityId: "",
   internal: { role_name: "dev", secret_note: "kept" },
 };
 

@@ -2,21 +2,13 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_MOUNT_CONFIG, type MountConfig, newMount } from "../../../../src/system/mount.ts";
 import { type Login, loginTokenType, planLogin } from "../../../../src/token/rules/login.ts";
 import { planRenew } from "../../../../src/token/rules/renew.ts";
+import { PLAIN_LOGIN } from "../../../support/plain-login.ts";
 
 const NOW = Date.UTC(2027, 2, 1);
 const LOGIN: Login = {
+  ...PLAIN_LOGIN,
   policies: ["Dev"],
-  noDefaultPolicy: false,
-  tokenType: "default",
-  ttl: 0,
-  maxTtl: 0,
-  period: 0,
-  explicitMaxTtl: 0,
-  numUses: 0,
-  boundCidrs: [],
-  displayName: "",
   metadata: { role: "dev" },
-  entityId: "",
   internal: { role_name: "dev" },
 };
 

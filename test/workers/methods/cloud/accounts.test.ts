@@ -124,9 +124,12 @@ describe("an instance of another account", () => {
 
 describe("the full ARN of a principal", () => {
   it("is looked up with the external ID that the role asks for, and with no other", async () => {
-    const mount = await mountWithRole("tenant");
+    const mount = await mountCloud(root, "tenant", cloud, signer);
     const shared = cloud.world.addRole(OTHER, "Shared", { trusts: [HOME], externalId: "tenant-7" });
-    const login = async () => (await mount.loginInstance(addInstance(OTHER), { role: "any" })).status;
+    await mount.write("role/wild", { bound_iam_principal_arn: `arn:aws:iam::${OTHER}:role/batch/*` });
+    const batch = cloud.world.addRole(OTHER, "Batch", { path: "/batch/" });
+    const session = cloud.world.addSession(batch, "job", Date.now() + 3_600_000);
+    const login = async () => (await mount.loginCaller(session, { role: "wild" })).status;
     for (const [external_id, status] of [
       ["", 400],
       ["tenant-8", 400],
