@@ -34,10 +34,10 @@ const FORESTS = [
   { trees: 1_000, tokens: 100_000 },
   { trees: 10_000, tokens: 1_000_000 },
 ];
-/** Tokens that are ended together, by disabling their mount or by their prefix. */
+/** Tokens that are ended together, by disabling their mount or by their prefix, and how long that is watched (s). */
 const ENDINGS = [
-  { by: "prefix", trees: 10_000, tokens: 100_000 },
-  { by: "mount", trees: 10_000, tokens: 1_000_000 },
+  { by: "prefix", trees: 10_000, tokens: 100_000, watchSeconds: 600 },
+  { by: "mount", trees: 10_000, tokens: 1_000_000, watchSeconds: 60 },
 ] as const;
 const TEAM_SIZES = [1_000, 100_000];
 const TIDY_SIZE = 100_000;
@@ -96,8 +96,8 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       if (!command.quick || tokens <= QUICK_FOREST_TOKENS) forest.push(await askForest(bench, trees, tokens));
     }
     const endings = [];
-    for (const { by, trees, tokens } of has("ending") ? ENDINGS : []) {
-      if (!command.quick || tokens <= QUICK_FOREST_TOKENS) endings.push(await endTogether(bench, by, trees, tokens));
+    for (const { by, ...size } of has("ending") ? ENDINGS : []) {
+      if (!command.quick || size.tokens <= QUICK_FOREST_TOKENS) endings.push(await endTogether(bench, by, size));
     }
     const consoles = [];
     for (const { trees, tokens } of has("console") ? FORESTS : []) {

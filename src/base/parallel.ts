@@ -9,3 +9,14 @@ export async function inGroups<T, R>(items: readonly T[], work: (item: T) => Pro
   }
   return results;
 }
+
+/** Does `work` for all items, at most `limit` at a time: the next begins when one has ended. Results in the order of the items. */
+export async function inPool<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  const left = items.entries();
+  const worker = async (): Promise<void> => {
+    for (const [at, item] of left) results[at] = await work(item);
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}

@@ -1,6 +1,6 @@
-import { inGroups } from "../base/parallel.ts";
 import type { Env } from "../env.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
+import { cleanUpTrees } from "../tree/clean-up.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import type { IndexedLease } from "../tree/index/index-store.ts";
 import type { WalkAnswer, WalkMode } from "../tree/leases/actions.ts";
@@ -20,7 +20,7 @@ export interface TreeReport {
 }
 
 /**
- * Has the trees of some leases do what a walk is for. A tree that does not answer is reported as not reached: it must not keep
+ * Has the trees of some leases do what a walk is for, and sweep what died of it, few at a time. A tree that does not answer is reported as not reached: it must not keep
  * the walk from the others.
  *
  * @param watermark number of the watermark whose tokens are meant; null: all of the leases are.
@@ -37,15 +37,18 @@ export async function tellTrees(
     if (!route) throw new Error("the index lists an id that names no tree");
     byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
   }
-  return inGroups([...byTree], async ([treeId, found]) => {
+  return cleanUpTrees(env, [...byTree], async ([treeId, found], inTurn) => {
     const of = (kind: string) =>
       found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
     try {
       const known = { tokens: of("token"), secrets: of("secret") };
-      const answer = await treeOf(env, treeId)?.walk(known, mode, watermark);
-      return answer
-        ? reportOf(found, answer)
-        : { reached: true, unknown: found.map(({ lease }) => lease), failure: null };
+      const tree = treeOf(env, treeId);
+      if (!tree) return { reached: true, unknown: found.map(({ lease }) => lease), failure: null };
+      const walk = () => tree.walk(known, mode, watermark);
+      // What the leases of secrets wait for is elsewhere.
+      const answer = await (known.secrets.length > 0 ? walk() : inTurn(walk));
+      if (answer.hasDead) await tree.sweep();
+      return reportOf(found, answer);
     } catch (error) {
       console.error(JSON.stringify({ type: "lease walk", tree: treeId, error: String(error) }));
       return { reached: false, unknown: [], failure: null };

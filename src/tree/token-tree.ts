@@ -42,6 +42,9 @@ const LOST_ALARM_MS = 600_000;
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
 
+/** A sweep that a caller waits for is the alarm's after this time, should the call have ended in the middle. */
+const SWEEP_BY_CALLER_MS = 60_000;
+
 /** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
@@ -95,7 +98,8 @@ export class TokenTree extends DurableObject<Env> {
       versions,
     );
     const cubbyhole = new CubbyholeStore(sql, versions);
-    const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm });
+    const armBehindSweep = () => this.#arm(currentTime() + SWEEP_BY_CALLER_MS);
+    const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm, armBehindSweep });
     this.#live = live;
     this.#store = tokens;
     this.#cubbyhole = cubbyhole;
@@ -109,6 +113,7 @@ export class TokenTree extends DurableObject<Env> {
       env,
       sql,
       treeId,
+      isCreated: () => tokens.isCreated,
       cubbyhole,
       inventory,
       endLeasesOf: (rows) => leases.endOfTokens(rows),
@@ -261,11 +266,28 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /** Revokes tokens of this tree that a filter meant, with everything below them. Safe to repeat. */
-  async revokeFiltered(request: RevokeInTree): Promise<RevokedInTree> {
+  async revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
     await this.#open();
-    const revoked = revokeFiltered(this.#store, this.#lineage, request, currentTime());
-    if (revoked.revoked > 0) this.#arm();
+    const now = currentTime();
+    const revoked = revokeFiltered(this.#store, this.#lineage, request, now);
+    if (revoked.revoked > 0) this.#arm(sweptByCaller ? now + SWEEP_BY_CALLER_MS : now);
     return revoked;
+  }
+
+  /**
+   * Sweeps what is dead, as far as one alarm does, for a caller who waits so that not too many trees sweep at a time. Whatever goes
+   * wrong, and what is left, is the alarm's.
+   */
+  async sweep(): Promise<void> {
+    if (!this.#store.isCreated) return;
+    try {
+      await this.#open();
+      await this.#sweep.run();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+      return;
+    }
+    await this.#settle();
   }
 
   /** Tells the lists now what they would hear a moment later: from the answer on they know it, unless one does not answer. */
@@ -285,7 +307,8 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /**
-   * Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat.
+   * Does to leases of this tree, of tokens and of secrets, what a walk over a path prefix is for. Safe to repeat. The caller has
+   * what died of it swept.
    *
    * @param watermark of a walk that cleans up after one: only tokens that are ended by this or another one are revoked.
    */
@@ -293,7 +316,7 @@ export class TokenTree extends DurableObject<Env> {
     await this.#open(watermark ?? 0);
     if (this.#store.isCreated) return this.#leases.walk(found, mode, watermark !== null);
     const rows = (list: readonly RowAndTail[]) => list.map(({ row }) => row);
-    return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [] };
+    return { unknownTokens: rows(found.tokens), unknownSecrets: rows(found.secrets), failures: [], hasDead: false };
   }
 
   /**
@@ -323,9 +346,13 @@ export class TokenTree extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
     if (!this.#store.isCreated) return;
+    const later = this.#sweep.putOffTo();
+    if (later !== null) return this.#setAlarm(later);
     try {
       await this.#open();
       await this.#sweep.run();
+      // A caller that waited for the sweep may have freed the tree.
+      if (!this.#store.isCreated) return;
       await this.#leases.work();
       // A tree of one token does not know whether it is listed.
       if (this.#inventory.nextDueAt !== null) await this.#inventory.tell();
@@ -335,6 +362,12 @@ export class TokenTree extends DurableObject<Env> {
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
       return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
     }
+    await this.#settle();
+  }
+
+  /** After a sweep: frees a tree of which nothing is left, or sets the alarm for what comes next. */
+  async #settle(): Promise<void> {
+    if (!this.#store.isCreated) return;
     if (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty) {
       // Calls that wait for another object come back to the tables.
       if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
@@ -445,14 +478,19 @@ export class TokenTree extends DurableObject<Env> {
     return ok({ kind: "created", token: this.#births.child(spec, ids, parent), warnings });
   }
 
-  /** Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write. */
-  #arm(): void {
-    const sweep = this.#store.nextSweepAt(currentTime());
+  /**
+   * Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write.
+   *
+   * @param sweepFrom ms: the sweep need not come earlier.
+   */
+  #arm(sweepFrom = 0): void {
+    const due = this.#store.nextSweepAt(currentTime());
+    const sweep = due && Math.max(due, sweepFrom);
     const next = earlier(earlier(sweep, this.#leases.nextDueAt), this.#inventory.nextDueAt);
     if (next === null) return;
-    const due = Math.min(next, LATEST_ALARM_MS);
-    if (this.#alarmAt !== null && this.#alarmAt <= due) return;
-    this.#setAlarm(due);
+    const at = Math.min(next, LATEST_ALARM_MS);
+    if (this.#alarmAt !== null && this.#alarmAt <= at) return;
+    this.#setAlarm(at);
   }
 
   #setAlarm(at: number): Promise<void> {

@@ -5,6 +5,7 @@ import { call } from "../servers/call.ts";
 import type { GroveServer } from "../servers/grove.ts";
 import { median } from "../statistics.ts";
 import { assertAllGood, type Bench, CONNECTIONS, TOKEN_PATH } from "./bench.ts";
+import { type Beside, beside, secondsSince } from "./beside.ts";
 import { type SeededServer, startSeeded, statusOf } from "./seeded-server.ts";
 
 /** What revoking a token with many descendants did. Times in ms. */
@@ -27,13 +28,6 @@ export interface Cascade {
   /** MiB, before the revocation and at most during the sweep. */
   readonly memoryBefore: number;
   readonly memoryMost: number;
-}
-
-/** p99 of look-ups (ms): before the revocation, and during the sweep the middle and the worst of several windows. */
-export interface Beside {
-  readonly before: number;
-  readonly during: number;
-  readonly worst: number;
 }
 
 const LEAVES = 9;
@@ -138,12 +132,4 @@ function rowsOf({ build }: Bench, { directory, branch }: SeededServer): number {
   const count = database.prepare("SELECT count(*) AS count FROM tokens").get()?.count;
   database.close();
   return Number(count);
-}
-
-function beside(before: number, during: readonly number[]): Beside {
-  return { before, during: median(during), worst: Math.max(0, ...during) };
-}
-
-function secondsSince(began: number): number {
-  return (performance.now() - began) / 1000;
 }

@@ -1,8 +1,10 @@
 import { inGroups } from "../../../src/base/parallel.ts";
+import type { LoadRequest } from "../load/request.ts";
 import { call, makeToken } from "../servers/call.ts";
 import { GroveServer } from "../servers/grove.ts";
 import { median } from "../statistics.ts";
-import type { Bench } from "./bench.ts";
+import { assertAllGood, type Bench, CONNECTIONS, TOKEN_PATH } from "./bench.ts";
+import { type Beside, beside, secondsSince } from "./beside.ts";
 import { plantForest } from "./planted-forest.ts";
 import { statusOf } from "./seeded-server.ts";
 
@@ -10,6 +12,13 @@ import { statusOf } from "./seeded-server.ts";
 const LEAVES = 15;
 /** First tokens of trees that are asked for. */
 const PROBES = 60;
+/** Trees of one token each that stay, and are looked up all the time. */
+const OTHERS = 16;
+/** Windows in which look-ups are measured, and how many of them before. */
+const WINDOW_SECONDS = 2;
+const WINDOWS_BEFORE = 3;
+/** The list is asked for so many tokens: more than stay. */
+const PAGE = 500;
 
 /** Many tokens that were ended by one call. Times in ms. */
 export interface Ending {
@@ -25,10 +34,23 @@ export interface Ending {
   readonly probes: number;
   readonly acceptedBefore: number;
   readonly acceptedAfter: number;
+  /** p99 of look-ups in other trees, before and while the clean-up goes on. */
+  readonly lookUps: Beside;
+  /** Seconds until the ended tokens were off the lists; null when they were not yet when the watching ended. */
+  readonly cleanAfterSeconds: number | null;
+  readonly watchedSeconds: number;
 }
 
-/** Ends all tokens of a mount by one call, and asks for them at once. */
-export async function endTogether(bench: Bench, by: Ending["by"], trees: number, tokens: number): Promise<Ending> {
+/** How many tokens are ended together, in how many trees, and how many seconds the clean-up is watched at most. */
+export interface EndingSize {
+  readonly trees: number;
+  readonly tokens: number;
+  readonly watchSeconds: number;
+}
+
+/** Ends all tokens of a mount by one call, asks for them at once, and watches what the clean-up does to others. */
+export async function endTogether(bench: Bench, by: Ending["by"], size: EndingSize): Promise<Ending> {
+  const { trees, tokens, watchSeconds } = size;
   const { directory, tops } = await plantForest(bench, trees, tokens, { name: `ending-${by}`, onlyLogins: true });
   const server = await GroveServer.start(bench.build, directory);
   try {
@@ -41,13 +63,36 @@ export async function endTogether(bench: Bench, by: Ending["by"], trees: number,
       const { token } = await makeToken(creator, "create", { ttl: "1h" });
       leaves.push(await timeOf(server, "POST", "auth/token/revoke", { token }));
     }
+    const others: string[] = [];
+    while (others.length < OTHERS) others.push((await makeToken(server, "create-orphan", { ttl: "24h" })).token);
+    const before: number[] = [];
+    while (before.length < WINDOWS_BEFORE) before.push(await lookUps(bench, server, others));
     const ms =
       by === "mount"
         ? await timeOf(server, "DELETE", "sys/auth/aws")
         : await timeOf(server, "PUT", "sys/leases/revoke-prefix/auth/aws");
     const acceptedAfter = await accepted(server, probes);
-    const [leafMs, leafWorstMs] = [median(leaves), Math.max(...leaves)];
-    return { by, tokens, trees, ms, leafMs, leafWorstMs, probes: probes.length, acceptedBefore, acceptedAfter };
+    const began = performance.now();
+    const during: number[] = [];
+    let cleanAfterSeconds: number | null = null;
+    while (cleanAfterSeconds === null && secondsSince(began) < watchSeconds) {
+      during.push(await lookUps(bench, server, others));
+      if (await isClean(server)) cleanAfterSeconds = secondsSince(began);
+    }
+    return {
+      by,
+      tokens,
+      trees,
+      ms,
+      leafMs: median(leaves),
+      leafWorstMs: Math.max(...leaves),
+      probes: probes.length,
+      acceptedBefore,
+      acceptedAfter,
+      lookUps: beside(median(before), during),
+      cleanAfterSeconds,
+      watchedSeconds: secondsSince(began),
+    };
   } finally {
     await server.stop();
   }
@@ -63,4 +108,21 @@ async function timeOf(server: GroveServer, method: string, path: string, body?: 
 async function accepted(server: GroveServer, tokens: readonly string[]): Promise<number> {
   const statuses = await inGroups(tokens, (token) => statusOf(server, token));
   return statuses.filter((status) => status === 200).length;
+}
+
+/** p99 (ms) of look-ups by these tokens, sent as fast as they are answered. */
+async function lookUps({ load }: Bench, { place }: GroveServer, tokens: readonly string[]): Promise<number> {
+  const requests = tokens.map((token): LoadRequest => {
+    return { label: "look-up", method: "GET", path: `${TOKEN_PATH}lookup-self`, token };
+  });
+  const streams = [{ connections: CONNECTIONS, requests, spread: true }];
+  const { labels } = await load.run({ place, seconds: WINDOW_SECONDS, streams });
+  for (const [name, label] of Object.entries(labels)) assertAllGood(name, label);
+  return labels["look-up"]?.latencyMs.p99 ?? 0;
+}
+
+/** True when the list has no more tokens than those that stay. */
+async function isClean(server: GroveServer): Promise<boolean> {
+  const { body } = await call(server, "GET", `auth/token/accessors?list=true&limit=${PAGE}`);
+  return (body?.data?.keys?.length ?? 0) < PAGE;
 }

@@ -43,7 +43,7 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
     text: "`sys/tokens/revoke` with the policy that half of the tokens have; workerd is killed with SIGKILL in the middle and started again. Afterwards the first tokens of 300 trees are asked for.",
   },
   ending: {
-    text: "`sys/leases/revoke-prefix/auth/aws`, and `DELETE sys/auth/aws`, of a mount whose logins and what hangs on them are so many tokens: one call each, beside the median of revoking 15 leaves. Before and right after the answer the first tokens of 60 trees are asked for. The clean-up goes on afterwards.",
+    text: "`sys/leases/revoke-prefix/auth/aws`, and `DELETE sys/auth/aws`, of a mount whose logins and what hangs on them are so many tokens: one call each, beside the median of revoking 15 leaves. Before and right after the answer the first tokens of 60 trees are asked for. Then tokens of other trees are looked up as fast as that is answered, in windows of two seconds, until the ended tokens are off the lists or the watching ends.",
   },
   console: {
     text: "Chromium on the same machine, a new profile each time, through the gateway: from the call of the page or the click to the picture, median of seven. Of inputs that ask nothing of the server the browser's own time is shown, from the event to the next picture.",

@@ -60,7 +60,20 @@ export function endingSection(endings: readonly Ending[]): Section {
   return {
     name: "ending",
     title: "Ending all tokens of a mount at once",
-    header: ["ended by", "tokens", "trees", "ms", "a leaf: ms (worst)", "asked for", "accepted before", "right after"],
+    header: [
+      "ended by",
+      "tokens",
+      "trees",
+      "ms",
+      "a leaf: ms (worst)",
+      "asked for",
+      "accepted before",
+      "right after",
+      "look-ups: p99 before, ms",
+      "during",
+      "worst",
+      "off the lists after, s",
+    ],
     rows: endings.map((ending) => [
       ending.by === "mount" ? "disabling the mount" : "revoke-prefix",
       amount(ending.tokens),
@@ -70,6 +83,10 @@ export function endingSection(endings: readonly Ending[]): Section {
       amount(ending.probes),
       amount(ending.acceptedBefore),
       amount(ending.acceptedAfter),
+      amount(ending.lookUps.before),
+      amount(ending.lookUps.during),
+      amount(ending.lookUps.worst),
+      ending.cleanAfterSeconds === null ? `> ${amount(ending.watchedSeconds)}` : amount(ending.cleanAfterSeconds),
     ]),
   };
 }

@@ -1,6 +1,7 @@
 import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Sample } from "../cases/bench.ts";
-import type { Beside, Cascade } from "../cases/cascade.ts";
+import type { Beside } from "../cases/beside.ts";
+import type { Cascade } from "../cases/cascade.ts";
 import type { ConsoleReport } from "../cases/console.ts";
 import type { Ending } from "../cases/ending.ts";
 import type { Growth, GrowthPoint } from "../cases/growth.ts";
@@ -133,7 +134,7 @@ function consoleVerdicts({ tokens, steps }: ConsoleReport): Verdict[] {
   ];
 }
 
-function endingVerdicts({ by, tokens, ms, leafMs, probes, acceptedAfter }: Ending): Verdict[] {
+function endingVerdicts({ by, tokens, ms, leafMs, probes, acceptedAfter, lookUps }: Ending): Verdict[] {
   const name = by === "mount" ? `a mount of ${amount(tokens)} tokens` : `a prefix of ${amount(tokens)} tokens`;
   return [
     { ...atMost(`${name}: ending it, as a ratio to a leaf`, ms / leafMs, ENDING), obstacle: "revocation" },
@@ -143,6 +144,7 @@ function endingVerdicts({ by, tokens, ms, leafMs, probes, acceptedAfter }: Endin
       got: `${acceptedAfter} of ${probes}`,
       met: acceptedAfter === 0,
     },
+    besideVerdict(`${name}: p99 of look-ups in other trees during the clean-up`, lookUps, OTHER_TREES),
   ];
 }
 

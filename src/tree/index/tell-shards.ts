@@ -80,7 +80,9 @@ async function deliver(env: Env, shard: number, news: ShardNews): Promise<void> 
   const trees = within(env, env.TOKEN_TREE);
   const calls = [...Map.groupBy(places, ({ treeId }) => treeId)].map(([treeId, of]) => {
     const tokens = of.map(({ row, tail }) => ({ row, tail }));
-    return trees.get(trees.idFromString(treeId)).revokeFiltered({ tokens, includeRoot: true, spare: null });
+    return trees
+      .get(trees.idFromString(treeId))
+      .revokeFiltered({ tokens, includeRoot: true, spare: null, sweptByCaller: false });
   });
   await Promise.all(calls);
 }

@@ -1,10 +1,10 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
-import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
+import { cleanUpTrees } from "../clean-up.ts";
 import type { TokenFilter } from "./filter.ts";
 import type { Position } from "./order.ts";
 import { pageOfInventory } from "./queries.ts";
@@ -212,10 +212,16 @@ export class TokenRevocations extends DurableObject<Env> {
   async #revoke({ includeRoot, spare }: Selection, accessors: readonly string[]): Promise<RevokedInTree> {
     const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
     const trees = within(this.env, this.env.TOKEN_TREE);
-    const answers = await inGroups([...Map.groupBy(places, ({ treeId }) => treeId)], ([treeId, of]) => {
+    const byTree = [...Map.groupBy(places, ({ treeId }) => treeId)];
+    const answers = await cleanUpTrees(this.env, byTree, async ([treeId, of], inTurn) => {
       const tree = trees.get(trees.idFromString(treeId));
       const tokens = of.map(({ row, tail }) => ({ row, tail }));
-      return tree.revokeFiltered({ tokens, includeRoot, spare: spare?.treeId === treeId ? spare.row : null });
+      const spared = spare?.treeId === treeId ? spare.row : null;
+      const revoked = await inTurn(() =>
+        tree.revokeFiltered({ tokens, includeRoot, spare: spared, sweptByCaller: true }),
+      );
+      if (revoked.revoked > 0) await tree.sweep();
+      return revoked;
     });
     const sum = (name: keyof RevokedInTree) => answers.reduce((total, answer) => total + answer[name], 0);
     return { revoked: sum("revoked"), gone: sum("gone"), spared: sum("spared") };

@@ -11,6 +11,8 @@ export interface RevokeInTree {
   readonly includeRoot: boolean;
   /** A token of the tree that stays, and so must all above it; null: none. */
   readonly spare: number | null;
+  /** True: the caller has the tree swept afterwards. False: its alarm does it at once. */
+  readonly sweptByCaller: boolean;
 }
 
 /** What became of them. */
@@ -27,7 +29,7 @@ export interface RevokedInTree {
 export function revokeFiltered(
   tokens: TreeStore,
   lineage: TreeLineage,
-  { tokens: wanted, includeRoot, spare }: RevokeInTree,
+  { tokens: wanted, includeRoot, spare }: Omit<RevokeInTree, "sweptByCaller">,
   now: number,
 ): RevokedInTree {
   const done = { revoked: 0, gone: 0, spared: 0 };

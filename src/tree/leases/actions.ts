@@ -61,4 +61,6 @@ export interface WalkAnswer {
   readonly unknownSecrets: readonly number[];
   /** Secrets whose revocation failed: row and why. */
   readonly failures: readonly { readonly row: number; readonly error: string }[];
+  /** True when the tree has something to sweep now. */
+  readonly hasDead: boolean;
 }

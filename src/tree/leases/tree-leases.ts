@@ -43,6 +43,8 @@ export interface TreeSurroundings {
   readonly tokens: TreeStore;
   /** Sets the alarm of the tree if something is due earlier than it stands. */
   readonly arm: () => void;
+  /** The same where the caller sees to the sweep. */
+  readonly armBehindSweep: () => void;
 }
 
 /**
@@ -129,9 +131,11 @@ export class TreeLeases {
   }
 
   /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
-  async work(): Promise<void> {
-    this.#store.endExpired(currentTime(), STEP);
-    await this.#outbox.sendDue();
+  work(): Promise<void> {
+    return this.#busy(async () => {
+      this.#store.endExpired(currentTime(), STEP);
+      await this.#outbox.sendDue();
+    });
   }
 
   /**
@@ -163,8 +167,10 @@ export class TreeLeases {
     const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
     const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
     this.#store.end(rows, mode === "force", now);
-    this.#tree.arm();
-    return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)) };
+    this.#tree.armBehindSweep();
+    const sweepAt = this.#tree.tokens.nextSweepAt(now);
+    const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
+    return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
   }
 
   async #register(
