@@ -36,11 +36,11 @@ export const OPERATIONS = {
   },
   lookUpOfEntity: {
     title: "same, of an entity that the isolate does not know",
-    calls: { "TokenTree.run": cost(2, 0), "EntityShard.view": cost(1, 0) },
+    calls: { "TokenTree.run": cost(2, 0), "EntityShard.entity": cost(1, 0) },
   },
   lookUpOfBatch: {
     title: "look-up of an orphan batch token, likewise",
-    calls: { "EntityShard.view": cost(1, 0) },
+    calls: { "EntityShard.entity": cost(1, 0) },
   },
   createChild: {
     title: "creation of a child",
@@ -85,7 +85,7 @@ export const OPERATIONS = {
     calls: {
       "CloudLookups.ask": cost(0, 0),
       "CloudAccessList.enterLogin": cost(3, 2),
-      "EntityShard.login": cost(1, 0),
+      "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(3, 5),
     },
     afterwards: { "AccessorShard.tell": cost(12, 24, 2) },
@@ -93,7 +93,7 @@ export const OPERATIONS = {
   loginBySignature: {
     title: "login by a signed request",
     calls: {
-      "EntityShard.login": cost(1, 0),
+      "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(3, 5),
     },
     afterwards: { "AccessorShard.tell": cost(12, 24, 2) },
@@ -101,7 +101,7 @@ export const OPERATIONS = {
   loginForBatch: {
     title: "same, for a batch token",
     calls: {
-      "EntityShard.login": cost(1, 0),
+      "EntityShard.logIn": cost(1, 0),
     },
   },
   listAccessors: {

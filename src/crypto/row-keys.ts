@@ -39,6 +39,7 @@ export const SEALED_KINDS = [
   "access list entry",
   "deny list entry",
   "entity",
+  "entity copy",
   "alias",
   "group",
   "group member",

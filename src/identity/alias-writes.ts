@@ -65,7 +65,6 @@ function addAlias(
   const entityId = write.entityId ?? ids.entityId;
   const customMetadata = write.customMetadata ?? {};
   aliases.write(newAlias({ ...ids, entityId }, { name, mountAccessor, customMetadata, metadata: {} }, now));
-  entities.touch(entityId);
   return ok({ id: ids.aliasId, entityId, changed: true });
 }
 
@@ -95,8 +94,6 @@ function changeAlias(
   const held = aliases.ofEntityOnMount(changed.entityId, changed.mountAccessor);
   if (held && held.id !== alias.id) return err(SECOND_ALIAS);
   aliases.write(changed);
-  entities.touch(alias.entityId);
-  entities.touch(changed.entityId);
   return ok({ id: alias.id, entityId: changed.entityId, changed: true });
 }
 

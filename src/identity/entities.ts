@@ -15,7 +15,7 @@ import type {
   NewEntityIds,
   Written,
 } from "./model.ts";
-import { type EntityShard, entityShard } from "./shard/entity-shard.ts";
+import type { EntityShard } from "./shard/entity-shard.ts";
 import {
   entityIdOfAlias,
   firstIdAfter,
@@ -25,6 +25,7 @@ import {
   shardOfEntity,
   shardOfName,
 } from "./shard/place.ts";
+import { entityShard } from "./shard/stub.ts";
 
 /**
  * Entities and their aliases, wherever they are: an id, a made-up name or an alias says which object may have them. What an operator
@@ -128,7 +129,10 @@ export async function writeAlias(
   await handOver(env, [id === null ? null : entityIdOfAlias(id), write.entityId]);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const place = await placeAfter(env, id, write);
-    if (place) await shardOf(env, place).handOverAlias(place.mountAccessor, place.name);
+    if (place) {
+      const holder = write.entityId ?? (id === null ? ids.entityId : null);
+      await shardOf(env, place).handOverAlias(place.mountAccessor, place.name, holder);
+    }
     const written = await identityOf(env).writeAlias(id, write, ids, place, now);
     if (!written.ok) return written;
     if (written.value !== "other place") return ok(written.value);

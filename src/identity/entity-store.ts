@@ -1,7 +1,7 @@
 import { nameKey } from "../base/name.ts";
-import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import type { NoteChange } from "./lending.ts";
 import type { EntityWrite, Metadata } from "./model.ts";
 
 /** A row of the table of entities. Times in ms. */
@@ -30,9 +30,11 @@ export class EntityStore {
   readonly #sql: SqlStorage;
   /** The table as seals see it. */
   readonly sealed: SealedTable<EntityRow>;
+  readonly #noteChange: NoteChange;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
     this.#sql = sql;
+    this.#noteChange = noteChange;
     this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
@@ -69,10 +71,11 @@ export class EntityStore {
     const name_key = nameKey(name);
     const row = { id, name, name_key, metadata, policies, disabled, revision: 0, created_at: now, updated_at: now };
     // A row of this name can only be one that was tampered with: the new one takes its place.
+    this.#noteReplaced(row);
     this.#sql.exec(
       `INSERT OR REPLACE INTO entities
          (id, name, name_key, metadata, policies, disabled, revision, created_at, updated_at, seal)
-       VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
       ...[id, name, name_key, metadata, policies, disabled, now, now],
       this.sealed.sealOf(row),
     );
@@ -88,9 +91,9 @@ export class EntityStore {
       policies: write.policies ? JSON.stringify(write.policies) : before.policies,
       disabled: write.disabled === null ? before.disabled : write.disabled ? 1 : 0,
     };
+    this.#noteReplaced(row);
     this.#sql.exec(
-      `UPDATE OR REPLACE entities SET name = ?, name_key = ?, metadata = ?, policies = ?, disabled = ?, updated_at = ?,
-         revision = ${RANDOM_REVISION}, seal = ?
+      `UPDATE OR REPLACE entities SET name = ?, name_key = ?, metadata = ?, policies = ?, disabled = ?, updated_at = ?, seal = ?
        WHERE id = ?`,
       ...[row.name, row.name_key, row.metadata, row.policies, row.disabled, now],
       this.sealed.sealOf(row),
@@ -98,12 +101,8 @@ export class EntityStore {
     );
   }
 
-  /** Marks that something about the entity changed outside its row. */
-  touch(id: string): void {
-    this.#sql.exec(`UPDATE entities SET revision = ${RANDOM_REVISION} WHERE id = ?`, id);
-  }
-
   delete(id: string): void {
+    this.#noteChange(id);
     this.#sql.exec("DELETE FROM entities WHERE id = ?", id);
   }
 
@@ -116,6 +115,13 @@ export class EntityStore {
       )
       .one();
     return found === new Set(ids).size;
+  }
+
+  /** Notes the change of a row that is being written, and of one that it takes the place of. */
+  #noteReplaced({ id, name }: EntityRow): void {
+    this.#noteChange(id);
+    const other = this.idOfName(name);
+    if (other !== null) this.#noteChange(other);
   }
 
   #read(query: string, ...values: (string | number)[]): EntityRow[] {

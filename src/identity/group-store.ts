@@ -2,8 +2,11 @@ import { nameKey } from "../base/name.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { metadataOf, namesOf } from "./entity-store.ts";
+import type { NoteChange } from "./lending.ts";
 import { MembershipStore } from "./membership-store.ts";
-import type { GroupType, GroupWrite } from "./model.ts";
+import type { GroupPart, GroupType, GroupWrite } from "./model.ts";
+import { usablePolicies } from "./view.ts";
 
 /** A row of the table of groups. Times in ms. */
 export interface GroupRow extends Record<string, SqlStorageValue> {
@@ -22,14 +25,6 @@ export interface MembershipRow extends GroupRow {
   direct: number;
 }
 
-/** The groups of an entity. */
-export interface EntityGroups {
-  /** Sorted by id. */
-  readonly groups: readonly MembershipRow[];
-  /** True when one of them, or that the entity is in it, was tampered with. */
-  readonly tampered: boolean;
-}
-
 const SHAPE: TableShape = {
   table: "groups",
   kind: "group",
@@ -44,10 +39,10 @@ export class GroupStore {
   readonly sealed: SealedTable<GroupRow>;
   readonly members: MembershipStore;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
     this.#sql = sql;
     this.sealed = new SealedTable(sql, seals, SHAPE);
-    this.members = new MembershipStore(sql, seals);
+    this.members = new MembershipStore(sql, seals, noteChange);
   }
 
   /** Another one after every change of any group. */
@@ -76,18 +71,31 @@ export class GroupStore {
     return this.#read(query, order === "id" ? after : nameKey(after), limit);
   }
 
-  /** All groups of an entity, also through other groups. */
-  ofEntity(entityId: string): EntityGroups {
-    const { direct, all, tampered } = this.members.ofEntity(entityId);
-    if (all.length === 0) return { groups: [], tampered };
-    const rows = this.#sql
-      .exec<WithSeal<GroupRow>>(
-        "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        JSON.stringify(all),
-      )
-      .toArray();
-    const groups = this.sealed.admitted(rows).map((row) => ({ ...row, direct: direct.has(row.id) ? 1 : 0 }));
-    return { groups, tampered: tampered || groups.length < rows.length };
+  /** All groups of an entity, also through other groups, sorted by id. */
+  ofEntity(entityId: string): MembershipRow[] {
+    const direct = new Set(this.members.ofEntity(entityId).groupIds);
+    const { parents } = this.members.above([...direct]);
+    return this.sealed
+      .admitted(this.#rows([...parents.keys()]))
+      .map((row) => ({ ...row, direct: direct.has(row.id) ? 1 : 0 }));
+  }
+
+  /** Those of the groups that exist, with all that they are in. */
+  above(groupIds: readonly string[]): GroupPart[] {
+    const { parents, tampered } = this.members.above(groupIds);
+    return this.#rows([...parents.keys()]).map((row): GroupPart => {
+      const { id, name } = row;
+      if (tampered.has(id) || !this.sealed.admits(row)) {
+        return { group: { id, name: "", metadata: {} }, policies: [], parentIds: [], tampered: true };
+      }
+      const group = { id, name, metadata: metadataOf(row.metadata) };
+      return {
+        group,
+        policies: usablePolicies(namesOf(row.policies)),
+        parentIds: parents.get(id) ?? [],
+        tampered: false,
+      };
+    });
   }
 
   /** True when all of `ids` are groups. */
@@ -135,6 +143,12 @@ export class GroupStore {
   removeEntities(id: string): void {
     this.members.replaceEntities(id, []);
     this.#changed();
+  }
+
+  #rows(ids: readonly string[]): WithSeal<GroupRow>[] {
+    if (ids.length === 0) return [];
+    const query = "SELECT * FROM groups WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id";
+    return this.#sql.exec<WithSeal<GroupRow>>(query, JSON.stringify(ids)).toArray();
   }
 
   #read(query: string, ...values: (string | number)[]): GroupRow[] {

@@ -16,28 +16,32 @@ import { writeGroupAlias } from "./group-alias-writes.ts";
 import { type GroupRow, GroupStore } from "./group-store.ts";
 import { writeGroup } from "./group-writes.ts";
 import { HandedOverStore } from "./handed-over-store.ts";
+import { Lending } from "./lending.ts";
 import { logIn } from "./login-writes.ts";
 import type {
   AliasPlace,
   AliasRecord,
   AliasWrite,
   EntityRecord,
-  EntityView,
   EntityWrite,
   GroupAliasRecord,
   GroupAliasWrite,
   GroupRecord,
+  GroupsAnswer,
   GroupWrite,
   HandedOver,
+  LentEntity,
   Metadata,
   NewEntityIds,
   NewGroupIds,
+  OwnEntity,
+  OwnEntityState,
   Written,
 } from "./model.ts";
 import { entityRecord, groupRecord } from "./records.ts";
 import { IDENTITY_MIGRATIONS } from "./schema.ts";
 import type { IdentityTables } from "./tables.ts";
-import { entityView } from "./view.ts";
+import { ownEntity } from "./view.ts";
 
 /** How a request names an entity or a group. */
 export type IdOrName = { readonly id: string } | { readonly name: string };
@@ -48,13 +52,19 @@ export type EntityKey =
   | { readonly aliasId: string }
   | { readonly aliasName: string; readonly mountAccessor: string };
 
-/** The answer to an isolate that knows a revision of an entity; "unchanged" when that is still true. */
-export type ViewAnswer = EntityView | "unchanged" | null;
+/** An entity after a login, with all groups that it is in. */
+export interface LoggedIn {
+  readonly entity: OwnEntityState;
+  readonly groups: GroupsAnswer;
+}
 
 /**
  * The object of an installation that knows the entities that operators write, their aliases, and groups. Every rule that compares
  * with what exists is decided here, in one step with the write. The entities that nobody but logins has written are in shards
  * (`shard/entity-shard.ts`); `entities.ts` finds the one that has an entity.
+ *
+ * Isolates ask shards for entities, and this object for groups only. A shard has a copy of each entity that it was asked for, and
+ * before a change of an entity its copy is recalled: a copy that a shard has is true.
  */
 export class Identity extends DurableObject<Env> {
   readonly #entities: EntityStore;
@@ -62,6 +72,7 @@ export class Identity extends DurableObject<Env> {
   readonly #groups: GroupStore;
   readonly #groupAliases: GroupAliasStore;
   readonly #handedOver: HandedOverStore;
+  readonly #lending: Lending;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
 
@@ -70,9 +81,11 @@ export class Identity extends DurableObject<Env> {
     const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);
     const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
-    this.#entities = new EntityStore(sql, seals);
-    this.#aliases = new AliasStore(sql, seals);
-    this.#groups = new GroupStore(sql, seals);
+    this.#lending = new Lending(env, ctx.storage);
+    const { noteChange } = this.#lending;
+    this.#entities = new EntityStore(sql, seals, noteChange);
+    this.#aliases = new AliasStore(sql, seals, noteChange);
+    this.#groups = new GroupStore(sql, seals, noteChange);
     this.#groupAliases = new GroupAliasStore(sql, seals);
     this.#handedOver = new HandedOverStore(sql);
     this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
@@ -96,11 +109,11 @@ export class Identity extends DurableObject<Env> {
 
   /** Takes an entity over from its shard. Taken once: told again, it may have been changed or deleted here. */
   async adopt({ id, name, createdAt, alias }: HandedOver): Promise<void> {
-    await this.#keys.open();
-    this.#schema.create();
-    if (!this.#handedOver.note(id)) return;
-    this.#entities.insert(id, name, { metadata: null, policies: null, disabled: null }, createdAt);
-    this.#aliases.write(alias);
+    await this.#change(() => {
+      if (!this.#handedOver.note(id)) return;
+      this.#entities.insert(id, name, { metadata: null, policies: null, disabled: null }, createdAt);
+      this.#aliases.write(alias);
+    });
   }
 
   /** How many entities there are here, counted up to `most`. */
@@ -109,40 +122,58 @@ export class Identity extends DurableObject<Env> {
   }
 
   /**
-   * What the entity adds to its tokens; null when there is none (any more), or when something of it was tampered with: without
-   * the group or the alias in question, what its policies deny would be granted by others.
+   * Gives an entity to the shard that isolates ask for it; null when there is none (any more), or when something of it was tampered
+   * with: without the alias or the group in question, what its policies deny would be granted by others.
+   *
+   * @param now ms.
    */
-  async view(id: string, known: string | null): Promise<ViewAnswer> {
+  async lendEntity(id: string, now: number): Promise<LentEntity | null> {
     await this.#keys.open();
     const row = this.#schema.exists ? this.#entities.byId(id) : null;
-    if (!row) return null;
-    const revision = `${row.revision}.${this.#groups.revision()}`;
-    return revision === known ? "unchanged" : this.#view(row, revision);
+    const entity = row && this.#own(row);
+    if (!entity) return null;
+    return { entity, mayKeep: this.#lending.lend(id, now) };
   }
 
   /**
-   * The entity that has the alias, made with it when nobody has. Only for aliases of which their shard says that they are here: a
-   * Worker of before there were shards must not be able to ask, so this has another name than it had then.
+   * Groups with all that they are in.
+   *
+   * @param known the state of all groups that the caller knows; null for none.
+   * @param missing those of `ids` that it does not know in that state. It gets these while that is the state, and else all.
+   */
+  async groupsAbove(ids: readonly string[], missing: readonly string[], known: number | null): Promise<GroupsAnswer> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return { state: 0, groups: [] };
+    const state = this.#groups.revision();
+    return { state, groups: this.#groups.above(state === known ? missing : ids) };
+  }
+
+  /**
+   * The entity that has the alias, made with it when nobody has. Only for aliases of which their shard says that they are here.
    *
    * @param metadata what the auth method says about the alias; null when it says nothing.
    * @param groups names of the groups that it says the holder is in; null when it knows no groups.
    * @param now ms.
    * @returns null when something of it was tampered with: to make a new entity instead would be a way around what it denies.
    */
-  async login(
+  async logIn(
     mountAccessor: string,
     name: string,
     metadata: Metadata | null,
     groups: readonly string[] | null,
     ids: NewEntityIds,
     now: number,
-  ): Promise<EntityView | null> {
-    await this.#keys.open();
-    this.#schema.create();
-    const entityId = logIn(this.#tables, { mountAccessor, name }, metadata, groups, ids, now);
-    if (entityId === null) return null;
-    const row = this.#entities.byId(entityId);
-    return row && this.#view(row, `${row.revision}.${this.#groups.revision()}`);
+  ): Promise<LoggedIn | null> {
+    return this.#change(() => {
+      const entityId = logIn(this.#tables, { mountAccessor, name }, metadata, groups, ids, now);
+      const row = entityId === null ? null : this.#entities.byId(entityId);
+      const own = row && this.#own(row);
+      if (!own) return null;
+      return {
+        entity: { ...own, revision: crypto.randomUUID() },
+        groups: { state: this.#groups.revision(), groups: this.#groups.above(own.groupIds) },
+      };
+    });
   }
 
   /**
@@ -158,9 +189,7 @@ export class Identity extends DurableObject<Env> {
     newName: string,
     now: number,
   ): Promise<Result<Written, Failure>> {
-    await this.#keys.open();
-    this.#schema.create();
-    return writeEntity(this.#entities, id, write, newId, newName, now);
+    return this.#change(() => writeEntity(this.#entities, id, write, newId, newName, now));
   }
 
   /** The entity with this id, name or alias, with its groups. null when there is none. */
@@ -168,19 +197,21 @@ export class Identity extends DurableObject<Env> {
     await this.#keys.open();
     const row = this.#schema.exists ? this.#findEntity(key) : null;
     if (!row) return null;
-    return entityRecord(row, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id).groups);
+    return entityRecord(row, this.#aliases.ofEntities([row.id]), this.#groups.ofEntity(row.id));
   }
 
   /** Deletes entities with their aliases. Safe to repeat. */
-  deleteEntities(keys: readonly IdOrName[]): void {
+  async deleteEntities(keys: readonly IdOrName[]): Promise<void> {
     if (!this.#schema.exists) return;
-    for (const key of keys) {
-      const id = "id" in key ? key.id : this.#entities.idOfName(key.name);
-      if (id === null) continue;
-      this.#aliases.deleteOfEntity(id);
-      this.#groups.members.forgetEntity(id);
-      this.#entities.delete(id);
-    }
+    await this.#change(() => {
+      for (const key of keys) {
+        const id = "id" in key ? key.id : this.#entities.idOfName(key.name);
+        if (id === null) continue;
+        this.#aliases.deleteOfEntity(id);
+        this.#groups.members.forgetEntity(id);
+        this.#entities.delete(id);
+      }
+    });
   }
 
   /** At most `limit` entities with their aliases (and without their groups) after `after`, an id or a name. */
@@ -208,9 +239,7 @@ export class Identity extends DurableObject<Env> {
     place: AliasPlace | null,
     now: number,
   ): Promise<Result<WrittenAlias | "other place", Failure>> {
-    await this.#keys.open();
-    this.#schema.create();
-    return writeAlias(this.#tables, id, write, ids, place, now);
+    return this.#change(() => writeAlias(this.#tables, id, write, ids, place, now));
   }
 
   /** The alias with this id, or null. */
@@ -221,11 +250,7 @@ export class Identity extends DurableObject<Env> {
 
   /** Deletes an alias. Safe to repeat. */
   async deleteAlias(id: string): Promise<void> {
-    await this.#keys.open();
-    if (!this.#schema.exists) return;
-    const alias = this.#aliases.byId(id);
-    this.#aliases.delete(id);
-    if (alias) this.#entities.touch(alias.entityId);
+    if (this.#schema.exists) await this.#change(() => this.#aliases.delete(id));
   }
 
   /** At most `limit` aliases after the id `after`. */
@@ -247,9 +272,7 @@ export class Identity extends DurableObject<Env> {
     newName: string,
     now: number,
   ): Promise<Result<Written, Failure>> {
-    await this.#keys.open();
-    this.#schema.create();
-    return writeGroup(this.#tables, id, write, newId, newName, now);
+    return this.#change(() => writeGroup(this.#tables, id, write, newId, newName, now));
   }
 
   /** The group with this id or name, with its members and parents. null when there is none. */
@@ -289,9 +312,7 @@ export class Identity extends DurableObject<Env> {
     ids: NewGroupIds,
     now: number,
   ): Promise<Result<GroupAliasRecord | null, Failure>> {
-    await this.#keys.open();
-    this.#schema.create();
-    return writeGroupAlias(this.#tables, id, write, ids, now);
+    return this.#change(() => writeGroupAlias(this.#tables, id, write, ids, now));
   }
 
   /** A group alias by its id, or by its name on a mount; null when there is none. */
@@ -305,11 +326,12 @@ export class Identity extends DurableObject<Env> {
 
   /** Deletes a group alias; nobody is in its group any more. Safe to repeat. */
   async deleteGroupAlias(id: string): Promise<void> {
-    await this.#keys.open();
     if (!this.#schema.exists) return;
-    const alias = this.#groupAliases.byId(id);
-    this.#groupAliases.delete(id);
-    if (alias) this.#groups.removeEntities(alias.groupId);
+    await this.#change(() => {
+      const alias = this.#groupAliases.byId(id);
+      this.#groupAliases.delete(id);
+      if (alias) this.#groups.removeEntities(alias.groupId);
+    });
   }
 
   /** At most `limit` group aliases after the id `after`. */
@@ -348,10 +370,18 @@ export class Identity extends DurableObject<Env> {
     return "id" in key ? this.#groups.byId(key.id) : this.#groups.byName(key.name);
   }
 
-  #view(row: EntityRow, revision: string): EntityView | null {
+  /** null when something of it was tampered with. */
+  #own(row: EntityRow): OwnEntity | null {
     const aliases = this.#aliases.ofEntity(row.id);
-    const { groups, tampered } = this.#groups.ofEntity(row.id);
-    return aliases && !tampered ? entityView(row, revision, aliases, groups) : null;
+    const { groupIds, tampered } = this.#groups.members.ofEntity(row.id);
+    return aliases && !tampered ? ownEntity(row, aliases, groupIds) : null;
+  }
+
+  /** Makes a change, see `Lending.change`. */
+  async #change<T>(write: () => T): Promise<T> {
+    await this.#keys.open();
+    this.#schema.create();
+    return this.#lending.change(write);
   }
 }
 

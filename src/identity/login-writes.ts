@@ -26,7 +26,6 @@ export function logIn(
   if (!known) return null;
   if (alias && metadata && !sameMetadata(alias.metadata, metadata)) {
     aliases.write({ ...alias, metadata, updatedAt: now });
-    entities.touch(alias.entityId);
   }
   if (!alias) {
     entities.insert(ids.entityId, ids.entityName, { metadata: null, policies: null, disabled: null }, now);
@@ -39,7 +38,7 @@ export function logIn(
 
 /** Makes an entity a member of exactly those external groups of a mount that the mount's method names. */
 function setExternalGroups(
-  { entities, groups, groupAliases }: IdentityTables,
+  { groups, groupAliases }: IdentityTables,
   entityId: string,
   mountAccessor: string,
   names: readonly string[],
@@ -50,5 +49,4 @@ function setExternalGroups(
   const joined = [...after].filter((id) => !before.has(id));
   for (const id of left) groups.members.removeEntity(id, entityId);
   for (const id of joined) groups.members.addEntity(id, entityId);
-  if (left.length + joined.length > 0) entities.touch(entityId);
 }

@@ -6,11 +6,13 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { sameMetadata } from "./alias-store.ts";
 import { identityOf } from "./identity.ts";
-import type { EntityView, Metadata } from "./model.ts";
+import { beginAskingForGroups, freshGroupsState, learnGroups } from "./known-groups.ts";
+import type { EntityView, Metadata, NewEntityIds, OwnEntityState } from "./model.ts";
 import { newEntityIds } from "./rules.ts";
-import { type Elsewhere, entityShard } from "./shard/entity-shard.ts";
+import type { Elsewhere } from "./shard/login-store.ts";
 import { drawEntityId, shardOfAlias } from "./shard/place.ts";
-import { freshEntity, learnEntity } from "./standing.ts";
+import { entityShard } from "./shard/stub.ts";
+import { beginAskingForEntity, freshEntity, learnEntity, loadEntity } from "./standing.ts";
 
 /** Aliases in one generation of what an isolate remembers. */
 const MAX_ALIASES = 1024;
@@ -34,8 +36,8 @@ interface LastLogin {
   readonly entityId: string;
   /** Of the entity, after the login. */
   readonly revision: string;
-  /** The groups that the method said. */
-  readonly groups: readonly string[] | undefined;
+  /** The groups that the method said, and the state of all groups then; null when it said none. */
+  readonly said: { readonly groups: readonly string[]; readonly state: number } | null;
 }
 
 const lastLogins = new GenerationalCache<string, LastLogin>(MAX_ALIASES);
@@ -47,7 +49,7 @@ const lastLogins = new GenerationalCache<string, LastLogin>(MAX_ALIASES);
  * @returns "permission_denied" when the entity is disabled, or something of it was tampered with.
  */
 export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
-  const view = knownEntity(env, alias) ?? (await askForEntity(env, alias));
+  const view = freshForLogin(env, alias) ?? (await askForEntity(env, alias));
   return view && !view.disabled ? ok(view) : err(DENIED);
 }
 
@@ -65,42 +67,79 @@ export async function findEntityForLogin(
 }
 
 /** The entity of the alias as this isolate knows it; null when it has to be asked for, or the login would change it. */
-function knownEntity(env: Env, alias: LoginAlias): EntityView | null {
+function freshForLogin(env: Env, alias: LoginAlias): EntityView | null {
   const last = lastLogins.get(keyOf(alias));
   const view = last ? freshEntity(env, last.entityId) : null;
-  const held = view?.entity.aliases[alias.mountAccessor];
-  if (!last || !view || !held || nameKey(held.name) !== nameKey(alias.aliasName)) return null;
-  if (alias.metadata && !sameMetadata(held.metadata, alias.metadata)) return null;
-  // As long as nothing has changed the entity is in the groups that its last login said.
-  const sameGroups = view.revision === last.revision && sameNames(alias.groups ?? [], last.groups ?? []);
-  return alias.groups === undefined || (last.groups !== undefined && sameGroups) ? view : null;
+  return view && isNothingNew(env, alias, view) ? view : null;
+}
+
+/** True when a login by the alias would find the entity and change nothing of it. */
+function isNothingNew(env: Env, alias: LoginAlias, view: EntityView): boolean {
+  const held = view.entity.aliases[alias.mountAccessor];
+  if (!held || nameKey(held.name) !== nameKey(alias.aliasName)) return false;
+  if (alias.metadata && !sameMetadata(held.metadata, alias.metadata)) return false;
+  if (alias.groups === undefined) return true;
+  // As long as neither it nor a group has changed the entity is in the groups that its last login said.
+  const last = lastLogins.get(keyOf(alias));
+  if (!last?.said || last.revision !== view.revision) return false;
+  return last.said.state === freshGroupsState(env) && sameNames(alias.groups, last.said.groups);
 }
 
 async function askForEntity(env: Env, alias: LoginAlias): Promise<EntityView | null> {
-  const key = keyOf(alias);
-  const last = lastLogins.get(key);
-  let isHandedOver = last?.isHandedOver ?? false;
-  const view = await learnEntity(last?.entityId ?? null, async () => {
-    const found = isHandedOver ? "elsewhere" : await askShard(env, alias);
-    if (found !== "elsewhere") return found;
-    isHandedOver = true;
-    const { mountAccessor, aliasName, metadata, groups } = alias;
-    return identityOf(env).login(mountAccessor, aliasName, metadata, groups ?? null, newEntityIds(), currentTime());
-  });
-  if (view) {
-    lastLogins.set(key, { isHandedOver, entityId: view.entity.id, revision: view.revision, groups: alias.groups }, 1);
-  }
-  return view;
+  const last = lastLogins.get(keyOf(alias));
+  const ids = newEntityIds();
+  if (last?.isHandedOver) return askForHandedOver(env, alias, last.entityId, ids);
+  const asking = beginAskingForEntity(last?.entityId ?? null);
+  const found = await askShard(env, alias, ids);
+  if (!found) return null;
+  if ("holder" in found) return askForHandedOver(env, alias, found.holder, ids);
+  const view = await learnEntity(env, found, asking);
+  return view && remember(alias, view, false, null);
 }
 
 /** Asks the shard of the alias for its entity. Groups are with `Identity`: whoever comes with some is handed over. */
-async function askShard(env: Env, alias: LoginAlias): Promise<EntityView | Elsewhere | null> {
+async function askShard(env: Env, alias: LoginAlias, ids: NewEntityIds): Promise<OwnEntityState | Elsewhere | null> {
   const { mountAccessor, aliasName, metadata, groups } = alias;
   const number = shardOfAlias(mountAccessor, aliasName);
   const shard = entityShard(env, number);
-  if (groups === undefined) return shard.login(mountAccessor, aliasName, metadata, drawEntityId(number), currentTime());
-  await shard.handOverAlias(mountAccessor, aliasName);
-  return "elsewhere";
+  return groups === undefined
+    ? shard.logIn(mountAccessor, aliasName, metadata, drawEntityId(number), currentTime())
+    : shard.handOverAlias(mountAccessor, aliasName, ids.entityId);
+}
+
+/**
+ * The entity of an alias that `Identity` has. `Identity` is asked only where the login may change something.
+ *
+ * @param holder the entity that it probably is; that of `ids` when the alias is new; null when nobody knows.
+ */
+async function askForHandedOver(
+  env: Env,
+  alias: LoginAlias,
+  holder: string | null,
+  ids: NewEntityIds,
+): Promise<EntityView | null> {
+  const { mountAccessor, aliasName, metadata, groups } = alias;
+  const said = lastLogins.get(keyOf(alias))?.said ?? null;
+  const mayBeKnown = groups === undefined || (said !== null && said.state === freshGroupsState(env));
+  if (holder !== null && holder !== ids.entityId && mayBeKnown) {
+    const view = await loadEntity(env, holder);
+    if (view && isNothingNew(env, alias, view)) return remember(alias, view, true, said);
+  }
+  const [asking, askingForGroups] = [beginAskingForEntity(holder), beginAskingForGroups()];
+  const now = currentTime();
+  const found = await identityOf(env).logIn(mountAccessor, aliasName, metadata, groups ?? null, ids, now);
+  if (!found) return null;
+  const { id } = found.entity.entity;
+  learnGroups(found.groups, found.entity.groupIds, askingForGroups);
+  const view = await learnEntity(env, found.entity, asking);
+  if (id !== holder)
+    await entityShard(env, shardOfAlias(mountAccessor, aliasName)).noteHolder(mountAccessor, aliasName, id);
+  return view && remember(alias, view, true, groups ? { groups, state: found.groups.state } : null);
+}
+
+function remember(alias: LoginAlias, view: EntityView, isHandedOver: boolean, said: LastLogin["said"]): EntityView {
+  lastLogins.set(keyOf(alias), { isHandedOver, entityId: view.entity.id, revision: view.revision, said }, 1);
+  return view;
 }
 
 function keyOf({ mountAccessor, aliasName }: LoginAlias): string {

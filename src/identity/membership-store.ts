@@ -1,5 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import type { NoteChange } from "./lending.ts";
 
 interface EntityMember extends Record<string, SqlStorageValue> {
   entity_id: string;
@@ -24,14 +25,19 @@ const GROUP_MEMBER: TableShape = {
   sealed: [],
 };
 
-/** The groups that an entity is in. */
+/** The groups that an entity is in itself. */
 export interface GroupsOfEntity {
-  /** Ids of those that it is in itself. */
-  readonly direct: ReadonlySet<string>;
-  /** Ids of all: also of those that it is in through other groups. */
-  readonly all: readonly string[];
-  /** True when a row that says who is in what was tampered with: then nobody knows. */
+  readonly groupIds: readonly string[];
+  /** True when a row that says so was tampered with: then nobody knows. */
   readonly tampered: boolean;
+}
+
+/** Some groups, and those that they are in. */
+export interface GroupsAbove {
+  /** The ids of the groups that each of them is in itself. */
+  readonly parents: ReadonlyMap<string, readonly string[]>;
+  /** Ids of those of which nobody knows what they are in: a row that says so was tampered with. */
+  readonly tampered: ReadonlySet<string>;
 }
 
 /** The tables of who is in which group: a row each, with a seal. Rows that were tampered with count as absent. */
@@ -40,34 +46,43 @@ export class MembershipStore {
   /** The tables as seals see them. */
   readonly entities: SealedTable<EntityMember>;
   readonly groups: SealedTable<GroupMember>;
+  readonly #noteChange: NoteChange;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
     this.#sql = sql;
+    this.#noteChange = noteChange;
     this.entities = new SealedTable(sql, seals, ENTITY_MEMBER);
     this.groups = new SealedTable(sql, seals, GROUP_MEMBER);
   }
 
-  /** All groups of an entity, a level of groups in groups at a time. Ends also if groups should form a circle. */
+  /** The groups that an entity is in itself. */
   ofEntity(entityId: string): GroupsOfEntity {
-    const rows = this.#sql
-      .exec<WithSeal<EntityMember>>("SELECT * FROM group_entities WHERE entity_id = ?", entityId)
-      .toArray();
-    const direct = new Set(this.entities.admitted(rows).map(({ group_id }) => group_id));
-    let tampered = direct.size < rows.length;
-    const all = new Set(direct);
-    for (let level = [...direct]; level.length > 0; ) {
+    const query = "SELECT * FROM group_entities WHERE entity_id = ?";
+    const rows = this.#sql.exec<WithSeal<EntityMember>>(query, entityId).toArray();
+    const groupIds = this.entities.admitted(rows).map(({ group_id }) => group_id);
+    return { groupIds, tampered: groupIds.length < rows.length };
+  }
+
+  /** Groups and all that they are in, a level of groups in groups at a time. Ends also if groups should form a circle. */
+  above(groupIds: readonly string[]): GroupsAbove {
+    const parents = new Map<string, string[]>(groupIds.map((id) => [id, []]));
+    const tampered = new Set<string>();
+    for (let level = [...parents.keys()]; level.length > 0; ) {
       const edges = this.#sql
         .exec<WithSeal<GroupMember>>(
           "SELECT g.* FROM json_each(?) m JOIN group_groups g ON g.member_id = m.value",
           JSON.stringify(level),
         )
         .toArray();
-      const good = this.groups.admitted(edges);
-      tampered ||= good.length < edges.length;
-      level = [...new Set(good.map(({ group_id }) => group_id))].filter((id) => !all.has(id));
-      for (const id of level) all.add(id);
+      for (const edge of edges) {
+        if (this.groups.admits(edge)) parents.get(edge.member_id)?.push(edge.group_id);
+        else tampered.add(edge.member_id);
+      }
+      const next = new Set(level.flatMap((id) => parents.get(id) ?? []));
+      level = [...next].filter((id) => !parents.has(id));
+      for (const id of level) parents.set(id, []);
     }
-    return { direct, all: [...all], tampered };
+    return { parents, tampered };
   }
 
   /** Ids of the entities in a group, sorted. */
@@ -108,19 +123,25 @@ export class MembershipStore {
   }
 
   addEntity(groupId: string, entityId: string): void {
+    this.#noteChange(entityId);
     const seal = this.entities.sealOf({ entity_id: entityId, group_id: groupId });
     const statement = "INSERT OR REPLACE INTO group_entities (entity_id, group_id, seal) VALUES (?, ?, ?)";
     this.#sql.exec(statement, entityId, groupId, seal);
   }
 
   removeEntity(groupId: string, entityId: string): void {
+    this.#noteChange(entityId);
     this.#sql.exec("DELETE FROM group_entities WHERE group_id = ? AND entity_id = ?", groupId, entityId);
   }
 
-  /** Makes these the entities in a group. */
+  /** Makes these the entities in a group. Rows that stay are left alone. */
   replaceEntities(groupId: string, entityIds: readonly string[]): void {
-    this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", groupId);
-    for (const entityId of entityIds) this.addEntity(groupId, entityId);
+    const query = "SELECT * FROM group_entities WHERE group_id = ?";
+    const rows = this.#sql.exec<WithSeal<EntityMember>>(query, groupId).toArray();
+    const before = new Set(this.entities.admitted(rows).map(({ entity_id }) => entity_id));
+    const after = new Set(entityIds);
+    for (const { entity_id } of rows) if (!after.has(entity_id)) this.removeEntity(groupId, entity_id);
+    for (const entityId of after) if (!before.has(entityId)) this.addEntity(groupId, entityId);
   }
 
   /** Makes these the groups in a group. */
@@ -135,10 +156,14 @@ export class MembershipStore {
 
   /** Takes an entity that is gone out of its groups. */
   forgetEntity(entityId: string): void {
+    this.#noteChange(entityId);
     this.#sql.exec("DELETE FROM group_entities WHERE entity_id = ?", entityId);
   }
 
-  /** Takes everything out of a group that is gone, and it out of its groups. */
+  /**
+   * Takes everything out of a group that is gone, and it out of its groups. Copies of its members may go on to name it: a group that
+   * does not exist adds nothing, and no other one gets its id.
+   */
   forgetGroup(groupId: string): void {
     this.#sql.exec("DELETE FROM group_entities WHERE group_id = ?", groupId);
     this.#sql.exec("DELETE FROM group_groups WHERE group_id = ?1 OR member_id = ?1", groupId);

@@ -86,6 +86,41 @@ export interface GroupRecord {
   readonly parentGroupIds: readonly string[];
 }
 
+/** An entity without what its groups add: what `Identity` and the shards tell isolates of it. */
+export interface OwnEntity {
+  readonly disabled: boolean;
+  /** Its own; normalised, never `root`. */
+  readonly policies: readonly string[];
+  readonly entity: TemplateEntity;
+  /** Ids of the groups that it is in itself. */
+  readonly groupIds: readonly string[];
+}
+
+/** The same as of some state of it. */
+export interface OwnEntityState extends OwnEntity {
+  /** Another one after every change of the entity, its aliases or the groups that it is in itself. */
+  readonly revision: string;
+}
+
+/** A group without its members. */
+export interface GroupPart {
+  readonly group: TemplateGroup;
+  /** Normalised; never `root`. */
+  readonly policies: readonly string[];
+  /** Ids of the groups that it is in itself. */
+  readonly parentIds: readonly string[];
+  /** True when something of it was tampered with: then nobody knows what it adds to its members, and the rest is empty. */
+  readonly tampered: boolean;
+}
+
+/** Groups as of some state of all groups. */
+export interface GroupsAnswer {
+  /** Another one after every change of any group. */
+  readonly state: number;
+  /** Those that were asked for and all that they are in. Those that are absent do not exist. */
+  readonly groups: readonly GroupPart[];
+}
+
 /** An entity as requests need it: what it adds to the policies of a token, and the values of templates. */
 export interface EntityView {
   /** Another one after every change of the entity, its aliases or the groups. */
@@ -121,6 +156,13 @@ export interface GroupWrite {
   readonly policies: readonly string[] | null;
   readonly memberEntityIds: readonly string[] | null;
   readonly memberGroupIds: readonly string[] | null;
+}
+
+/** What a shard gets that asks `Identity` for an entity. */
+export interface LentEntity {
+  readonly entity: OwnEntity;
+  /** True when the shard may keep it until it is recalled. */
+  readonly mayKeep: boolean;
 }
 
 /** An entity that a shard hands over: what logins made of it. */

@@ -89,4 +89,9 @@ export const IDENTITY_MIGRATIONS: readonly Migration[] = [
       INSERT INTO older_aliases (exist) SELECT EXISTS (SELECT 1 FROM aliases);
     `,
   },
+  {
+    version: 5,
+    description: "entities of which shards have copies",
+    sql: "CREATE TABLE lent (entity_id TEXT PRIMARY KEY) WITHOUT ROWID;",
+  },
 ];

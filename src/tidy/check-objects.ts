@@ -1,7 +1,7 @@
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
 import { identityOf } from "../identity/identity.ts";
-import { entityShard } from "../identity/shard/entity-shard.ts";
+import { entityShard } from "../identity/shard/stub.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";
 import type { CheckedRows } from "../storage/sealed-table.ts";

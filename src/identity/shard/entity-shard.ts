@@ -1,42 +1,51 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
-import { within } from "../../base/location.ts";
 import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { isWithin } from "../../system/copy-age.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
 import { sameMetadata } from "../alias-store.ts";
 import { metadataOf } from "../entity-store.ts";
 import { identityOf } from "../identity.ts";
-import type { EntityRecord, EntityView, Metadata } from "../model.ts";
-import { type FoundAlias, type LoginRow, LoginStore } from "./login-store.ts";
-import { nameOfEntity, shardOfAlias } from "./place.ts";
-import { aliasOfLogin, entityOfLogin, viewOfLogin } from "./records.ts";
+import type { EntityRecord, Metadata, OwnEntityState } from "../model.ts";
+import { CopyStore } from "./copy-store.ts";
+import { type Elsewhere, type FoundAlias, isHere, type LoginRow, LoginStore } from "./login-store.ts";
+import { nameOfEntity, shardOfAlias, shardThatTells } from "./place.ts";
+import { aliasOfLogin, entityOfLogin, ownOfLogin } from "./records.ts";
 import { ENTITY_SHARD_MIGRATIONS } from "./schema.ts";
 
-/** The answer of a shard about something that `Identity` has, or nobody. */
-export type Elsewhere = "elsewhere";
+/** How long (ms) a copy is good that nobody recalls: a bound for what is not recalled, as when `Identity` is restored. */
+const LONGEST_MS = 3_600_000;
 
 /**
  * One of the objects that have the entities that logins make, each with its alias. The alias says which one, and so do the ids
  * that it draws. An entity stays here for as long as nobody but logins writes it: before an operator's first write it is handed
  * over to `Identity`, which decides everything that compares entities with each other. From then on the alias is known here as
  * one that `Identity` has, for ever.
+ *
+ * Isolates ask the shard that an id begins with for entities wherever they are: of one that is with `Identity` it keeps a copy until
+ * `Identity` recalls it.
  */
 export class EntityShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #logins: LoginStore;
+  readonly #copies: CopyStore;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
   /** Whether aliases can be older than the shards; null until it is needed. */
   #asksFirst: boolean | null = null;
+  /** Counts recalls: an answer of `Identity` that was under way during one may be older than the change, and is not kept. */
+  #recalls = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#keys = new ObjectKeys(env);
-    this.#logins = new LoginStore(this.#sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
+    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
+    this.#logins = new LoginStore(this.#sql, seals);
+    this.#copies = new CopyStore(this.#sql, seals);
     this.#schema = new Schema(this.#sql, ENTITY_SHARD_MIGRATIONS);
   }
 
@@ -48,32 +57,39 @@ export class EntityShard extends DurableObject<Env> {
    * @param now ms.
    * @returns null when what is known of the alias was tampered with: to make a new entity would be a way around it.
    */
-  async login(
+  async logIn(
     mountAccessor: string,
     name: string,
     metadata: Metadata | null,
     newId: string,
     now: number,
-  ): Promise<EntityView | Elsewhere | null> {
+  ): Promise<OwnEntityState | Elsewhere | null> {
     const found = await this.#find(mountAccessor, name);
     if (found === "tampered") return null;
-    if (found === "elsewhere") return found;
-    if (!found) return viewOfLogin(this.#logins.insert(newId, mountAccessor, name, metadata ?? {}, now));
+    if (!found) return ownOfLogin(this.#logins.insert(newId, mountAccessor, name, metadata ?? {}, now));
+    if (!isHere(found)) return found;
     if (found.leaving) return this.#handOver(found);
     const isNews = metadata !== null && !sameMetadata(metadataOf(found.metadata), metadata);
-    return viewOfLogin(isNews ? this.#logins.update(found, metadata, now) : found);
+    return ownOfLogin(isNews ? this.#logins.update(found, metadata, now) : found);
   }
 
   /**
-   * What the entity adds to its tokens; "unchanged" when the caller knows it, null when it was tampered with, "elsewhere" when
-   * this shard has none (any more).
+   * An entity whose id begins with the number of this shard, wherever it is; "unchanged" when the caller knows this state of it, null
+   * when there is none (any more) or it was tampered with.
+   *
+   * @param now ms.
    */
-  async view(id: string, known: string | null): Promise<EntityView | Elsewhere | "unchanged" | null> {
+  async entity(id: string, known: string | null, now: number): Promise<OwnEntityState | "unchanged" | null> {
     const row = await this.#entity(id);
     if (row === "tampered") return null;
-    if (!row) return "elsewhere";
-    const view = viewOfLogin(row);
-    return view.revision === known ? "unchanged" : view;
+    const entity = row ? ownOfLogin(row) : await this.#borrowed(id, now);
+    return entity?.revision === known && known !== null ? "unchanged" : entity;
+  }
+
+  /** Drops the copies of entities, which are about to change. Safe to repeat. */
+  async forgetCopies(ids: readonly string[]): Promise<void> {
+    this.#recalls++;
+    if (this.#schema.exists) for (const id of ids) this.#copies.forget(id);
   }
 
   /** An entity of this shard by its id, or null. */
@@ -86,7 +102,7 @@ export class EntityShard extends DurableObject<Env> {
   async readEntityOfAlias(mountAccessor: string, name: string): Promise<EntityRecord | null> {
     await this.#keys.open();
     const found = this.#schema.exists ? this.#logins.byAlias(mountAccessor, name) : null;
-    return found === null || typeof found === "string" ? null : this.readEntity(found.id);
+    return found === null || found === "tampered" || !isHere(found) ? null : this.readEntity(found.id);
   }
 
   /** The entity of this shard with a name that begins with the beginning of its id, or null. */
@@ -126,19 +142,29 @@ export class EntityShard extends DurableObject<Env> {
   /**
    * Makes sure that whoever asks for the alias is sent to `Identity`, which has its entity from now on, if there is one. What was
    * tampered with is dropped. Safe to repeat.
+   *
+   * @param holder who will hold it there when nobody has it yet; null when the caller does not know.
    */
-  async handOverAlias(mountAccessor: string, name: string): Promise<void> {
+  async handOverAlias(mountAccessor: string, name: string, holder: string | null): Promise<Elsewhere> {
     const found = await this.#find(mountAccessor, name);
-    if (found === "elsewhere") return;
-    if (found === null || found === "tampered") this.#logins.point(mountAccessor, name, currentTime());
-    else await this.#handOver(found);
+    if (found !== null && found !== "tampered") return isHere(found) ? this.#handOver(found) : found;
+    this.#logins.point(mountAccessor, name, holder, currentTime());
+    return { holder };
+  }
+
+  /** Notes who holds an alias that `Identity` has, for the next login by it. */
+  async noteHolder(mountAccessor: string, name: string, holder: string): Promise<void> {
+    const found = await this.#find(mountAccessor, name);
+    if (found !== null && found !== "tampered" && !isHere(found)) {
+      this.#logins.point(mountAccessor, name, holder, currentTime());
+    }
   }
 
   /** Checks the seals of some rows, for tidy. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     if (!this.#schema.exists) return NOTHING_TO_CHECK;
     await this.#keys.open();
-    return checkSeals([this.#logins.sealed], from);
+    return checkSeals([this.#logins.sealed, this.#copies.sealed], from);
   }
 
   /**
@@ -154,8 +180,21 @@ export class EntityShard extends DurableObject<Env> {
     // Others were served while this waited.
     const meanwhile = this.#logins.byAlias(mountAccessor, name);
     if (meanwhile !== null || !isOlder) return meanwhile;
-    this.#logins.point(mountAccessor, name, currentTime());
-    return "elsewhere";
+    this.#logins.point(mountAccessor, name, null, currentTime());
+    return { holder: null };
+  }
+
+  /** The copy of an entity that is with `Identity`, made when there is none; null when nobody has it. */
+  async #borrowed(id: string, now: number): Promise<OwnEntityState | null> {
+    const copy = this.#schema.exists ? this.#copies.read(id) : null;
+    const isGood = copy !== null && copy !== "tampered";
+    if (isGood && isWithin(copy.takenAt, LONGEST_MS, now)) return copy.entity;
+    const recalls = this.#recalls;
+    const lent = await identityOf(this.env).lendEntity(id, now);
+    const mayKeep = lent?.mayKeep === true && copy !== "tampered";
+    if (mayKeep) await this.#admitted(shardThatTells(id));
+    if (mayKeep && recalls === this.#recalls) return this.#copies.keep(lent.entity, isGood ? copy : null, now);
+    return lent && { ...lent.entity, revision: crypto.randomUUID() };
   }
 
   /** Lists this shard with `Identity` before its first row. @returns whether aliases can be older than the shards. */
@@ -196,12 +235,7 @@ export class EntityShard extends DurableObject<Env> {
     const { id, created_at: createdAt } = row;
     await identityOf(this.env).adopt({ id, name: nameOfEntity(id), createdAt, alias: aliasOfLogin(row) });
     const now = this.#logins.byId(id);
-    if (now !== null) this.#logins.point(row.mount_accessor, row.alias_name, currentTime());
-    return "elsewhere";
+    if (now !== null) this.#logins.point(row.mount_accessor, row.alias_name, id, currentTime());
+    return { holder: id };
   }
-}
-
-/** A shard by its number, or the one that has an alias. */
-export function entityShard(env: Env, number: number): DurableObjectStub<EntityShard> {
-  return within(env, env.ENTITY_SHARD).getByName(`entities-${number.toString(16).padStart(2, "0")}`);
 }

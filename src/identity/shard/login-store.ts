@@ -16,6 +16,8 @@ interface Columns extends Record<string, SqlStorageValue> {
   leaving: number;
   created_at: number;
   updated_at: number;
+  /** Where `Identity` has the alias: the entity that it probably belongs to. A hint without a seal: whoever uses it looks. */
+  holder: string | null;
 }
 
 /** A row of an alias that this shard has, with its entity. */
@@ -23,8 +25,14 @@ export interface LoginRow extends Columns {
   id: string;
 }
 
-/** What a shard knows of an alias. "elsewhere": `Identity` has it. "tampered": whoever wrote it, this installation did not. */
-export type FoundAlias = LoginRow | "elsewhere" | "tampered" | null;
+/** The answer of a shard about an alias that `Identity` has. */
+export interface Elsewhere {
+  /** Id of the entity that the alias probably belongs to; null when nobody knows. */
+  readonly holder: string | null;
+}
+
+/** What a shard knows of an alias. "tampered": whoever wrote it, this installation did not. */
+export type FoundAlias = LoginRow | Elsewhere | "tampered" | null;
 
 const SHAPE: TableShape = {
   table: "logins",
@@ -50,10 +58,10 @@ export class LoginStore {
     return row ? this.#judge(row) : null;
   }
 
-  byId(id: string): Exclude<FoundAlias, "elsewhere"> {
+  byId(id: string): LoginRow | "tampered" | null {
     const [row] = this.#sql.exec<WithSeal<Columns>>("SELECT * FROM logins WHERE id = ?", id).toArray();
     const found = row ? this.#judge(row) : null;
-    return found === "elsewhere" ? null : found;
+    return found === null || found === "tampered" || isHere(found) ? found : null;
   }
 
   /** At most `limit` with ids from `first` on, in their order. */
@@ -85,6 +93,7 @@ export class LoginStore {
       leaving: 0,
       created_at: now,
       updated_at: now,
+      holder: null,
     };
     return { ...row, revision: this.#write(row) };
   }
@@ -100,8 +109,8 @@ export class LoginStore {
     this.#sql.exec("UPDATE logins SET leaving = 1 WHERE id = ?", id);
   }
 
-  /** Notes that `Identity` has the alias, in place of what was known of it. `now` in ms. */
-  point(mountAccessor: string, name: string, now: number): void {
+  /** Notes that `Identity` has the alias, in place of what was known of it, and who probably holds it. `now` in ms. */
+  point(mountAccessor: string, name: string, holder: string | null, now: number): void {
     this.#write({
       mount_accessor: mountAccessor,
       alias_key: nameKey(name),
@@ -112,6 +121,7 @@ export class LoginStore {
       leaving: 0,
       created_at: now,
       updated_at: now,
+      holder,
     });
   }
 
@@ -122,7 +132,7 @@ export class LoginStore {
 
   #judge(row: WithSeal<Columns>): Exclude<FoundAlias, null> {
     if (!this.sealed.admits(row)) return "tampered";
-    return hasEntity(row) ? row : "elsewhere";
+    return hasEntity(row) ? row : { holder: row.holder };
   }
 
   #good(rows: readonly WithSeal<Columns>[]): LoginRow[] {
@@ -134,15 +144,20 @@ export class LoginStore {
     const { revision } = this.#sql
       .exec<{ revision: number }>(
         `INSERT OR REPLACE INTO logins
-           (mount_accessor, alias_key, id, alias_name, metadata, revision, leaving, created_at, updated_at, seal)
-         VALUES (?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?, ?, ?, ?) RETURNING revision`,
+           (mount_accessor, alias_key, id, alias_name, metadata, revision, leaving, created_at, updated_at, holder, seal)
+         VALUES (?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?, ?, ?, ?, ?) RETURNING revision`,
         ...[row.mount_accessor, row.alias_key, row.id, row.alias_name, row.metadata],
-        ...[row.leaving, row.created_at, row.updated_at],
+        ...[row.leaving, row.created_at, row.updated_at, row.holder],
         this.sealed.sealOf(row),
       )
       .one();
     return revision;
   }
+}
+
+/** True when this shard has the entity of the alias. */
+export function isHere(found: LoginRow | Elsewhere): found is LoginRow {
+  return "id" in found;
 }
 
 function hasEntity<Row extends Columns>(row: Row): row is Row & LoginRow {

@@ -28,6 +28,15 @@ export function shardOfEntity(id: string): number | null {
   return numberIn(ENTITY_ID.exec(id));
 }
 
+/**
+ * The shard that tells isolates of an entity: the one that drew the id, or by its first digits one for an id that none did.
+ * All of them are UUIDs.
+ */
+export function shardThatTells(id: string): number {
+  const number = Number.parseInt(id.slice(0, 2), 16);
+  return Number.isNaN(number) ? 0 : number;
+}
+
 /** The shard of the entity that has this name from its first login on; null for other names. */
 export function shardOfName(name: string): number | null {
   return numberIn(NAME.exec(nameKey(name)));

@@ -1,5 +1,5 @@
 import { metadataOf } from "../entity-store.ts";
-import type { AliasRecord, EntityRecord, EntityView } from "../model.ts";
+import type { AliasRecord, EntityRecord, OwnEntityState } from "../model.ts";
 import type { LoginRow } from "./login-store.ts";
 import { aliasIdOf, nameOfEntity } from "./place.ts";
 
@@ -33,8 +33,8 @@ export function entityOfLogin(row: LoginRow): EntityRecord {
   };
 }
 
-/** The same as requests need it. */
-export function viewOfLogin(row: LoginRow): EntityView {
+/** The same as isolates are told it. */
+export function ownOfLogin(row: LoginRow): OwnEntityState {
   const { id, name, metadata, customMetadata } = aliasOfLogin(row);
   return {
     revision: `login.${row.revision}`,
@@ -46,6 +46,6 @@ export function viewOfLogin(row: LoginRow): EntityView {
       metadata: {},
       aliases: { [row.mount_accessor]: { id, name, metadata, customMetadata } },
     },
-    groups: [],
+    groupIds: [],
   };
 }

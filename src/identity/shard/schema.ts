@@ -24,4 +24,18 @@ export const ENTITY_SHARD_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE shard (asks_first INTEGER NOT NULL);
     `,
   },
+  {
+    version: 2,
+    description: "copies of entities that are with Identity, and the entity that an alias probably has there",
+    sql: `
+      ALTER TABLE logins ADD COLUMN holder TEXT;
+      CREATE TABLE copies (
+        entity_id TEXT PRIMARY KEY,
+        content TEXT NOT NULL,
+        revision TEXT NOT NULL,
+        taken_at INTEGER NOT NULL,
+        seal BLOB
+      ) WITHOUT ROWID;
+    `,
+  },
 ];

@@ -2,8 +2,9 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { Identity } from "../../../src/identity/identity.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
-import type { EntityWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
+import { shardThatTells } from "../../../src/identity/shard/place.ts";
+import { entityShard } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -240,11 +241,23 @@ describe("a login", () => {
 });
 
 describe("what a login costs", () => {
+  const METHODS = [
+    "logIn",
+    "entity",
+    "handOverAlias",
+    "noteHolder",
+    "forgetCopies",
+    "hasAlias",
+    "adopt",
+    "lendEntity",
+    "groupsAbove",
+  ] as const;
+
   /** Counts the calls to objects of entities while `work` runs. */
   async function callsDuring(work: () => Promise<unknown>): Promise<string[]> {
     const calls: string[] = [];
     const restore = [Identity, EntityShard].flatMap((type) =>
-      (["login", "view", "handOverAlias", "hasAlias", "adopt"] as const).map((name) => {
+      METHODS.map((name) => {
         const original: unknown = Reflect.get(type.prototype, name);
         if (typeof original !== "function") return () => true;
         Reflect.set(type.prototype, name, function counted(this: unknown, ...args: unknown[]) {
@@ -268,7 +281,7 @@ describe("what a login costs", () => {
       const { token } = await person("one call");
       expect((await self(token)).status).toBe(200);
     });
-    expect(first).toEqual(["EntityShard.login"]);
+    expect(first).toEqual(["EntityShard.logIn"]);
   });
 
   it("none while what is known of the entity is fresh and the login says nothing new", async () => {
@@ -276,7 +289,7 @@ describe("what a login costs", () => {
       entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName, metadata, groups: ["a", "b"] });
     vi.useFakeTimers({ toFake: ["Date"] });
     const none: string[] = [];
-    const one = ["Identity.login"];
+    const one = ["Identity.logIn"];
     // Groups are with `Identity`, so the alias goes there at the first login that says some.
     expect(await callsDuring(() => login({ zone: "a" }))).toEqual(["EntityShard.handOverAlias", ...one]);
     expect(await callsDuring(() => login({ zone: "a" }, "FRESH"))).toEqual(none);
@@ -307,9 +320,9 @@ describe("what a login costs", () => {
     if (!first.ok) throw new Error("a login failed");
     const { id } = first.value.entity;
     forgetEntities();
-    const views = vi.spyOn(EntityShard.prototype, "view").mockImplementationOnce(async () => {
+    const views = vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async () => {
       await entityForLogin(bindings, { ...login, metadata: { zone: "b" } });
-      return first.value;
+      return { ...first.value, groupIds: [] };
     });
     await loadEntity(bindings, id);
     views.mockRestore();
@@ -322,7 +335,7 @@ describe("what it costs", () => {
   const cachedEnv = { ...bindings, POLICY_CACHE_SECONDS: "5" };
 
   it("a token without an entity asks nobody; one with an entity asks once, and then not while that is fresh", async () => {
-    const views = vi.spyOn(EntityShard.prototype, "view");
+    const views = vi.spyOn(EntityShard.prototype, "entity");
     const { client_token: plain } = await createToken(root, { policies: ["default"] });
     await self(plain);
     expect(views).toHaveBeenCalledTimes(0);
@@ -342,7 +355,7 @@ describe("what it costs", () => {
     const { entity } = await written("cached");
     vi.useFakeTimers({ toFake: ["Date"] });
     forgetEntities();
-    const views = vi.spyOn(Identity.prototype, "view");
+    const views = vi.spyOn(EntityShard.prototype, "entity");
     const policies = async () => (await loadEntity(cachedEnv, entity))?.policies;
     expect(await policies()).toEqual([]);
     const identity = bindings.IDENTITY.getByName("identity");
@@ -359,53 +372,28 @@ describe("what it costs", () => {
     expect(await policies()).toEqual(["g"]);
   });
 
-  it("a copy is not taken for that of a restored entity that has since changed as often as before", async () => {
-    const { entity } = await written("restored");
-    const identity = bindings.IDENTITY.getByName("identity");
-    const update = (fields: Partial<EntityWrite>) =>
-      identity.writeEntity(
-        entity,
-        { name: null, metadata: null, policies: null, disabled: null, ...fields },
-        "",
-        "",
-        0,
-      );
-    const before = await runInDurableObject(identity, (_, { storage }) =>
-      storage.sql
-        .exec<{ revision: number; seal: ArrayBuffer }>("SELECT revision, seal FROM entities WHERE id = ?", entity)
-        .one(),
-    );
-    await update({ policies: ["e"] });
-    const known = await identity.view(entity, null);
-    await runInDurableObject(identity, (_, { storage: { sql } }) => {
-      const { revision, seal } = before;
-      sql.exec("UPDATE entities SET revision = ?, policies = '[]', seal = ? WHERE id = ?", revision, seal, entity);
-    });
-    await update({ disabled: true });
-    const revisionKnown = known === null || known === "unchanged" ? null : known.revision;
-    expect(await identity.view(entity, revisionKnown)).toMatchObject({ disabled: true, policies: [] });
-  });
-
   it("an entity that has not changed is not sent again, whatever happens to others", async () => {
     const { entity } = await written("unchanged");
-    const identity = bindings.IDENTITY.getByName("identity");
-    const first = await identity.view(entity, null);
-    if (!first || first === "unchanged") throw new Error("no view");
+    const shard = entityShard(bindings, shardThatTells(entity));
+    const first = await shard.entity(entity, null, Date.now());
+    if (!first || first === "unchanged") throw new Error("no entity");
     await person("somebody else");
-    expect(await identity.view(entity, first.revision)).toBe("unchanged");
-    const cost = await costOf(identity, async () => identity.view(entity, first.revision));
-    expect(cost).toEqual({ rowsRead: 2, rowsWritten: 0 });
     await post("identity/group", { name: "any group" });
-    expect(await identity.view(entity, first.revision)).not.toBe("unchanged");
+    const again = async () => shard.entity(entity, first.revision, Date.now());
+    expect(await again()).toBe("unchanged");
+    expect(await costOf(shard, again)).toEqual({ rowsRead: 1, rowsWritten: 0 });
+    await post("identity/group", { name: "its group", member_entity_ids: [entity] });
+    expect(await again()).not.toBe("unchanged");
   });
 
   it("an answer that was under way during a write of this isolate is not kept", async () => {
     const { entity } = await written("racing");
     const old = await loadEntity(cachedEnv, entity);
+    if (!old) throw new Error("no entity");
     forgetEntities();
-    const views = vi.spyOn(Identity.prototype, "view").mockImplementationOnce(async () => {
+    const views = vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async () => {
       forgetEntities();
-      return old;
+      return { ...old, groupIds: [] };
     });
     expect((await loadEntity(cachedEnv, entity))?.policies).toEqual([]);
     views.mockRestore();
@@ -419,14 +407,15 @@ describe("while a tree waits for an entity", () => {
   it("a token that is revoked meanwhile is refused", async () => {
     const { token } = await person("revoked meanwhile");
     forgetEntities();
-    const original = EntityShard.prototype.view;
-    vi.spyOn(EntityShard.prototype, "view").mockImplementationOnce(async function (
+    const original = EntityShard.prototype.entity;
+    vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async function (
       this: EntityShard,
       id: string,
       known: string | null,
+      now: number,
     ) {
       await post("auth/token/revoke", { token });
-      return original.call(this, id, known);
+      return original.call(this, id, known, now);
     } as never);
     expect((await self(token)).status).toBe(403);
   });

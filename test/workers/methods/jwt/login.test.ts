@@ -113,7 +113,7 @@ describe("a login by JWT", () => {
     const jwt = await issuer.sign({});
     await login(jwt);
     const asked = [vi.spyOn(JwtAuth.prototype, "readLogin"), vi.spyOn(JwtAuth.prototype, "readRole")];
-    const resolved = vi.spyOn(EntityShard.prototype, "login");
+    const resolved = vi.spyOn(EntityShard.prototype, "logIn");
     expect((await login(jwt)).status).toBe(200);
     expect(asked.map((spy) => spy.mock.calls.length)).toEqual([1, 0]);
     expect(resolved).not.toHaveBeenCalled();
