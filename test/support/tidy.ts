@@ -93,9 +93,10 @@ export async function writeList(statement: "INSERT" | "DELETE", accessors: reado
   for (const [number, group] of Map.groupBy(accessors, accessorShardNumber)) {
     await runInDurableObject(accessorShard(bindings, number), (shard, { storage }) => {
       shard.list("", 1);
-      for (const accessor of group) {
-        if (statement === "INSERT") shard.relist([{ accessor: accessor, path: "auth/token/create", mount: null }]);
-        else storage.sql.exec("DELETE FROM accessors WHERE accessor = ?", accessor);
+      if (statement === "INSERT") {
+        shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create", mount: null })));
+      } else {
+        for (const accessor of group) storage.sql.exec("DELETE FROM accessors WHERE accessor = ?", accessor);
       }
     });
   }

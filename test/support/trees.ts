@@ -6,6 +6,7 @@ import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
 import { treeOf } from "../../src/tree/find-tree.ts";
+import { tellRecent } from "../../src/tree/inventory/recent.ts";
 import { TreeInventory } from "../../src/tree/inventory/tree-inventory.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { sealToken, TreeStore } from "../../src/tree/tree-store.ts";
@@ -31,6 +32,8 @@ let freeFrom = 0;
  */
 export async function growTree(parent: string, count: number, shape: "wide" | "chain"): Promise<string[]> {
   const keys = await keysOfInstallation();
+  // The timer of what the tree has to tell ends with it.
+  await tellRecent(bindings, Date.now());
   const { stub, treeId, row } = await locate(parent);
   const all: NewTokenIds[] = [];
   // One ms apart, also from those of calls before, so that every row number is its own.
@@ -52,7 +55,7 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
     }
   });
   // The object did not see this happen.
-  await evictDurableObject(stub);
+  await restartTree(stub);
   return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
 }
 
@@ -91,6 +94,20 @@ export async function countRows(stub: DurableObjectStub<TokenTree>): Promise<num
 /** False for a tree that has been freed. */
 export function isCreated(sql: SqlStorage): boolean {
   return sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'tokens'").toArray().length > 0;
+}
+
+/**
+ * Ends the running instance of a tree, as a crash does: what it stored stays, what was in memory is gone, its timers never
+ * fire. The eviction of the test runner waits up to ten seconds for the timers after which trees tell the lists.
+ *
+ * @returns a new stub: those of before are broken.
+ */
+export async function restartTree(stub: DurableObjectStub<TokenTree>): Promise<DurableObjectStub<TokenTree>> {
+  const reason = "restarted by the test";
+  await runInDurableObject(stub, (_, state) => state.abort(reason)).catch((error: unknown) => {
+    if (!String(error).includes(reason)) throw error;
+  });
+  return bindings.TOKEN_TREE.get(stub.id);
 }
 
 const alarm = TokenTree.prototype.alarm;

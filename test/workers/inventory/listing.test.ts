@@ -11,7 +11,7 @@ import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
-import { holdInventory, locate } from "../../support/trees.ts";
+import { holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 let root: string;
 
@@ -282,16 +282,17 @@ describe("a crash between the answer to a creation and the call that lists the t
 
   it("leaves a child in the outbox of its tree, whose alarm tells of it", async () => {
     const parent = await createToken(root, { no_parent: true, policies: ["web"] });
-    const { stub } = await locate(parent.client_token);
-    holdInventory();
+    holdSweeps();
+    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
     const child = await createToken(parent.client_token);
-    await evictDurableObject(stub);
+    lost.mockRestore();
+    const stub = await restartTree((await locate(parent.client_token)).stub);
     const listed = () =>
       accessorShard(bindings, accessorShardNumber(child.accessor))
         .list("", 10_000)
         .then((all) => all.includes(child.accessor));
     expect(await listed()).toBe(false);
-    await runInDurableObject(stub, (tree) => tree.alarm());
+    await runAlarm(stub);
     expect(await listed()).toBe(true);
     const upTo = () =>
       runInDurableObject(stub, (_, { storage }) =>

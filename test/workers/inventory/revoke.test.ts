@@ -5,7 +5,7 @@ import type { InventoryEntry } from "../../../src/tree/inventory/entry.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/tree/inventory/revocations.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
-import { growTree, holdSweeps, locate } from "../../support/trees.ts";
+import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -153,6 +153,7 @@ describe("revocation by a filter", () => {
     const { data } = await post("sys/tokens/revoke", real, caller.client_token);
     expect(await finished(data.job)).toMatchObject({ state: "done", revoked: 1, spared: 3 });
     expect(await Promise.all([above, caller, sibling, rootToken].map(isAlive))).toEqual([true, true, false, true]);
+    await sweep((await locate(above.client_token)).stub);
     const all = { ...filter, include_root: true, include_self: true };
     expect((await post("sys/tokens/revoke", all, caller.client_token)).data).toMatchObject({ count: 3 });
     const last = { ...all, dry_run: false, expected_count: 3 };

@@ -1,11 +1,11 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { beginSeals } from "../../../src/system/key-rotation.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
 import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
-import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate, restartTree } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 const POLICY_CACHE_MS = 5_000;
@@ -41,8 +41,7 @@ async function tamper(token: string, set: string, ...values: unknown[]): Promise
   await runInDurableObject(stub, (_, { storage: { sql } }) => {
     sql.exec(`UPDATE tokens SET ${set} WHERE row = ?`, ...values, row);
   });
-  await evictDurableObject(stub);
-  return stub;
+  return restartTree(stub);
 }
 
 const tidied = async (stub: DurableObjectStub<TokenTree>) =>
@@ -93,8 +92,7 @@ describe("a row that was changed in the storage", () => {
   it("keeps what changes in a token's life out of it: uses, renewal and revocation need no new seal", async () => {
     const { client_token: token } = await createToken(root, { policies: ["default"], ttl: "1h", num_uses: 5 });
     expect((await call("POST", "auth/token/renew-self", { token })).status).toBe(200);
-    const { stub } = await locate(token);
-    await evictDurableObject(stub);
+    const stub = await restartTree((await locate(token)).stub);
     expect(await self(token)).toBe(200);
     expect(await tidied(stub)).toMatchObject({ sealed: 0 });
   });
@@ -156,8 +154,8 @@ it("a rotation of the keys has rows sealed anew when they are used", async () =>
   const { client_token: token } = await weak();
   await call("PUT", "sys/rotate", { token: root });
   vi.setSystemTime(Date.now() + HOUR_MS);
-  const { stub, row } = await locate(token);
-  await evictDurableObject(stub);
+  const { stub: before, row } = await locate(token);
+  const stub = await restartTree(before);
   const version = () =>
     runInDurableObject(stub, (_, { storage: { sql } }) =>
       sql

@@ -162,6 +162,7 @@ it("an alarm that was lost is set again by the next hourly run, one that is set 
 it("a shard pays for a page one list, one look into the inventory and no write; the check itself one row", async () => {
   const tree = await orphan();
   await Promise.all(Array.from({ length: 30 }, () => createToken(tree.client_token)));
+  await listsKnowAll();
   later();
   await keepShardsChecked(bindings);
   await checkShards();
@@ -183,6 +184,7 @@ it("a shard pays for a page one list, one look into the inventory and no write; 
 it("a tree that every shard lists goes through its rows once in an hour", async () => {
   const tree = await orphan();
   await Promise.all(Array.from({ length: 100 }, () => createToken(tree.client_token)));
+  await listsKnowAll();
   later();
   await keepShardsChecked(bindings);
   await checkShards();
