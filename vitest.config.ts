@@ -49,14 +49,17 @@ declare module "vitest" {
 }
 
 /**
- * The same in every run unless `SEED` says otherwise: `SEED=random npm run test:unit` draws other values, and prints the
- * number that draws them again.
+ * The same in every run unless `SEED` says otherwise: `SEED=random npm run test:unit` draws other values. Every run prints
+ * the number that draws its values again.
  */
 function seedOfRun(): number {
-  const { SEED = "20260801" } = process.env;
+  const { SEED = "20260801", SEED_OF_RUN } = process.env;
+  // This file is read once more for each project.
+  if (SEED_OF_RUN !== undefined) return Number(SEED_OF_RUN);
   const seed = SEED === "random" ? Math.floor(Math.random() * 2 ** 31) : Number(SEED);
   if (!Number.isSafeInteger(seed)) throw new Error('SEED is a whole number or "random"');
-  if (process.env.SEED !== undefined) console.log(`SEED=${seed}`);
+  process.env.SEED_OF_RUN = String(seed);
+  console.log(`SEED=${seed}`);
   return seed;
 }
 

@@ -32,6 +32,11 @@ interface WithJurisdiction {
   readonly ONE_PROCESS?: string;
 }
 
+/** The objects of a class, which the platform can limit to a jurisdiction. */
+interface WithinJurisdictions<Objects> {
+  jurisdiction(jurisdiction: Jurisdiction): Objects;
+}
+
 /** Why the setting JURISDICTION can't be used, as a message for operators; null when it can. */
 export function jurisdictionProblem({ JURISDICTION: set = "", ONE_PROCESS: local }: WithJurisdiction): string | null {
   if (set === "") return null;
@@ -45,10 +50,7 @@ export function jurisdictionProblem({ JURISDICTION: set = "", ONE_PROCESS: local
  *
  * @throws when the setting names no jurisdiction: nothing may be written anywhere else instead.
  */
-export function within<T extends Rpc.DurableObjectBranded>(
-  env: WithJurisdiction,
-  objects: DurableObjectNamespace<T>,
-): DurableObjectNamespace<T> {
+export function within<Objects extends WithinJurisdictions<Objects>>(env: WithJurisdiction, objects: Objects): Objects {
   const { JURISDICTION: set = "" } = env;
   if (set === "") return objects;
   const jurisdiction = jurisdictionOf(set);

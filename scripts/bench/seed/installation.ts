@@ -83,11 +83,20 @@ export function insertLike(database: DatabaseSync, table: string, like: Row, cha
 /** A database as an object sees its own, as far as the stores of lists and of the inventory use it. */
 export function asStorage(database: DatabaseSync): SqlStorage {
   const prepared = new Map<string, StatementSync>();
-  const exec = (query: string, ...values: SQLInputValue[]) => {
+  const exec = <T extends Record<string, SqlStorageValue>>(query: string, ...values: SQLInputValue[]) => {
     const statement = prepared.get(query) ?? database.prepare(query);
     prepared.set(query, statement);
-    const rows = statement.all(...values);
-    return { toArray: () => rows, one: () => rows[0], [Symbol.iterator]: () => rows[Symbol.iterator]() };
+    const rows = statement.all(...values) as T[];
+    const cursor: Pick<SqlStorageCursor<T>, "toArray" | "one" | typeof Symbol.iterator> = {
+      toArray: () => rows,
+      one() {
+        const [row] = rows;
+        if (!row) throw new Error("no row was found");
+        return row;
+      },
+      [Symbol.iterator]: () => rows[Symbol.iterator](),
+    };
+    return cursor as SqlStorageCursor<T>;
   };
-  return { exec } as unknown as SqlStorage;
+  return { exec } as SqlStorage;
 }

@@ -15,9 +15,12 @@ describe("a location hint", () => {
 });
 
 describe("the jurisdiction of an installation", () => {
-  const inside = {};
+  interface Objects {
+    jurisdiction(name: string): Objects;
+  }
+  const inside: Objects = { jurisdiction: () => inside };
   const jurisdiction = vi.fn(() => inside);
-  const objects = { jurisdiction } as unknown as DurableObjectNamespace<Rpc.DurableObjectBranded>;
+  const objects: Objects = { jurisdiction };
 
   it("is anywhere unless it is set", () => {
     expect(within({}, objects)).toBe(objects);
