@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { concat } from "../../src/crypto/bytes.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
@@ -59,7 +59,7 @@ export async function growTree(parent: string, count: number, shape: "wide" | "c
   return [all[0], all[Math.floor(count / 2)], all[count - 1]].map((ids) => ids?.token ?? "");
 }
 
-/** Gives a token another record, as if it had been made with it. */
+/** Gives a token another record, as if it had been made with it. Stubs of its tree are to be made anew afterwards. */
 export async function rewriteRecord(token: string, change: (record: TokenRecord) => TokenRecord): Promise<void> {
   await rewriteRecordAt(await locate(token), change);
 }
@@ -70,6 +70,7 @@ export async function rewriteRecordAt(
   change: (record: TokenRecord) => TokenRecord,
 ): Promise<void> {
   const keys = await keysOfInstallation();
+  await tellRecent(bindings, Date.now());
   await runInDurableObject(stub, (_, { storage: { sql } }) => {
     const stored = sql
       .exec<{ verifier: ArrayBuffer; accessor: ArrayBuffer; record: string }>("SELECT * FROM tokens WHERE row = ?", row)
@@ -81,7 +82,7 @@ export async function rewriteRecordAt(
     sql.exec("UPDATE tokens SET record = ?, verifier = ? WHERE row = ?", recordJson, sealed, row);
   });
   // The object may have read it, to tell the lists.
-  await evictDurableObject(stub);
+  await restartTree(stub);
 }
 
 /** Rows in the table of tokens; 0 for a tree that has been freed. */

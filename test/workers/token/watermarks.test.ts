@@ -8,10 +8,11 @@ import { MAX_WATERMARKS } from "../../../src/system/watermark-store.ts";
 import { entityScope, pathScope } from "../../../src/system/watermarks.ts";
 import { Tidy } from "../../../src/tidy/tidy.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { tellRecent } from "../../../src/tree/inventory/recent.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { asOneProcess, bindings, call, dataOf, initialized } from "../../support/service.ts";
-import { countRows, growTree, locate, rewriteRecord, sweep } from "../../support/trees.ts";
+import { countRows, growTree, locate, restartTree, rewriteRecord, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -172,15 +173,15 @@ describe("a token that was changed in the storage", { timeout: 30_000 }, () => {
     await role(name);
     const parent = await create(`create/${name}`);
     const child = await create("create", {}, parent);
-    const { stub, row } = await locate(parent);
-    await runInDurableObject(stub, (_, { storage: { sql } }) => {
+    await tellRecent(bindings, Date.now());
+    const { stub: before, row } = await locate(parent);
+    await runInDurableObject(before, (_, { storage: { sql } }) => {
       sql.exec(
         `UPDATE tokens SET record = json_set(record, '$.watermark', ${Number.MAX_SAFE_INTEGER}) WHERE row = ?`,
         row,
       );
     });
-    await evictDurableObject(stub);
-    return { child, stub, row };
+    return { child, stub: await restartTree(before), row };
   }
 
   it("saves nothing that hangs below it from a watermark", async () => {
@@ -245,8 +246,8 @@ describe("the clean-up", { timeout: 30_000 }, () => {
       await evictDurableObject(stub);
     }
     const late = await create("create/late");
-    const { stub: tree } = await locate(late);
     await rewriteRecord(late, ({ watermark: _, ...record }) => record);
+    const { stub: tree } = await locate(late);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 130_000 });
     for (let i = 0; i < 6; i++) {
       await step(stub);
@@ -280,8 +281,8 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     await role("person");
     const { id } = dataOf<{ id: string }>(await post("identity/entity", { name: "person" }));
     const token = await create("create-orphan");
-    const { stub } = await locate(token);
     await rewriteRecord(token, (record) => ({ ...record, entityId: id }));
+    const { stub } = await locate(token);
     expect(await isAlive(token)).toBe(true);
     expect((await post(`identity/entity/id/${id}/not-before`)).status).toBe(204);
     expect(await isAlive(token)).toBe(false);
