@@ -19,6 +19,11 @@ export interface TreeReport {
   readonly failure: { readonly lease: IndexedLease; readonly error: string } | null;
 }
 
+interface Marked {
+  readonly report: TreeReport;
+  readonly hasDead: boolean;
+}
+
 /**
  * Has the trees of some leases do what a walk is for, and sweep what died of it, few at a time. A tree that does not answer is reported as not reached: it must not keep
  * the walk from the others.
@@ -37,23 +42,27 @@ export async function tellTrees(
     if (!route) throw new Error("the index lists an id that names no tree");
     byTree.set(route.treeId, [...(byTree.get(route.treeId) ?? []), { lease, route }]);
   }
-  return cleanUpTrees(env, [...byTree], async ([treeId, found], inTurn) => {
+  const mark = async ([treeId, found]: [string, RoutedLease[]]): Promise<Marked> => {
     const of = (kind: string) =>
       found.filter(({ lease }) => lease.kind === kind).map(({ route: { row, tail } }) => ({ row, tail }));
     try {
       const known = { tokens: of("token"), secrets: of("secret") };
-      const tree = treeOf(env, treeId);
-      if (!tree) return { reached: true, unknown: found.map(({ lease }) => lease), failure: null };
-      const walk = () => tree.walk(known, mode, watermark);
-      // What the leases of secrets wait for is elsewhere.
-      const answer = await (known.secrets.length > 0 ? walk() : inTurn(walk));
-      if (answer.hasDead) await tree.sweep();
-      return reportOf(found, answer);
+      const answer = await treeOf(env, treeId)?.walk(known, mode, watermark);
+      return answer
+        ? { report: reportOf(found, answer), hasDead: answer.hasDead }
+        : { report: { reached: true, unknown: found.map(({ lease }) => lease), failure: null }, hasDead: false };
     } catch (error) {
       console.error(JSON.stringify({ type: "lease walk", tree: treeId, error: String(error) }));
-      return { reached: false, unknown: [], failure: null };
+      return { report: { reached: false, unknown: [], failure: null }, hasDead: false };
     }
-  });
+  };
+  const sweep = async ([treeId]: [string, RoutedLease[]], { hasDead }: Marked): Promise<void> => {
+    if (hasDead) await treeOf(env, treeId)?.sweep();
+  };
+  // Revocations of secrets wait for their targets.
+  const waitsElsewhere = leases.some(({ kind }) => kind === "secret");
+  const marked = await cleanUpTrees(env, [...byTree], { mark, sweep, waitsElsewhere });
+  return marked.map(({ report }) => report);
 }
 
 function reportOf(found: readonly RoutedLease[], answer: WalkAnswer): TreeReport {

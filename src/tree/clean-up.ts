@@ -3,25 +3,46 @@ import type { Env } from "../env.ts";
 import { isOneProcess } from "./live-tokens.ts";
 import { turnsOf } from "./sweep-turns.ts";
 
-/** Trees that one clean-up works on at a time where one process serves everything: what they take off the lists goes together. */
-const TREES_AT_ONCE = 24;
+/** Trees that are marked in one turn: some ms, the waking of the objects included. */
+const TREES_IN_TURN = 3;
+/** So many such groups a clean-up works on at a time: what they take off the lists goes together. */
+const GROUPS_AT_ONCE = 8;
 
-/**
- * Does something to each of many trees, of which each answers when it has swept. So no more than a few sweep at a time, however
- * many there are. Results in the order of the items.
- *
- * @param work is given what a call that is no sweep is to be made through: where one thread serves everything, such calls take
- *   turns with the pieces of sweeps.
- */
-export function cleanUpTrees<T, R>(
-  env: Env,
-  items: readonly T[],
-  work: (item: T, inTurn: InTurn) => Promise<R>,
-): Promise<R[]> {
-  if (!isOneProcess(env)) return inPool(items, MAX_PARALLEL_CALLS, (item) => work(item, (call) => call()));
-  const turns = turnsOf(env);
-  return inPool(items, TREES_AT_ONCE, (item) => work(item, (call) => turns.piece(call)));
+/** What is done to each tree, one after the other. */
+export interface CleanUp<T, R> {
+  /** Marks what is dead. Safe to repeat. */
+  readonly mark: (item: T) => Promise<R>;
+  /** Waits until the tree has swept what was marked. What fails at it is left to the alarm of the tree. */
+  readonly sweep: (item: T, marked: R) => Promise<void>;
+  /** True when marking waits for somebody who is not one of the objects. */
+  readonly waitsElsewhere?: boolean;
 }
 
-/** Makes a call when it is its turn. */
-export type InTurn = <A>(call: () => Promise<A>) => Promise<A>;
+/**
+ * Marks what is dead in each of many trees and waits until that is swept, so that no more than a few sweep at a time, however many
+ * there are. Where one thread serves everything, marking takes turns with the pieces of sweeps.
+ *
+ * @returns what the marking of each item gave, in their order.
+ */
+export async function cleanUpTrees<T, R>(env: Env, items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
+  const turns = isOneProcess(env) && !work.waitsElsewhere ? turnsOf(env) : null;
+  const size = turns ? TREES_IN_TURN : 1;
+  const groups = Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
+  const done = await inPool(groups, turns ? GROUPS_AT_ONCE : MAX_PARALLEL_CALLS, async (group) => {
+    const markAll = () => Promise.all(group.map(async (item) => ({ item, marked: await work.mark(item) })));
+    const all = await (turns ? turns.piece(markAll) : markAll());
+    await Promise.all(all.map(({ item, marked }) => sweep(work, item, marked)));
+    return all.map(({ marked }) => marked);
+  });
+  return done.flat();
+}
+
+async function sweep<T, R>(work: CleanUp<T, R>, item: T, marked: R): Promise<void> {
+  try {
+    await work.sweep(item, marked);
+  } catch (error) {
+    console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+  }
+}

@@ -3,7 +3,7 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
-import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
+import { type AccessorCredential, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import { cleanUpTrees } from "../clean-up.ts";
 import type { TokenFilter } from "./filter.ts";
 import type { Position } from "./order.ts";
@@ -212,17 +212,17 @@ export class TokenRevocations extends DurableObject<Env> {
   async #revoke({ includeRoot, spare }: Selection, accessors: readonly string[]): Promise<RevokedInTree> {
     const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
     const trees = within(this.env, this.env.TOKEN_TREE);
+    const treeAt = (treeId: string) => trees.get(trees.idFromString(treeId));
     const byTree = [...Map.groupBy(places, ({ treeId }) => treeId)];
-    const answers = await cleanUpTrees(this.env, byTree, async ([treeId, of], inTurn) => {
-      const tree = trees.get(trees.idFromString(treeId));
+    const mark = ([treeId, of]: [string, AccessorCredential[]]): Promise<RevokedInTree> => {
       const tokens = of.map(({ row, tail }) => ({ row, tail }));
       const spared = spare?.treeId === treeId ? spare.row : null;
-      const revoked = await inTurn(() =>
-        tree.revokeFiltered({ tokens, includeRoot, spare: spared, sweptByCaller: true }),
-      );
-      if (revoked.revoked > 0) await tree.sweep();
-      return revoked;
-    });
+      return treeAt(treeId).revokeFiltered({ tokens, includeRoot, spare: spared, sweptByCaller: true });
+    };
+    const sweep = async ([treeId]: [string, AccessorCredential[]], { revoked }: RevokedInTree): Promise<void> => {
+      if (revoked > 0) await treeAt(treeId).sweep();
+    };
+    const answers = await cleanUpTrees(this.env, byTree, { mark, sweep });
     const sum = (name: keyof RevokedInTree) => answers.reduce((total, answer) => total + answer[name], 0);
     return { revoked: sum("revoked"), gone: sum("gone"), spared: sum("spared") };
   }
