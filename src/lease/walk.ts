@@ -16,7 +16,7 @@ import { leaseIdOf } from "../tree/leases/record.ts";
 import { isMoving, type MovingMount, takeOutOfService } from "./mount-move.ts";
 import { tellTrees } from "./tell-trees.ts";
 import type { EndJob, EndProgress, LeavingMount, WalkFailure, WalkJob, WalkProgress } from "./walk-job.ts";
-import { PASS_START, type ShardPosition, type Walk, WalkStore } from "./walk-store.ts";
+import { PASS_START, type ShardPosition, type Walk, WalkStore, type WalkWatermark } from "./walk-store.ts";
 
 /** Shards that one step asks, at once. */
 const PARALLEL = MAX_PARALLEL_CALLS;
@@ -29,6 +29,8 @@ const GROUPS_OF_SHARDS = Math.ceil(ACCESSOR_SHARDS / PARALLEL);
 const PHASES = 2 * GROUPS_OF_SHARDS;
 /** How long a request waits for a walk before it is told that the walk goes on without it. */
 export const MAX_WAIT_MS = 20_000;
+/** So much later than the answer (ms) the clean-up begins, about. */
+const HEAD_START_MS = 100;
 /** Pause before what could not be reached is tried again. */
 const RETRY_MS = 15_000;
 
@@ -75,9 +77,11 @@ export class LeaseScanJob extends DurableObject<Env> {
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null, Failure>> {
     const id = job.mount?.uuid ?? crypto.randomUUID();
     this.#store.start(job, { id, createdBefore, number: null, knownAt: 0, lastPass: false });
-    await this.ctx.storage.setAlarm(currentTime());
+    await this.ctx.storage.setAlarm(currentTime() + HEAD_START_MS);
     const walk = this.#store.read();
-    return walk ? this.#makeWatermark(walk) : ok(null);
+    const made = walk && (await this.#makeWatermark(walk));
+    // The walk asks for it again and notes it, which the answer need not wait for.
+    return made && !made.ok ? made : ok(null);
   }
 
   /** How far the walk is; null when none is under way. */
@@ -129,7 +133,7 @@ export class LeaseScanJob extends DurableObject<Env> {
         continue;
       }
       if (watermark && watermark.number === null) {
-        await this.#makeWatermark(walk);
+        await this.#noteWatermark(walk, watermark);
         continue;
       }
       if (watermark?.lastPass && isAtStart && currentTime() < watermark.knownAt)
@@ -139,6 +143,8 @@ export class LeaseScanJob extends DurableObject<Env> {
         await this.#clear();
         continue;
       }
+      // Secrets in its configuration need not wait for the end of the walk.
+      if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
       if (isAtStart) await tellRecent(this.env, currentTime());
       if (progress.phase < PHASES) {
@@ -165,7 +171,15 @@ export class LeaseScanJob extends DurableObject<Env> {
   }
 
   /** Has the system make the watermark of a walk, and remembers it. Safe to repeat. */
-  async #makeWatermark(walk: Walk): Promise<Result<null, Failure>> {
+  async #noteWatermark(walk: Walk, watermark: WalkWatermark): Promise<void> {
+    const made = await this.#makeWatermark(walk);
+    if (!made.ok) return;
+    const knownAt = currentTime() + longestIgnoranceMs(this.env);
+    this.#store.noteWatermark(walk, { ...watermark, number: made.value, knownAt });
+  }
+
+  /** Has the system make the watermark of a walk, which ends here when that is refused. Safe to repeat. Returns its number. */
+  async #makeWatermark(walk: Walk): Promise<Result<number | null, Failure>> {
     const { mount, watermark } = walk;
     if (!watermark) return ok(null);
     const { id, createdBefore } = watermark;
@@ -173,15 +187,8 @@ export class LeaseScanJob extends DurableObject<Env> {
     const made = mount
       ? await system.disableMount(mount.path, mount.uuid, currentTime())
       : await system.addWatermark({ id, scope: pathScope(walk.prefix), createdBefore }, currentTime());
-    if (!made.ok) {
-      if (this.#store.read()?.generation === walk.generation) await this.#clear();
-      return made;
-    }
-    const knownAt = currentTime() + longestIgnoranceMs(this.env);
-    this.#store.noteWatermark(walk, { ...watermark, number: made.value, knownAt });
-    // Secrets in its configuration need not wait for the end of the walk.
-    if (mount) await this.#erase(mount);
-    return ok(null);
+    if (!made.ok && this.#store.read()?.generation === walk.generation) await this.#clear();
+    return made;
   }
 
   /** A mount that was being disabled when walks had no watermarks: it goes as they go now. */

@@ -12,6 +12,8 @@ const MIN_ROWS = 750;
 const MAX_ROWS = 3000;
 export const FIRST_ROWS = 750;
 
+/** Held for less, it goes on. */
+const SHORT_MS = 2;
 /** While nobody else wants the thread. */
 const IDLE_PAUSE_MS = 1;
 /** A pause that ends so much later than asked (ms) tells that others want it. */
@@ -26,9 +28,9 @@ export function rowsOfNextStep(rows: number, longestMs: number): number {
   return longestMs <= SMALL_SHARE * PIECE_MS ? Math.min(MAX_ROWS, Math.floor(rows * 1.5)) : rows;
 }
 
-/** The pause (ms) when the thread was held for `heldMs` since the last one. None after a few rows, as most trees have. */
+/** The pause (ms) when the thread was held for `heldMs` since the last one. None yet after a few rows, as most trees have. */
 export function pauseAfter(heldMs: number, busy: boolean): number {
-  if (heldMs < 1) return 0;
+  if (heldMs < SHORT_MS) return 0;
   return busy ? Math.min(MAX_PAUSE_MS, heldMs * BUSY_PAUSES) : IDLE_PAUSE_MS;
 }
 

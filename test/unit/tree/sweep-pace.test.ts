@@ -39,6 +39,7 @@ describe("the pace of a sweep", () => {
 
   it("does not wait at all after a few rows", () => {
     expect(pauseAfter(0, true)).toBe(0);
+    expect(pauseAfter(1, true)).toBe(0);
   });
 
   it("never waits so long that the sweep does not end", () => {
