@@ -15,17 +15,17 @@ export interface Envelope<T> {
   } | null;
   readonly wrap_info?: { readonly token: string; readonly ttl: number; readonly creation_time: string } | null;
   readonly warnings?: readonly string[] | null;
-  /** Of lists of teams: which page it is, and of how many. */
+  /** Of lists of teams: the number of the page, and of all pages. */
   readonly meta?: unknown;
 }
 
 export interface CallOptions {
   readonly query?: Query;
   readonly body?: unknown;
-  /** Seconds; the answer is put away, and the token for it is returned. */
+  /** Seconds: the answer is wrapped, and its wrapping token is returned. */
   readonly wrapSeconds?: number;
   readonly method?: "GET" | "POST" | "PATCH" | "DELETE";
-  /** Of the body, where it is not what the API takes unless told. */
+  /** Content type of the body, where it is not the API's default. */
   readonly contentType?: string;
   /** Ends the call when the page that made it is gone. */
   readonly signal?: AbortSignal;
@@ -42,7 +42,7 @@ export class Api {
     this.#onRefused = onRefused;
   }
 
-  /** Asks and gives `data` of the answer. */
+  /** Calls the API and returns `data` of the answer. */
   async read<T>(path: string, query: Query = {}): Promise<Answer<T>> {
     const answer = await this.call<T>(path, { query });
     return answer.ok ? done(answer.value.data) : answer;
@@ -65,7 +65,7 @@ export class Api {
     return done("data" in body || "auth" in body ? (body as Envelope<T>) : { data: body as T });
   }
 
-  /** Asks for what is no JSON. */
+  /** Reads an answer that is not JSON. */
   text(path: string, query: Query = {}): Promise<Answer<string>> {
     return this.#send(path, { query });
   }

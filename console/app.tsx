@@ -25,14 +25,14 @@ import { Icon, type IconName } from "./ui/icons.tsx";
 import { PageHead } from "./ui/page-head.tsx";
 import { useNow } from "./ui/time.tsx";
 
-/** Below this the time that is left is shown as a warning. */
+/** With less time left than this, the end of the session is shown as a warning. */
 const ENDING_SECONDS = 300;
 
 interface NavItem {
   readonly name: string;
   readonly label: string;
   readonly icon: IconName;
-  /** The path and the capabilities that the page can't do without. */
+  /** A path, and the capabilities there that the page needs. */
   readonly needs?: readonly [path: string, ...capabilities: string[]];
 }
 

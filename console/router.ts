@@ -5,7 +5,7 @@ import { BASE } from "./href.ts";
 export interface Place {
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Counts up when the user goes to where they are: the page is loaded anew. */
+  /** Grows when the user follows a link to the page that is shown, which is then loaded again. */
   readonly visit: number;
 }
 

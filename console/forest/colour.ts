@@ -2,7 +2,7 @@ import type { Item } from "./map.ts";
 
 export type ColourBy = "method" | "end" | "policy";
 
-/** Classes of the style sheet; colours of areas, each readable under the text on it. */
+/** Number of the style sheet's classes for colours of areas. Text is readable on each. */
 const HUES = 8;
 
 const HOUR = 3_600_000;
@@ -13,7 +13,7 @@ export const OTHER_HUE = "hue-rest";
 /** The category of an area that stands for many tokens. */
 const MANY = "many";
 
-/** By when a token ends; the first that fits. */
+/** Categories by the time until a token ends; the first that fits counts. */
 const ENDS: readonly (readonly [label: string, withinMs: number])[] = [
   ["within an hour", HOUR],
   ["within a day", 24 * HOUR],

@@ -13,7 +13,7 @@ export interface Area {
 
 const HEADER = 20;
 const GAP = 2;
-/** Square pixels. What would be smaller can be neither seen nor hit: it is drawn together with its like. */
+/** Square pixels. A smaller area can be neither seen nor clicked: such areas of one frame are drawn as one. */
 const LEAST_AREA = 110;
 
 interface Node {
@@ -50,7 +50,7 @@ export function layOut(items: readonly Item[], width: number, height: number): r
 const restOf = ({ data: { item } }: { readonly data: Node }): number => (item?.rest ? 1 : 0);
 const sizeOf = ({ value = 0 }: { readonly value?: number | undefined }): number => value;
 
-/** Puts what is too small to be drawn into one area, with what the server did not name. */
+/** Joins the areas that are too small to be drawn, and the tokens that the server did not name, into one area. */
 function joinSmall(frame: Item, items: readonly Item[], perToken: number): readonly Item[] {
   const isSmall = ({ count, rest, items: within }: Item): boolean =>
     rest !== undefined || (!within && count * perToken < LEAST_AREA);

@@ -16,11 +16,11 @@ export interface MountGroup {
   readonly rest: Rest;
 }
 
-/** What is not named. */
+/** Tokens that the server counts without naming them. */
 interface Rest {
   readonly trees: number;
   readonly count: number;
-  /** Of one mount the number of tokens can't always be told from that of another. */
+  /** True when the number is an estimate: some counters do not tell the mounts apart. */
   readonly estimated: boolean;
 }
 

@@ -10,7 +10,7 @@ interface TipProps {
 
 const SIZE = { width: 260, height: 74 };
 
-/** What an area stands for, beside it. Who listens hears it from the area itself. */
+/** A box beside an area that says what it stands for. Screen readers read the area's own label. */
 export function Tip({ area, width, height }: TipProps) {
   const { item } = area;
   const left = Math.min(area.x + 8, Math.max(0, width - SIZE.width));

@@ -14,11 +14,11 @@ interface TreemapProps {
   readonly label: string;
 }
 
-/** An area with less than this has no room for a name, or none for the number below it. In px. */
+/** The least area (px) with room for a name, and for a name with a number below it. */
 const NAMED = { width: 38, height: 18 };
 const COUNTED = { width: 38, height: 42 };
 const LINE = 15;
-/** A narrower one would break names within a word. */
+/** The least width (px) at which a name is wrapped: in a narrower area it would break within a word. */
 const WRAPPED_WIDTH = 90;
 
 /** Until when (ms) a map that appears takes the focus: it was opened from an area of another one. */

@@ -7,7 +7,7 @@ import { ProblemNotice } from "../ui/notice.tsx";
 import { latenciesOf, type Point, ratesOf, readMetrics, type Sample, sampleOf } from "./metrics.ts";
 
 const POLL_MS = 3_000;
-/** Five minutes. */
+/** Samples that are kept: five minutes. */
 const KEPT = 100;
 const RESULTS = ["success", "refused", "failed"] as const;
 

@@ -31,7 +31,7 @@ function sumsBy(metrics: readonly Metric[], name: string, label: string): Readon
   return sums;
 }
 
-/** What the charts are drawn from, at one moment. Counts since the start of whoever answered. */
+/** What the charts are drawn from, at one moment. Counters begin with the isolate that answered. */
 export interface Sample {
   /** ms */
   readonly at: number;
@@ -76,8 +76,8 @@ export interface Point {
 }
 
 /**
- * How fast something grew between each two samples, in a second. A count that fell is that of another isolate, or of one
- * that began anew: nothing is said there.
+ * The rate of a counter per second between consecutive samples. A counter that fell comes from another isolate, or from one
+ * that was restarted: the rate is null there.
  */
 export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) => number): readonly Point[] {
   return samples.slice(1).map((sample, before) => {
@@ -88,7 +88,7 @@ export function ratesOf(samples: readonly Sample[], countOf: (sample: Sample) =>
   });
 }
 
-/** Below how many ms the share of the requests of each interval stayed; between the bounds of a bucket it is linear. */
+/** The latency (ms) that `share` of the requests of each interval did not exceed, linear within a bucket. */
 export function latenciesOf(samples: readonly Sample[], share: number): readonly Point[] {
   return samples.slice(1).map((sample, before) => {
     const earlier = samples[before] ?? sample;

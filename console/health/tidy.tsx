@@ -19,7 +19,7 @@ interface TidyStatus {
 
 const POLL_MS = 2_000;
 
-/** The run that compares all lists with the tokens that they are about. */
+/** The run that compares all lists with the tokens in them. */
 export function Tidy() {
   const session = useSession();
   const { api } = session;

@@ -20,7 +20,7 @@ interface AliasesProps {
   readonly onChange: () => void;
 }
 
-/** By what auth methods know an entity or a group. */
+/** The names by which auth methods know an entity or a group. */
 export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
   const { api } = useSession();
   const [adding, setAdding] = useState(false);

@@ -18,7 +18,7 @@ interface EntityCardProps {
   readonly onDeleted: () => void;
 }
 
-/** One entity: what it is, by what methods know it, its groups, and the end of all its tokens. */
+/** One entity: its fields, its aliases, its groups, and the revocation of all its tokens. */
 export function EntityCard({ by, value, onRenamed, onDeleted }: EntityCardProps) {
   const { api } = useSession();
   const [asking, setAsking] = useState<"" | "end" | "delete">("");

@@ -10,7 +10,7 @@ interface ActionButtonProps {
   readonly onDone: () => void;
 }
 
-/** A button for what a part does when asked; it says first what that is. */
+/** A button that runs an action of a part, after a dialog that explains the action. */
 export function ActionButton({ mount, action, onDone }: ActionButtonProps) {
   const { api } = useSession();
   const [asking, setAsking] = useState(false);

@@ -39,7 +39,7 @@ const WORDS: Readonly<Record<Outcome, readonly [text: string, tone: string, icon
   not_reached: ["not reached", "off", "clock"],
 };
 
-/** What a login would meet: each check in its order. No token is made. */
+/** Explains a login: the result of each check, in order. No token is made. */
 export function LoginCheck({ mount, part }: { readonly mount: string; readonly part: LoginCheckOfMount }) {
   const { api } = useSession();
   const listPath = belowMount(mount, "roles");

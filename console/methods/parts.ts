@@ -34,7 +34,7 @@ export interface Settings {
   readonly action?: Action;
 }
 
-/** What a login would meet, check by check. */
+/** The explanation of a login, check by check. */
 export interface LoginCheck {
   readonly kind: "login check";
   readonly part: string;
@@ -54,7 +54,7 @@ export interface Action {
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
 
-/** On Cloudflare's network; elsewhere without meaning. */
+/** Has an effect on Cloudflare's network only. */
 const LOCATION: Field = {
   name: "location_hint",
   label: "Stored near",

@@ -21,7 +21,7 @@ const COLOURS: readonly (readonly [ColourBy, string])[] = [
 ];
 const LISTED = 12;
 const REFRESH_MS = 10_000;
-/** While something is swept, and the map follows it. */
+/** Pause between two loads of the map while something on it is swept. */
 const FOLLOW_MS = 1_000;
 
 /** All trees as a map: the forest, one method, or one tree and what hangs below a token of it. */
@@ -41,7 +41,7 @@ function Forest({ mount }: { readonly mount: string }) {
   const hasTrees = shown.some(({ largest }) => largest.length > 0);
   const trees = shown.reduce((sum, group) => sum + group.trees, 0);
   const total = sumOf(items);
-  // Of all methods together the number is known.
+  // The number of all methods together is exact.
   const isEstimate = mount !== "" && shown.some(({ rest }) => rest.estimated);
 
   return (
@@ -120,7 +120,7 @@ function useRefresh(reload: () => void, items: readonly Item[]): void {
 
 const goes = ({ token, items = [] }: Item): boolean => isGoing(token) || items.some(goes);
 
-/** The same as the map, to be read. */
+/** The largest areas of the map as a table. */
 function Largest({ groups }: { readonly groups: readonly MountGroup[] }) {
   const trees = groups
     .flatMap(({ largest }) => largest)

@@ -6,7 +6,7 @@ import { ProblemNotice } from "../ui/notice.tsx";
 
 interface ConfirmProps {
   readonly title: string;
-  /** What has to be typed; "" when a click is enough, as nothing is lost that could not be made again. */
+  /** The text that has to be typed; "" where a click is enough, because nothing is lost for good. */
   readonly typing: string;
   /** The word on the button. */
   readonly action: string;

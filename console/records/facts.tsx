@@ -3,7 +3,7 @@ import type { RecordValue } from "./field.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
-/** What the API tells of something, field by field; what says nothing is left out. */
+/** The fields of a record as the API answers them, without the empty ones. */
 export function RecordFacts({ record }: { readonly record: RecordValue }) {
   const fields = Object.entries(record).filter(([, value]) => !isBlank(value));
   if (fields.length === 0) return <p class="muted">Nothing is set.</p>;

@@ -26,7 +26,7 @@ export interface Field {
   readonly required?: boolean;
   /** Set when it is made, and never again. */
   readonly fixed?: boolean;
-  /** What it is of a record that says nothing else: `"true"` for a flag that is set. */
+  /** The value of a record that does not name the field: `"true"` for a flag that is set. */
   readonly usual?: string;
   /** Shown only while another field has one of these values. */
   readonly when?: readonly [field: string, ...values: string[]];

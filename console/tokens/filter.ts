@@ -91,7 +91,7 @@ function hasField(token: Token, name: string, value: string): boolean {
     case "ends_before":
       return end < Date.parse(value);
     default:
-      // Of what is not known here nothing is said to go.
+      // A filter that can't be evaluated here marks no token.
       return false;
   }
 }

@@ -12,7 +12,7 @@ export function noteRevocation(selection: Selection, now = Date.now()): void {
   revocations = [...revocations.filter(({ at }) => now - at < KEPT_MS), { selection, at: now }];
 }
 
-/** Whether a token is meant by a revocation of this console, and what still stands of it is only not swept yet. */
+/** Whether a revocation of this console meant the token. If so, it is refused, and listed only until the sweep. */
 export function isGoing(token: Token | null, now = Date.now()): boolean {
   if (token === null) return false;
   return revocations.some(

@@ -11,7 +11,7 @@ export interface Bar {
   readonly href: string;
 }
 
-/** A bar of something is seen, however much another has. */
+/** Least height of a bar that is not 0, so that it can be seen. */
 const LEAST_PERCENT = 1.5;
 
 /** A histogram; each bar is a link, read as its sentence. */

@@ -23,7 +23,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS;
 
-/** For the eye only: whatever it means is said in text beside it. */
+/** Hidden from screen readers: text beside it says the same. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

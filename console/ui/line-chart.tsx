@@ -14,7 +14,7 @@ interface LineChartProps {
 const WIDTH = 300;
 const HEIGHT = 72;
 
-/** Lines over time, small: the last values stand beside them in text, as an image says nothing to who does not see it. */
+/** A small chart of lines over time. The last values stand beside it as text, for screen readers. */
 export function LineChart({ title, lines, format }: LineChartProps) {
   const times = lines.flatMap(({ points }) => points.map(({ at }) => at));
   const [first, last] = [Math.min(...times), Math.max(...times)];

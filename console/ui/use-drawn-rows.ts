@@ -1,9 +1,9 @@
 import type { RefObject } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-/** Rows beyond the edges of the screen that are there all the same, so that scrolling shows no gap. */
+/** Rows that are drawn beyond each edge of the screen, so that scrolling shows no gap. */
 const SPARE = 30;
-/** Up to here all rows are simply there. */
+/** Up to this number all rows are drawn. */
 const ALL = 200;
 
 /** Which of many rows are drawn: from `first` up to and without `end`. */
@@ -13,7 +13,7 @@ export interface DrawnRows {
 }
 
 /**
- * Draws of a long list what is near the screen: the page stays quick with ten thousand rows.
+ * Draws only the rows of a long list that are near the screen: the page stays quick with ten thousand rows.
  *
  * @param rowHeight in pixels; all rows are equally high
  */

@@ -13,12 +13,12 @@ interface Seen {
 /** Clocks of file systems are coarse: a file that was written so shortly before it was copied may have changed since. ms. */
 const TOO_FRESH_MS = 2_000;
 
-/** Rebuilt by SQLite from the log beside it; what is in it means something to running processes alone. */
+/** Shared memory of processes that have the database open. SQLite rebuilds it from the log. */
 const SHARED_MEMORY = "-shm";
 
 /**
- * The copy of a directory that others may write to. The first pass copies all of it; what that catches in the middle of a
- * change is worth nothing. A second pass, while nobody writes, copies what has changed since, and then the copy is exact.
+ * The copy of a directory that others may write to. The first pass copies all of it; files that change meanwhile may be
+ * copied half changed. A second pass, while nobody writes, copies again what has changed, and then the copy is exact.
  */
 export class DirectoryCopy {
   readonly #from: string;

@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from "node:util";
 
-/** What a line of `wrangler dev` is to the user. */
+/** The kinds of lines that `wrangler dev` writes. */
 export type OutputLine =
   | { readonly kind: "ready"; readonly port: number }
   /** One JSON object of the log, of whatever type. */
   | { readonly kind: "audit" }
-  /** Said by Wrangler at every start and every request: of no use here. */
+  /** Written by Wrangler at every start and every request; dropped. */
   | { readonly kind: "chatter" }
   /** The sources could not be built; the lines that follow say why. */
   | { readonly kind: "broken" }

@@ -33,7 +33,7 @@ const OWN_TEXT =
   /^(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|entity_[0-9a-f.rot]+|group_[0-9a-f.rot]+|auth_\w+_[0-9a-f]{8})$/;
 const WRAPPED_ERROR = /^1 error occurred:\n\t\* (.*)\n\n$/s;
 
-/** Where two answers differ. A refusal's text counts only with `texts`; the frame that the reference puts around some does not. */
+/** Where two answers differ. A refusal's text counts only with `texts`; the text that the reference puts around some never counts. */
 export function differences(reference: Answer, tested: Answer, texts: boolean): Difference[] {
   if (reference.status !== tested.status) {
     return [{ where: "status", reference: told(reference), tested: told(tested) }];

@@ -12,7 +12,7 @@ interface Explanation {
 
 const ANY = /^/;
 
-/** Differences that are meant. */
+/** The intended differences. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     request: ANY,
@@ -107,7 +107,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Why a difference is meant, or null. */
+/** Why a difference is intended; null when nothing explains it. */
 export function explanationOf({ request, where, reference, tested }: Finding): string | null {
   const found = EXPLANATIONS.find(
     (one) =>

@@ -2,7 +2,7 @@
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 
 const CODES: Readonly<Record<Style, number>> = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33 };
-/** What a terminal would take for a command, or what makes a line look like another. */
+/** Characters that a terminal interprets, or that make one line look like another. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Where the command writes: results to standard output, everything about its work to standard error. */
@@ -21,7 +21,7 @@ export interface Terminal {
 }
 
 /**
- * Text that somebody else wrote, as a terminal may be given it. Names of tokens are chosen by their makers.
+ * Text of unknown origin without the characters that a terminal interprets. Names of tokens are chosen by their makers.
  */
 export function harmless(text: string): string {
   return text.replace(UNPRINTABLE, "\u{fffd}");

@@ -4,7 +4,7 @@ import type { Release } from "./objects.ts";
 import { type Calls, cost, OPERATIONS } from "./operations.ts";
 import type { World } from "./world.ts";
 
-/** Calls that go on in a world, so many times a second. */
+/** Calls that a world makes continuously, with their rate. */
 export interface Stream {
   readonly calls: Calls;
   readonly perSecond: number;
@@ -18,7 +18,7 @@ const ROLES_OF_AN_ISOLATE = 2;
 const CACHE_SECONDS = 5;
 /** An isolate tells once a minute how much it has encrypted. */
 const KEY_USE_SECONDS = 60;
-/** Before, one object visited every live tree in this time. */
+/** In release 0.1.0 one object visited every live tree in this time. */
 const TIDY_SECONDS = 3_600;
 /** Entries of a page of the check of a shard, and the share of time that it works (src/tidy). */
 const CHECK_PAGE = 100;
@@ -26,7 +26,7 @@ const CHECK_SHARE = shareOf(false, ACCESSOR_SHARDS);
 /** How long a check takes for a page: a list, a hundred trees eight at a time, an answer (s). */
 const PAGE_SECONDS = 0.2;
 
-/** What nobody asked for in a request: reading of copies, ends of tokens, tidy. */
+/** The calls that no request makes: refreshing of copies, ends of tokens, tidy. */
 export function background(world: World, release: Release): Stream[] {
   const { isolates, rates, liveTrees } = world;
   const ends: Calls = release === "now" ? OPERATIONS.revoke.afterwards : { "AccessorShard.remove": cost(2, 2) };
@@ -34,7 +34,7 @@ export function background(world: World, release: Release): Stream[] {
     { calls: { "System.snapshot": cost(release === "now" ? 0 : 1, 0) }, perSecond: isolates / POLL_SECONDS },
     { calls: { "System.noteEncryptions": cost(3, 1) }, perSecond: isolates / KEY_USE_SECONDS },
     ...(release === "now" ? [rolesRead(world)] : []),
-    // What is made has to end. Revoked tokens are counted with their revocation.
+    // As many tokens end as are made. The end of a revoked token is counted with its revocation.
     { calls: ends, perSecond: Math.max(0, births(world) - rates.revoke) },
     release === "now" ? checks(world) : { calls: WALK, perSecond: liveTrees / TIDY_SECONDS },
   ];

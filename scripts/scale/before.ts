@@ -1,8 +1,8 @@
 import { type Calls, cost, type OperationName } from "./operations.ts";
 
 /**
- * What the same requests cost in release 0.1.0, before anything was done about what all share: counted in its tests where they
- * counted, else read from its code. There was no inventory yet: shards heard of creations and ends only.
+ * The costs of the same requests in release 0.1.0, before the load on shared objects was reduced. They are taken from its tests
+ * where these counted, else from its code. There was no inventory yet: shards heard of creations and ends only.
  */
 export const BEFORE: Readonly<Record<OperationName, Calls>> = {
   lookUp: { "TokenTree.run": cost(1, 0) },

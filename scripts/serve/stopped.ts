@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 const LOOK_EVERY_MS = 2;
-/** Where the system does not tell: much longer than a write to a file that was under way. */
+/** The wait (ms) on systems without /proc: much longer than a write that was under way takes. */
 const BLIND_WAIT_MS = 200;
 
 /**

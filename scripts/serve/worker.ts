@@ -33,7 +33,7 @@ export interface WorkerModel {
 /** Settings that follow from how a server on one machine is made. The environment can't change them. */
 export const SELF_HOSTED = { CLIENT_ADDRESS_HEADER, ONE_PROCESS: "true" } as const;
 
-/** What of wrangler.toml counts here. */
+/** The parts of wrangler.toml that are used here. */
 export type Definition = Pick<
   WorkerDefinition,
   "name" | "compatibility_date" | "compatibility_flags" | "durable_objects" | "migrations" | "vars" | "services"

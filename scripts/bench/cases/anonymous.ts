@@ -24,7 +24,7 @@ export interface AnonymousCosts {
   readonly requests: readonly AnonymousCost[];
 }
 
-/** Requests that anybody may send, each as large or as odd as it is let in. */
+/** Requests that anybody may send, each as large or as unusual as the limits allow. */
 interface Attack {
   readonly title: string;
   readonly request: Omit<LoadRequest, "label">;

@@ -7,7 +7,7 @@ export interface Beside {
   readonly worst: number;
 }
 
-/** What windows show together. */
+/** Sums up the windows. */
 export function beside(before: number, during: readonly number[]): Beside {
   return { before, during: median(during), worst: Math.max(0, ...during) };
 }

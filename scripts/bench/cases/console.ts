@@ -59,7 +59,7 @@ export async function lookAtForest(bench: Bench, trees: number, tokens: number):
   }
 }
 
-/** Opens the console in a profile of its own, and does what one does who looks around. */
+/** Opens the console in a new profile, and goes through its pages as a user would. */
 async function walk(browser: Browser, address: string, token: string, times: Times): Promise<void> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
   page.setDefaultTimeout(WAIT_MS);

@@ -11,8 +11,8 @@ import { plantForest } from "./planted-forest.ts";
 const ASKED = 15;
 const HOUR_MS = 3_600_000;
 /**
- * The server is killed when a job has been at so much of what it is to revoke. It meets few of the tokens by themselves: most
- * are swept away with one above them before it comes to them.
+ * The server is killed when a job has come to this share of its tokens. The share is small because a job comes to few of
+ * them: most are swept with an ancestor before.
  */
 const KILLED_AT = 0.03;
 const POLL_MS = 100;

@@ -7,7 +7,7 @@ import type { Kept } from "./writer-client.ts";
 /** Questions in flight at once. */
 const PARALLEL = 16;
 
-/** Asks the server for `entries` and for all numbers; what is not as it was answered, in words. */
+/** Reads `entries` and all numbers from the server. Returns a sentence for each that is not as it was answered. */
 export async function findBroken(
   root: Client,
   ledger: Ledger,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** How a target answers a revocation: at once, after a first refusal, or never with yes. */
+/** How a target answers a revocation: it agrees at once, refuses once and then agrees, or always refuses. */
 export const TEMPERS = ["willing", "slow", "refusing"] as const;
 export type Temper = (typeof TEMPERS)[number];
 

@@ -5,7 +5,7 @@ import { type Client, member, send, TEAMS } from "./client.ts";
 import { type FakeEnvironment, ORGANIZATION } from "./fake-environment.ts";
 import { type Entry, expectedOf, type Ledger } from "./ledger.ts";
 
-/** How long what was promised may take. A revocation that was in flight at a few kills waits for minutes. */
+/** How long work that was promised may take. A revocation that several kills interrupted waits for minutes. */
 const PATIENCE_MS = 300_000;
 const LOOK_MS = 1_000;
 

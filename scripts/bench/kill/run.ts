@@ -13,7 +13,7 @@ import { startFakeEnvironment } from "./fake-environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
 import { installationOn } from "./installation.ts";
 import { type Entry, Ledger } from "./ledger.ts";
-import { ServeProcess, type SweepCandidate } from "./server.ts";
+import { type KillTarget, ServeProcess } from "./server.ts";
 import { write } from "./writer.ts";
 import { type Kept, WriterClient } from "./writer-client.ts";
 
@@ -44,12 +44,12 @@ export interface KillResult {
 
 const WRITERS = 8;
 const FIRST_TOKENS = 200;
-const VICTIMS: readonly SweepCandidate[] = ["workerd", "serve", "both"];
+const VICTIMS: readonly KillTarget[] = ["workerd", "serve", "both"];
 /** A kill comes at a random moment in this many ms of writing. */
 const MAX_WRITING_MS = 3_000;
 /** Older entries that are asked for again in each round; all of them once more at the end. */
 const OLDER_SAMPLE = 200;
-/** Entries for tidy to remove, and the rounds from one such gift to the next: it works on them at most of the kills. */
+/** Dangling entries that are added for tidy to remove, and the rounds between two additions: tidy works during most of the kills. */
 const DANGLING = 10_000;
 const DANGLING_EVERY = 6;
 

@@ -7,7 +7,7 @@ import { PROJECT } from "../../local/worker-definition.ts";
 import type { Place } from "../load/place.ts";
 
 /** What is killed. */
-export type SweepCandidate = "workerd" | "serve" | "both";
+export type KillTarget = "workerd" | "serve" | "both";
 
 /** `npm run serve` (without npm) on a directory, to be killed. */
 export class ServeProcess {
@@ -52,7 +52,7 @@ export class ServeProcess {
   }
 
   /** Kills it with SIGKILL and waits until nothing of it is left. */
-  async kill(victim: SweepCandidate): Promise<void> {
+  async kill(victim: KillTarget): Promise<void> {
     const workerd = childrenOf(this.#child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
     if (workerd === undefined) throw new Error("the server runs without workerd");
     if (victim !== "serve") process.kill(workerd, "SIGKILL");

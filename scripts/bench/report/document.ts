@@ -77,7 +77,7 @@ export function renderDocument(report: Report): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-/** What was missed, with what stands in the way. */
+/** The targets that were missed, each with the reason. */
 function missedTargets(report: Report): string[] {
   const missed = verdicts(report).filter(({ met }) => !met);
   if (missed.length === 0) return [];

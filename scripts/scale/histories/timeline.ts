@@ -5,12 +5,12 @@ export class Timeline {
   #order = 0;
   readonly #events: { readonly at: number; readonly order: number; readonly happen: () => void }[] = [];
 
-  /** Has something happen in `ms`. */
+  /** Schedules `happen` for `ms` from now. */
   after(ms: number, happen: () => void): void {
     this.#events.push({ at: this.now + ms, order: this.#order++, happen });
   }
 
-  /** Lets everything happen that is due until `end` (ms). */
+  /** Runs everything that is due until `end` (ms), in order. */
   run(end: number): void {
     for (;;) {
       const next = this.#events.reduce<number>((best, _, at) => (this.#isEarlier(at, best) ? at : best), 0);

@@ -72,7 +72,7 @@ export const NUMBER_ACTIONS: readonly Action[] = Object.entries(COUNTERS).map(
       writer.count(what, (next) => write(writer, next)),
 );
 
-/** What is there of the number `name`, as the ledger calls it. */
+/** Reads the number that the ledger calls `name` from the server. */
 export function readNumber(root: Client, name: string, kept: ReadonlyMap<string, Kept>): Promise<number> {
   const at = name.indexOf(" ");
   const writer = name.slice(0, at);
