@@ -21,7 +21,7 @@ export interface MetricsPage {
  * reaches. The error is a system error code such as EADDRINUSE.
  */
 export async function serveMetrics(listen: ListenAddress, source: MetricsSource): Promise<Result<MetricsPage, string>> {
-  // Here and not above: it costs 14 MiB of memory, which only those pay who want the page.
+  // Imported here because the module takes 14 MiB of memory, which a gateway without the page does not need.
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => {
     const found = request.method === "GET" && request.url === "/metrics";

@@ -17,7 +17,7 @@ export class Shares {
     this.#each = each;
   }
 
-  /** What all have taken. */
+  /** The sum of all shares in use. */
   get used(): number {
     return this.#sum;
   }

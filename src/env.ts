@@ -54,7 +54,7 @@ export interface Env {
   readonly GROVE_COMMIT?: string;
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
   readonly POLICY_CACHE_SECONDS?: string;
-  /** Seconds that it goes on with them after that while the object that has them does not answer; 0: it does not. */
+  /** Further seconds for which the copies are used while the system object does not answer; 0: none. */
   readonly POLICY_GRACE_SECONDS?: string;
   /**
    * "true" where one process serves everything: what one isolate knows all know, and what a tree knows of its live tokens
@@ -64,7 +64,7 @@ export interface Env {
   readonly ONE_PROCESS?: string;
   /** Where Cloudflare keeps and runs all objects (`eu`, …); empty: anywhere. Never changes once there is an installation. */
   readonly JURISDICTION?: string;
-  /** "false": nobody is told when a token was last used. */
+  /** "false": the time of the last use is not kept for the inventory. */
   readonly TRACK_LAST_USE?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;

@@ -3,7 +3,7 @@ import { fromBase64 } from "../crypto/bytes.ts";
 
 const BASE = "/ui/";
 
-/** Nothing inline, nothing of others, no frame: a page that holds a token runs only what was built with it. */
+/** No inline code, nothing from other origins, no frames: a page that holds a token runs only the code of its build. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -8,7 +8,7 @@ import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from ".
 import { type Installation, loadInstallation } from "../system/installation.ts";
 import { countedPathAt, isLoginAt } from "./routes.ts";
 
-/** What of a request decides which limits it counts for. */
+/** The properties of a request that decide which limits count it. */
 export interface CountedRequest {
   readonly operation: Operation | "unknown";
   /** Decoded, without the base path. */

@@ -88,7 +88,7 @@ async function insert(
   return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
 }
 
-/** Where the tree of an orphan shall be: its spec says it, or the mount of tokens for those that no login made. */
+/** The location hint for the tree of an orphan: that of its spec, or of the token mount when no login made it. */
 function locationOf(installation: Installation, spec: TokenSpec): LocationHint | undefined {
   return spec.location ?? (spec.record.login ? undefined : installation.mountAt("token/")?.config.locationHint);
 }

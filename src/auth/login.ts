@@ -17,7 +17,7 @@ export interface IssuedLogin {
   readonly warnings: readonly string[];
 }
 
-/** The token that a holder would get whom an auth method has verified, or why there can be none. Makes nothing. */
+/** Plans the token of a login that an auth method has verified, or says why there can be none. Writes nothing. */
 export function planIssue(installation: Installation, mount: Mount, login: Login): Result<LoginPlan, Failure> {
   if (JSON.stringify([login.metadata, login.internal]).length > MAX_META_LENGTH) {
     return err(invalid("the metadata of the login is too large"));

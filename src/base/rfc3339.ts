@@ -21,5 +21,5 @@ export function formatRfc3339(ms: number): string {
   return last.text;
 }
 
-/** What was written last: on a busy server many lines of a log have the same millisecond. */
+/** The last time and its text: on a busy server many log lines have the same millisecond. */
 let last = { ms: Number.NaN, text: "" };

@@ -19,7 +19,7 @@ export interface AgedTerm {
  * @param terms oldest first, as in the ring.
  * @param now ms.
  * @param longestLifeMs the longest life that a batch token can have.
- * @param ignoranceMs how long after a change of the ring somebody can work with the one of before.
+ * @param ignoranceMs how long after a change of the ring an isolate can still use the one from before.
  */
 export function agedTerms(
   terms: readonly Pick<KeyTerm, "version" | "usedFrom">[],

@@ -1,6 +1,6 @@
 /** One number of a family. */
 export interface Sample {
-  /** Of a histogram or a summary: what comes behind the name of the family. */
+  /** In a histogram or a summary: the suffix of the family's name. */
   readonly suffix?: "_bucket" | "_sum" | "_count";
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;

@@ -92,7 +92,7 @@ function counted(name: string, help: string, event: Parameters<typeof eventFigur
   };
 }
 
-/** A beginning counts one, an end takes it back. */
+/** Sweeps under way: the begin of one counts 1, its end counts -1. */
 function sweepsRunning(): number {
   return eventFigures("sweep").reduce((sum, { count }) => sum + count, 0);
 }

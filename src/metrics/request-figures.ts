@@ -17,7 +17,7 @@ export interface RequestFigure extends RequestKind {
   count: number;
   /** ms. */
   sum: number;
-  /** Answers in the time of each bucket and not in that of the one before; the last has those that took longer. */
+  /** Answers in each bucket of latency, not cumulative. The last bucket has those that took longer. */
   readonly buckets: number[];
 }
 

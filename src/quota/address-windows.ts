@@ -25,9 +25,9 @@ interface Window {
 }
 
 /**
- * The requests that clients sent under limits, in the memory of this isolate. The number of clients is bounded: of more
- * clients at once than that, those that were not heard of for the longest are forgotten. Each of them had a share of its own
- * anyway, so that whoever has so many addresses is not held by a limit for each.
+ * The requests that clients sent under limits, in the memory of this isolate. The number of clients is bounded: when there are
+ * more at once, those that sent nothing for the longest time are forgotten. A client with that many addresses has a limit for
+ * each of them anyway.
  */
 export class AddressWindows {
   readonly #windows: GenerationalCache<string, Window>;

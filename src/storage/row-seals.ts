@@ -83,7 +83,7 @@ export class RowSeals {
   }
 }
 
-/** A row as one text that no other row has. */
+/** A row as one string, different for every row. */
 function textOf(kind: SealedKind, row: string | number, content: SealedContent): string {
   return JSON.stringify([kind, row, ...content]);
 }

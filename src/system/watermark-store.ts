@@ -74,7 +74,7 @@ export class WatermarkStore {
     return this.#rows("TRUE");
   }
 
-  /** What everybody who judges tokens has to know. */
+  /** The part that the check of tokens needs. */
   snapshot(): SnapshotParts["watermarks"] {
     const list = this.all().map(({ number, scope, createdBefore, cleaned }) => ({
       number,

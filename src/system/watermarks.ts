@@ -1,9 +1,9 @@
 /**
  * Watermarks end tokens in constant time, however many there are. A watermark has a number; a token has the number of the
  * newest watermark that whoever made it knew. A watermark ends the tokens in its scope that have a smaller number. So the
- * order is that of cause and effect: it needs no two clocks that agree, and holds within one millisecond.
+ * order is causal: it needs no synchronized clocks, and holds within one millisecond.
  *
- * A token that is made elsewhere by somebody who has not heard of the watermark yet is ended too.
+ * A token is also ended when an isolate makes it that does not know the watermark yet.
  */
 
 /** What a watermark ends: tokens by the path that made them, or those of an entity. Made by the functions below. */
@@ -24,7 +24,7 @@ export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;
 }
 
-/** A watermark, as everybody who judges tokens has to know it. */
+/** The part of a watermark that the check of a token needs. */
 export interface Watermark {
   /** Grows from one to the next, also past a restore of the system object: it is never below the time in ms. */
   readonly number: number;
@@ -35,7 +35,7 @@ export interface Watermark {
   readonly cleaned: boolean;
 }
 
-/** What is fixed about a token, as far as watermarks judge it. */
+/** The properties of a token that watermarks are compared with. They never change. */
 export interface JudgedToken {
   readonly path: string;
   readonly leased: boolean;
@@ -49,7 +49,7 @@ export interface JudgedToken {
 
 type WatermarkIndex = ReadonlyMap<WatermarkScope, readonly Watermark[]>;
 
-/** The watermarks of an installation, ready to judge tokens. */
+/** The watermarks of an installation, prepared for the check of tokens. */
 export interface Watermarks {
   /** The number of the newest that there ever was; 0 before the first. What is made now is made above it. */
   readonly newest: number;

@@ -394,7 +394,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /**
-   * Gets what judges rows, of which every isolate has a copy.
+   * Gets the keys and watermarks that rows are checked with, from this isolate's copy of the installation.
    *
    * @param watermark the newest one that the caller knows.
    */

@@ -105,7 +105,7 @@ export class TreeSweep {
         const began = currentTime();
         cubbyhole.deleteOf(piece.map(({ row }) => row));
         inventory.died(deleteVictims(sql, piece));
-        // Of a call nobody can tell how long others were served meanwhile.
+        // During a call other requests may be served for an unknown time.
         this.#longest = Math.max(this.#longest, currentTime() - began);
       });
     }

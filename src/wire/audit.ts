@@ -104,7 +104,7 @@ export async function auditTokenHash(
   return hash;
 }
 
-/** What hashes of fields are made with, and those of texts that come again and again. */
+/** The keys for hashes of fields, and the hashes of frequent values. */
 export interface FieldHashes {
   readonly keys: Keys;
   readonly fieldHashes: GenerationalCache<string, string>;

@@ -10,7 +10,7 @@ const HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
-/** The same for answers that add none: kept as the runtime has them, which spares each answer the reading of them. */
+/** The same for answers that add none, as an object of the runtime: a plain object would be converted for each answer. */
 const KEPT_HEADERS = new Headers(HEADERS);
 
 /** Statuses that can't have a body; a client can ask the health endpoint for them. */
@@ -134,7 +134,7 @@ function sorted(data: Readonly<Record<string, unknown>>): Readonly<Record<string
   return Object.fromEntries(Object.entries(data).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
 }
 
-/** True for what was put together in order, as the answers that are asked for most are. */
+/** True when the keys are in order already, as in the most frequent answers. */
 function isSorted(names: readonly string[]): boolean {
   let before = "";
   for (const name of names) {

@@ -30,14 +30,14 @@ interface FieldKind {
 /** Zod finds what was said of a field under its description too. Its types do not get through those of shapes. */
 const KINDS = z.registry<{ readonly kind: object }>();
 
-/** How a field that says it by itself reads a value: undefined for one that it does not take. */
+/** The reader of a field that is read without zod. It returns undefined for a value that it does not accept. */
 interface FieldReader {
   readonly read: (value: unknown) => unknown;
   /** What it takes. */
   readonly expected: string;
 }
 
-/** Those fields, which spares their values the way through zod. Zod finds it under a description too. */
+/** The readers by field. A registry, since zod keeps an entry when a field gets a description. */
 const READERS = z.registry<FieldReader>();
 
 /** Says what a field holds. What it reads stays as it is. */
@@ -291,7 +291,7 @@ function readAll<T>(schema: FieldSchema<T>, data: Readonly<Record<string, unknow
 /** Reads the value of a field that was sent; the error says what it takes. */
 type ReadField = (value: unknown) => Result<unknown, string | undefined>;
 
-/** The fields of a schema that does nothing but read each of them, and what they are when none is sent, which never changes. */
+/** The fields of a schema that reads each field by itself, and their values when none is sent, which are always the same. */
 interface SingleFields {
   readonly fields: readonly (readonly [name: string, read: ReadField])[];
   readonly absent: Readonly<Record<string, unknown>>;
@@ -309,7 +309,7 @@ function readSent({ fields, absent }: SingleFields, data: Readonly<Record<string
   return ok(values);
 }
 
-/** How to read a field: without zod, where that does nothing but ask the field's own reader. */
+/** The function that reads a field. It leaves zod out where zod would only call the field's own reader. */
 function readerOf(field: z.ZodType): ReadField {
   const own = (field.def.checks ?? []).length === 0 ? READERS.get(field) : undefined;
   if (own) {

@@ -26,14 +26,13 @@ export interface GroveRequest {
   readonly token: string;
   /** Seconds; 0: the answer is not wrapped. */
   readonly wrapTtlSeconds: number;
-  /** null when whatever stands in front did not say. */
+  /** null when neither the platform nor a proxy names it. */
   readonly clientAddress: string | null;
   readonly notes: AuditNotes;
 }
 
 /**
- * What a request says before its body, read once for everybody who looks at it: what the runtime tells of a request crosses
- * into it and back each time.
+ * The head of a request, read once: each read of a property of `Request` is a call into the runtime.
  */
 export interface RequestHead {
   /** Absolute. */
@@ -43,7 +42,7 @@ export interface RequestHead {
   readonly query: URLSearchParams;
   /** As `readPath` gives it. */
   readonly path: Result<string, Failure>;
-  /** What Vault's dialect takes it for. */
+  /** The operation in Vault's dialect. */
   readonly operation: Result<Operation, Failure>;
   /** null when whatever stands in front did not say. */
   readonly clientAddress: string | null;
@@ -52,7 +51,7 @@ export interface RequestHead {
 /** The query of a request without one. Nobody writes to it. */
 const NO_QUERY = new URLSearchParams();
 
-/** Reads what a request says before its body. */
+/** Reads the head of a request. */
 export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): RequestHead {
   const { url } = request;
   const { pathname, query } = readUrl(url);
@@ -66,7 +65,7 @@ export function readHead(request: Request, env: Pick<Env, "CLIENT_ADDRESS_HEADER
   };
 }
 
-/** A URL that is its own normal form, without a query: nothing in its path is encoded, folded or relative. */
+/** A URL in normal form without a query: nothing in its path is encoded, repeated or relative. */
 const PLAIN_URL = /^https?:\/\/[A-Za-z0-9.:[\]-]+(\/[A-Za-z0-9/_-]*)$/;
 
 /** Path and query of an absolute URL. */
@@ -82,7 +81,7 @@ export function readUrl(text: string): Pick<RequestHead, "pathname" | "query"> {
 const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
 const UNREADABLE_BODY = invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8");
 const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
-/** For texts in one piece, after which it keeps nothing. */
+/** For strings in one piece: it keeps no state from one to the next. */
 const WHOLE_TEXTS = new TextDecoder("utf-8", UTF_8_STRICTLY);
 const MERGE_PATCH = "application/merge-patch+json";
 const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;

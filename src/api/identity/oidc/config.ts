@@ -16,7 +16,7 @@ const ISSUER_SET =
   'If "issuer" is set explicitly, all tokens must be validated against that address. Setting issuer to "" will restore the default behavior of using the address by which the service is called.';
 const ISSUER_UNSET = "The issuer is not set: tokens name the address by which the service was called.";
 
-/** Which issuer tokens name. */
+/** The configuration of the issuer that tokens name. */
 export const CONFIG_ROUTES: readonly Route[] = [
   simpleRoute(
     "read",

@@ -17,10 +17,10 @@ const DISCOVERY = plainAnswer({
   id_token_signing_alg_values_supported: ["string"],
 });
 const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
-/** Seconds that others may keep the discovery document. */
+/** Seconds for which caches may keep the discovery document. */
 const DISCOVERY_MAX_AGE = 3600;
 
-/** What verifies the tokens of the issuer: open to everybody. */
+/** The discovery document and the public keys, with which anybody verifies the issuer's tokens. */
 export const DISCOVERY_ROUTES: readonly Route[] = [
   openRoute(
     "read",
@@ -66,7 +66,7 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
   ),
 ];
 
-/** Answers what everybody may know, from this isolate's copy in the usual case. */
+/** Answers public data, usually from this isolate's copy. */
 async function published(
   { env }: RequestContext,
   answer: (known: KnownIssuer) => Result<Reply, Failure>,

@@ -26,7 +26,7 @@ const ROTATE_FIELDS = z.object({
   verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
 });
 
-/** The keys that sign. */
+/** The signing keys of the issuer. */
 export const KEY_ROUTES: readonly Route[] = [
   simpleRoute(
     "list",

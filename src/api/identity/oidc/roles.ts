@@ -23,7 +23,7 @@ const ROLE_FIELDS = z.object({
   client_id: optionalText().describe("The audience of tokens; one is made unless sent"),
 });
 
-/** What tokens say, and for whom: the roles of the issuer. */
+/** The roles of the issuer: the claims and the audience of tokens. */
 export const ROLE_ROUTES: readonly Route[] = [
   simpleRoute(
     "list",

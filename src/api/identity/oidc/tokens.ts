@@ -24,7 +24,7 @@ const INTROSPECT_FIELDS = z.object({
 /** Characters of a token to introspect. */
 const MAX_TOKEN_LENGTH = 32_768;
 
-/** Tokens about callers, and whether one is good. */
+/** Issuing of identity tokens about callers, and introspection. */
 export const TOKEN_ROUTES: readonly Route[] = [
   simpleRoute(
     "read",
