@@ -39,10 +39,15 @@ export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
 /** The list of this deployment; a list with a mistake allows nothing. */
 export function privateHosts(env: Pick<Env, "GROVE_PRIVATE_HOSTS">): PrivateHosts {
   const list = env.GROVE_PRIVATE_HOSTS ?? "";
-  if (list === "") return NO_PRIVATE_HOSTS;
-  const hosts = readPrivateHosts(list);
-  return hosts.ok ? hosts.value : NO_PRIVATE_HOSTS;
+  if (list !== last.list) {
+    const hosts = readPrivateHosts(list);
+    last = { list, hosts: hosts.ok ? hosts.value : NO_PRIVATE_HOSTS };
+  }
+  return last.hosts;
 }
+
+/** What was read last: a deployment has one list. */
+let last = { list: "", hosts: NO_PRIVATE_HOSTS };
 
 /** True for a host on the list. @param host as the URL parser gives it. */
 export function isListed({ names, blocks }: PrivateHosts, host: string): boolean {

@@ -51,6 +51,8 @@ export const OPERATIONS = [
   },
   { name: "login", title: "login by a vm document", reference: "two writes in parallel", target: 0.3 },
   { name: "login-batch", title: "the same, batch token", reference: "two writes in parallel", target: 0.3 },
+  { name: "login-signed", title: "login by a signed request", reference: "two writes in parallel", target: 0.3 },
+  { name: "login-signed-batch", title: "the same, batch token", reference: "two writes in parallel", target: 0.3 },
   { name: "gateway", title: "look-up self through the gateway", reference: "without the gateway", target: 0.5 },
 ] as const;
 
@@ -59,7 +61,10 @@ const TREES = 64;
 
 type OperationName = (typeof OPERATIONS)[number]["name"];
 /** Those that are one request with a token, on any server with the same API. */
-type TokenOperation = Exclude<OperationName, "gateway" | "login" | "login-batch">;
+type TokenOperation = Exclude<
+  OperationName,
+  "gateway" | "login" | "login-batch" | "login-signed" | "login-signed-batch"
+>;
 
 type Load = readonly [Measurable, LoadRequest | readonly LoadRequest[]];
 
@@ -104,6 +109,8 @@ export async function compareOperations(
       "create-orphan": against("create-orphan", "/new-object"),
       login: { sample: [grove, cloud.service], reference: onBare("/two-writes"), ...alone },
       "login-batch": { sample: [grove, cloud.batch], reference: onBare("/two-writes"), ...alone },
+      "login-signed": { sample: [grove, cloud.signedService], reference: onBare("/two-writes"), ...alone },
+      "login-signed-batch": { sample: [grove, cloud.signedBatch], reference: onBare("/two-writes"), ...alone },
       gateway: { sample: [served, requests.lookup], reference: [grove, requests.lookup], ...alone },
     };
     const chosen = OPERATIONS.filter(({ name }) => names.includes(name));

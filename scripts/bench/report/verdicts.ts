@@ -92,6 +92,8 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   "create-orphan": "creation of an orphan",
   login: "login",
   "login-batch": "login",
+  "login-signed": "login",
+  "login-signed-batch": "login",
 };
 
 function ratioVerdict(comparison: Comparison): Verdict {

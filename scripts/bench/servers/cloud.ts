@@ -1,6 +1,7 @@
-import { DocumentSigner, documentOf } from "../../../test/support/cloud-login.ts";
+import { DocumentSigner, documentOf, signCaller } from "../../../test/support/cloud-login.ts";
 import { FakeCloud } from "../../../test/support/fake-cloud/fake-cloud.ts";
 import { serveCloud } from "../../../test/support/fake-cloud/server.ts";
+import { userArn } from "../../../test/support/fake-cloud/world.ts";
 import type { LoadRequest } from "../load/request.ts";
 import { type Access, call } from "./call.ts";
 
@@ -14,6 +15,9 @@ export interface CloudLogins {
   /** Each gets a service token, or a batch token, by a document of its own. */
   readonly service: readonly LoadRequest[];
   readonly batch: readonly LoadRequest[];
+  /** The same by a signed request. One is good for as many logins as there are while it is new. */
+  readonly signedService: readonly LoadRequest[];
+  readonly signedBatch: readonly LoadRequest[];
   stop(): Promise<void>;
 }
 
@@ -43,5 +47,19 @@ export async function startCloud(access: Access): Promise<CloudLogins> {
       return { label, method: "POST", path: "/v1/auth/cloud/login", body: { role: type, pkcs7, nonce: "bench" } };
     });
   };
-  return { service: await logins("service"), batch: await logins("batch"), stop: close };
+  const signedLogins = async (type: "service" | "batch"): Promise<LoadRequest[]> => {
+    const role = `signed-${type}`;
+    const user = cloud.world.addUser(ACCOUNT, role);
+    const fields = { auth_type: "iam", bound_iam_principal_arn: userArn(user), token_policies: "default" };
+    await write(`auth/cloud/role/${role}`, { ...fields, token_ttl: "1h", token_type: type });
+    const signed = await signCaller(cloud.world.addKey(user));
+    return [{ label: `login-${role}`, method: "POST", path: "/v1/auth/cloud/login", body: { role, ...signed } }];
+  };
+  return {
+    service: await logins("service"),
+    batch: await logins("batch"),
+    signedService: await signedLogins("service"),
+    signedBatch: await signedLogins("batch"),
+    stop: close,
+  };
 }

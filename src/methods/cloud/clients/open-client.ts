@@ -19,7 +19,7 @@ export interface CloudAccess {
 
 /** The client of a mount with this configuration. */
 export async function openClient(access: CloudAccess, config: ClientConfig): Promise<CloudClient> {
-  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries, webIdentity } = config;
+  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, maxRetries, webIdentity } = config;
   return {
     env: access.env,
     policy: { hosts: privateHosts(access.env), maxRetries },
@@ -29,19 +29,31 @@ export async function openClient(access: CloudAccess, config: ClientConfig): Pro
     webIdentity: webIdentity
       ? { roleArn: webIdentity.roleArn, token: () => signWebIdentity(access, webIdentity) }
       : null,
-    // Sealing the same secret again gives another text, so writing it again counts as a change too.
-    revision: await nameOf(
-      access.mount.uuid,
-      endpoint,
-      iamEndpoint,
-      stsEndpoint,
-      stsRegion,
-      accessKey,
-      sealedSecretKey,
-      maxRetries,
-      webIdentity ? JSON.stringify(webIdentity) : null,
-    ),
+    revision: await revisionOf(access.mount.uuid, config),
   };
+}
+
+/** The revisions of configurations that are at hand. A configuration never changes: another one takes its place. */
+const REVISIONS = new WeakMap<ClientConfig, { readonly mount: string; readonly revision: string }>();
+
+async function revisionOf(mount: string, config: ClientConfig): Promise<string> {
+  const known = REVISIONS.get(config);
+  if (known?.mount === mount) return known.revision;
+  const { endpoint, iamEndpoint, stsEndpoint, stsRegion, accessKey, sealedSecretKey, maxRetries, webIdentity } = config;
+  const revision = await nameOf(
+    mount,
+    endpoint,
+    iamEndpoint,
+    stsEndpoint,
+    stsRegion,
+    accessKey,
+    // Sealing the same secret again gives another text, so writing it again counts as a change too.
+    sealedSecretKey,
+    maxRetries,
+    webIdentity ? JSON.stringify(webIdentity) : null,
+  );
+  REVISIONS.set(config, { mount, revision });
+  return revision;
 }
 
 async function openKeys(access: CloudAccess, config: ClientConfig): Promise<Result<Credentials | null, Failure>> {

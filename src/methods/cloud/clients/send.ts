@@ -50,15 +50,16 @@ export async function send(request: OutboundRequest, limits: SendLimits): Promis
     const first = await Promise.race([answer, timeout]);
     if (first !== "timeout") return first;
     answer.catch(() => undefined);
+    abort.abort();
     return err("timeout");
   } catch {
     return err("unreachable");
   } finally {
     clearTimeout(timer);
-    abort.abort();
   }
 }
 
+/** The answer, read to its end or given up: nothing of it is under way afterwards. */
 async function fetchText(request: Request, { maxBytes }: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const response = await fetch(request);
   const body = await readBoundedText(response, maxBytes);

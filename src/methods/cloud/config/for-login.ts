@@ -27,9 +27,8 @@ export async function configurationForLogin(
   roleName: string | null,
   accountId: string | null,
 ): Promise<LoginConfiguration> {
-  const auth = cloudAuthAt(env, mount);
   const of: CopyOf = {
-    object: auth.id.toString(),
+    object: objectIdOf({ env, mount }),
     announced: mount.methodState ?? 0,
     maxAgeMs: snapshotMaxAgeMs(env),
   };
@@ -40,7 +39,7 @@ export async function configurationForLogin(
   if (settings && role !== undefined && stsRole !== undefined) return { settings, role, stsRole };
 
   const reading = beginReading(now);
-  const read = await auth.readForLogin({
+  const read = await cloudAuthAt(env, mount).readForLogin({
     settings: !settings,
     roleName: role === undefined ? roleName : null,
     accountId: stsRole === undefined ? accountId : null,
@@ -51,4 +50,15 @@ export async function configurationForLogin(
   const known = settings ?? read.settings;
   if (!known) throw new Error("a mount's object left out the settings");
   return { settings: known, role: role ?? read.role, stsRole: stsRole ?? read.stsRole };
+}
+
+/** Ids of the objects of the mounts that the isolate's copy of the installation has. */
+const OBJECT_IDS = new WeakMap<CloudAccess["mount"], string>();
+
+function objectIdOf({ env, mount }: Pick<CloudAccess, "env" | "mount">): string {
+  const known = OBJECT_IDS.get(mount);
+  if (known !== undefined) return known;
+  const id = cloudAuthAt(env, mount).id.toString();
+  OBJECT_IDS.set(mount, id);
+  return id;
 }
