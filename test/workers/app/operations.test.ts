@@ -61,7 +61,7 @@ beforeAll(async () => {
     vi.setSystemTime(Date.now() + 1);
     await Promise.all(Array.from({ length: WARM_UP }, async () => send(await prepare())));
   }
-}, 120_000);
+}, 300_000);
 
 afterAll(() => {
   meter.stop();
