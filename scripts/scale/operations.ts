@@ -75,7 +75,7 @@ export const OPERATIONS = {
     title: "revocation of a leaf, and its sweep",
     calls: { "TokenTree.run": cost(2, 2) },
     afterwards: {
-      "TokenTree.alarm": cost(13, 1),
+      "TokenTree.alarm": cost(16, 2),
       "AccessorShard.remove": cost(27, 16),
       "AccessorShard.tell": cost(4, 4, 2),
     },

@@ -5,7 +5,7 @@ import type { Env } from "../env.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
-import { MAX_ROW_DRAWS } from "../token/ids.ts";
+import { MAX_ROW_DRAWS, newTokenIds } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
 import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
@@ -40,7 +40,7 @@ export interface CallRequest {
  * Authenticates the caller and evaluates its policies. Counts one use. For a service token its tree does both, and performs
  * an action in the same hop.
  *
- * @param nextAction the action; asked for again when the tree has the row that it drew.
+ * @param nextAction the action.
  */
 export async function authorizeCall(
   env: Env,
@@ -62,8 +62,8 @@ export async function authorizeCall(
   }
   const { treeId, row, verifier } = presented.credential;
   const watermark = installation.watermarks.newest;
+  let action = await nextAction();
   for (let draw = 1; ; draw++) {
-    const action = await nextAction();
     const known = await runKnown(env, installation, presented.credential, access, action);
     const answer =
       known ?? (await treeOf(env, treeId)?.run({ row, verifier, access, clientAddress, watermark, action }));
@@ -72,7 +72,11 @@ export async function authorizeCall(
     const { verdict, outcome } = answer.value;
     const caller: Caller = { kind: "service", token: answer.value.caller };
     if (!verdict) return refused(DENIED, caller);
-    if (outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) continue;
+    if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) {
+      const { above } = outcome.value;
+      action = { ...action, ids: await newTokenIds(installation.keys, treeId, currentTime(), undefined, above) };
+      continue;
+    }
     if (outcome?.ok && (outcome.value.kind === "created" || outcome.value.kind === "renewed")) {
       noteChange(treeId, currentTime());
     }

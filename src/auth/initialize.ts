@@ -52,7 +52,7 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
   // Before the key ring: if this failed after it, nobody would have the root token.
   await tidyOf(env).keepSchedule();
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
-    await tree.abandon(ids.accessor);
+    await tree.abandon(ids.row);
     return err(ALREADY_INITIALIZED);
   }
   await refreshInstallation(env);

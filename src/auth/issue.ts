@@ -67,25 +67,28 @@ async function addChild(
   spec: TokenSpec,
   parent: TokenAddress,
 ): Promise<Result<AuthReply, Failure>> {
+  let above = 0;
   for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
-    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime());
+    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), undefined, above);
     const added = await insert(env, spec, ids, parent);
-    if (added !== "row_taken") return added;
+    if (!("above" in added)) return added;
+    above = added.above;
   }
   return err(NO_ROW);
 }
 
-/** One attempt to write a child. */
+/** One attempt to write a child; with `above` it failed, and the next needs a greater row. */
 async function insert(
   env: Env,
   spec: TokenSpec,
   ids: NewTokenIds,
   parent: TokenAddress,
-): Promise<Result<AuthReply, Failure> | "row_taken"> {
+): Promise<Result<AuthReply, Failure> | { readonly above: number }> {
   const inserted = await treeOf(env, parent.treeId)?.insert(spec, ids, parent.row);
   noteChange(parent.treeId, currentTime());
   if (!inserted?.ok) return inserted?.error.code === "unavailable" ? inserted : err(PARENT_GONE);
-  return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : "row_taken";
+  if (inserted.value.kind === "row_taken") return { above: inserted.value.above };
+  return inserted.value.kind === "created" ? ok(authOfToken(inserted.value.token, ids.token)) : err(PARENT_GONE);
 }
 
 /** The location hint for the tree of an orphan: that of its spec, or of the token mount when no login made it. */
@@ -138,15 +141,17 @@ async function issueWithCustomId(
     });
     return started.ok ? ok(authOfToken(started.value.token, customId)) : started;
   }
+  let above = 0;
   for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
-    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId);
+    const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId, above);
     const address = { treeId: parent.treeId, row: ids.row };
     const reserved = await reserveFor(address);
     if (!reserved.ok) return reserved;
     const added = await insert(env, keyed, ids, parent);
-    if (added !== "row_taken" && added.ok) return added;
+    if (!("above" in added) && added.ok) return added;
     await release(address);
-    if (added !== "row_taken") return added;
+    if (!("above" in added)) return added;
+    above = added.above;
   }
   return err(NO_ROW);
 }

@@ -64,14 +64,16 @@ const ACCESSOR_LABEL = new TextEncoder().encode("accessor\0");
 const CUSTOM_LABEL = new TextEncoder().encode("custom token id\0");
 
 /**
- * A row number for a token made at `now` (ms): the time and 12 random bits, so rows grow with time (new ones are
- * appended, the storage stays dense) and never return after a deletion. Two equal ones in one tree are possible when both
- * are made in the same ms; the tree refuses the second and the caller draws again.
+ * A row number for a token made at `now` (ms): the time and 12 random bits, so rows grow with time: new ones are
+ * appended, the storage stays dense. Two equal ones in one tree are possible when both are made in the same ms; the tree
+ * refuses the second, and one that a deleted token may have had, and the caller draws again.
+ *
+ * @param above the number is greater than this one. A tree tells it when the clock was set back.
  */
-export function newRow(now: number): number {
+export function newRow(now: number, above = 0): number {
   if (now < ROW_EPOCH_MS) throw new Error("the clock stands before 2026");
   const random = new DataView(randomBytes(2).buffer).getUint16(0) & 0xfff;
-  return (now - ROW_EPOCH_MS) * 4096 + random;
+  return Math.max((now - ROW_EPOCH_MS) * 4096, above + 1) + random;
 }
 
 /** Attempts to draw a free row before a creation fails. A second attempt is needed about once in thousands. */
@@ -87,9 +89,15 @@ export function firstRowAt(ms: number): number {
   return Math.max(0, (ms - ROW_EPOCH_MS) * 4096);
 }
 
-/** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. */
-export async function newTokenIds(keys: Keys, treeId: string, now: number, customId?: string): Promise<NewTokenIds> {
-  const row = newRow(now);
+/** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. `above`: see `newRow`. */
+export async function newTokenIds(
+  keys: Keys,
+  treeId: string,
+  now: number,
+  customId?: string,
+  above = 0,
+): Promise<NewTokenIds> {
+  const row = newRow(now, above);
   const { text: accessor, tail: accessorTail } = await newRoutedId(keys, ACCESSOR_LABEL, { treeId, row });
   if (customId !== undefined) {
     const [{ verifier }] = await customIdHashes(keys, customId, now);

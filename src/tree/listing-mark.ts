@@ -24,19 +24,20 @@ export class ListingMark {
   constructor(sql: SqlStorage, versions: SchemaVersions) {
     this.#sql = sql;
     this.#schema = new Schema(sql, LISTING_MARK_MIGRATIONS, "listed", versions);
-    this.#upTo = this.#schema.exists ? sql.exec<{ up_to: number }>("SELECT up_to FROM listed").one().up_to : null;
+    this.#upTo = this.#schema.exists ? this.#read() : null;
   }
 
-  /** The row; null in a tree that never had a second token. */
+  /** The row; null in a tree that has not had a second token. */
   get upTo(): number | null {
     return this.#upTo;
   }
 
   /** A token is about to be written in this row. */
   written(row: number): void {
-    if (!this.#schema.exists) {
-      this.#schema.create();
-      this.#upTo = this.#sql.exec<{ up_to: number }>("SELECT up_to FROM listed").one().up_to;
+    if (this.#upTo === null) {
+      if (this.#schema.exists) this.#sql.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
+      else this.#schema.create();
+      this.#upTo = this.#read();
     }
     // Rows are drawn by many isolates: one can come after a later one.
     if (this.#upTo !== null && row <= this.#upTo) this.#set(row - 1);
@@ -56,10 +57,20 @@ export class ListingMark {
       .map(({ row }) => row);
   }
 
-  /** The storage of the tree is being deleted. */
+  /** The tree begins with its first token, which the shard that handed out the tree knows of. */
+  begin(): void {
+    if (this.#upTo !== null) this.#sql.exec("DELETE FROM listed");
+    this.#upTo = null;
+  }
+
+  /** The storage of the tree was deleted. */
   forget(): void {
     this.#schema.forget();
     this.#upTo = null;
+  }
+
+  #read(): number | null {
+    return this.#sql.exec<{ up_to: number }>("SELECT up_to FROM listed").toArray()[0]?.up_to ?? null;
   }
 
   #set(row: number): void {

@@ -8,7 +8,7 @@ import { MAX_ROW_DRAWS, type NewTokenIds, newTokenIds, type TokenAddress } from 
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import type { CubbyholeValue } from "./cubbyhole/store.ts";
 import { noteChange } from "./inventory/recent.ts";
-import { drawTree } from "./tree-ids.ts";
+import { drawTree, freshTree } from "./tree-ids.ts";
 
 /** The first token of a tree. */
 export interface StartedTree {
@@ -26,13 +26,19 @@ export interface BeforeStart {
   readonly location?: LocationHint | undefined;
 }
 
+/** From this attempt on the tree is a new one. */
+const FRESH_DRAW = 3;
+
 const NOT_STORED: Failure = {
   code: "unavailable",
   message: "the token could not be stored; try again",
   retryAfterSeconds: 1,
 };
 
-/** Starts a new tree with its first token. Its id says nothing, so no object wakes but the new one. */
+/**
+ * Starts a tree with its first token. Its id says nothing, so no object wakes but this one. Where the trees that were drawn are not
+ * free, a new one is made: while the clock is set back none that was freed later can be had.
+ */
 export async function startTree(
   env: Env,
   keys: Keys,
@@ -40,7 +46,7 @@ export async function startTree(
   { customId, prepare, location }: BeforeStart = {},
 ): Promise<Result<StartedTree, Failure>> {
   for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
-    const { treeId, drawnFrom } = await drawTree(env);
+    const { treeId, drawnFrom } = draw < FRESH_DRAW ? await drawTree(env) : freshTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;

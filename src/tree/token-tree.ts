@@ -13,26 +13,25 @@ import { readVersions } from "../storage/schema.ts";
 import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
 import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
-import type { NewTokenIds } from "../token/ids.ts";
+import { firstRowAt, type NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
-import { accessorShard, accessorShardNumber } from "./index/accessor-shard.ts";
-import { tellNoMoreOf } from "./index/tell-shards.ts";
+import { accessorShard, treeShardNumber } from "./index/accessor-shard.ts";
 import type { InventoryEntry } from "./inventory/entry.ts";
 import { type Lineage, TreeLineage, type TreePicture } from "./inventory/lineage.ts";
 import { type RevokedInTree, type RevokeInTree, revokeFiltered } from "./inventory/revoke-in-tree.ts";
 import { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
-import { LiveTokens } from "./live-tokens.ts";
+import { isOneProcess, LiveTokens } from "./live-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { TokenWriter } from "./token-writer.ts";
-import { type TokenRow, TreeStore } from "./tree-store.ts";
+import { REVOKED, type TokenRow, TreeStore } from "./tree-store.ts";
 import { TreeSweep } from "./tree-sweep.ts";
 import { TreeTargets } from "./tree-targets.ts";
 
@@ -47,6 +46,12 @@ const SWEEP_BY_CALLER_MS = 60_000;
 
 /** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+
+/** A clock that is set back by more than this (ms) was wrong before. */
+const CLOCK_MS = 86_400_000;
+
+/** A freed tree with a larger database than this (bytes) loses it; a smaller one keeps it for the next who takes the tree. */
+const MAX_KEPT_BYTES = 262_144;
 
 /** Actions after which nothing of the tree is known outside it. */
 const VOIDS_VIEWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
@@ -72,6 +77,9 @@ export class TokenTree extends DurableObject<Env> {
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
   readonly #live: LiveTokens;
+  readonly #treeId: string;
+  /** True when the id of the tree, of which nothing is left, was handed back to a shard. */
+  #gaveBack = false;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
   /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
@@ -85,6 +93,7 @@ export class TokenTree extends DurableObject<Env> {
     super(ctx, env);
     const { sql } = ctx.storage;
     const treeId = ctx.id.toString();
+    this.#treeId = treeId;
     const versions = readVersions(sql);
     const arm = () => this.#arm();
     const live = new LiveTokens(env, treeId, () => ctx.storage.sync());
@@ -117,6 +126,8 @@ export class TokenTree extends DurableObject<Env> {
       cubbyhole,
       inventory,
       endLeasesOf: (rows) => leases.endOfTokens(rows),
+      deleted: (rows) => tokens.deleted(rows, currentTime(), isOneProcess(env)),
+      givesBack: (rows) => this.#givesBack(rows),
     });
     const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
     this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
@@ -134,10 +145,11 @@ export class TokenTree extends DurableObject<Env> {
 
   /**
    * Starts the tree with its first token, and what it keeps from the beginning. The list of accessors hears of it later, whatever
-   * ends in between.
+   * ends in between. A tree of which nothing is left can be started again: nothing that was issued in a life before is good in it.
    *
    * @param drawnFrom the shard that handed out the id of the tree; null: none did.
-   * @returns "taken", with nothing done, when the tree has a token already: another id has to be drawn.
+   * @returns "taken", with nothing done, when something is left in the tree, or the row may have been a token's before: another id
+   *   has to be drawn.
    */
   async create(
     spec: TokenSpec,
@@ -146,21 +158,31 @@ export class TokenTree extends DurableObject<Env> {
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken", Failure>> {
     if (!ids.seal) await this.#open(spec.record.watermark);
-    if (this.#store.isCreated) return ok("taken");
+    if (!this.#isEmpty || !this.#store.isFree(ids.row)) return ok("taken");
     if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
+    this.#gaveBack = false;
+    this.#store.begin();
     return ok(this.#births.first(spec, ids, cubbyhole, drawnFrom));
   }
 
-  /** Deletes a tree that was just created and whose first token nobody will ever have. */
-  async abandon(accessor: string): Promise<void> {
-    await tellNoMoreOf([accessor]);
-    await accessorShard(this.env, accessorShardNumber(accessor)).remove([accessor]);
-    await this.#free();
+  /** Ends a tree whose first token, the one in this row, nobody will ever have. Safe to repeat. */
+  async abandon(row: number): Promise<void> {
+    if (!this.#store.isCreated || !this.#store.exists(row)) return;
+    this.#store.revoke(row, REVOKED);
+    await this.#sweep.run();
+    await this.#settle();
   }
 
-  /** Asks for what a shard should have heard of a tree whose id it handed out: the first token, which is listed then. */
-  async report(): Promise<void> {
-    if (this.#store.isCreated) await this.#inventory.tellFirst();
+  /**
+   * Asks for what a shard should have heard of a tree whose id it handed out: the first token, which is listed then.
+   *
+   * @returns "empty" when nothing is in the tree and it can be taken. Not so where it was freed far in the future, by a clock that was
+   *   wrong then: everybody would find it taken.
+   */
+  async report(): Promise<"empty" | "used"> {
+    if (this.#isEmpty) return this.#store.floor < firstRowAt(currentTime() + CLOCK_MS) ? "empty" : "used";
+    await this.#inventory.tellFirst();
+    return "used";
   }
 
   /**
@@ -336,6 +358,8 @@ export class TokenTree extends DurableObject<Env> {
       this.#refresh();
       this.#alarmAt = await this.ctx.storage.getAlarm();
       this.#arm();
+      // The alarm frees a tree that this has emptied.
+      if (swept > 0 && this.#isEmpty) this.#setAlarm(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
     } finally {
       this.#tidying--;
@@ -368,14 +392,19 @@ export class TokenTree extends DurableObject<Env> {
   /** After a sweep: frees a tree of which nothing is left, or sets the alarm for what comes next. */
   async #settle(): Promise<void> {
     if (!this.#store.isCreated) return;
-    if (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty) {
+    if (this.#isEmpty) {
       // Calls that wait for another object come back to the tables.
       if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
-      // Nothing here can come back to life. Every login makes a tree; one that kept its database would stay for ever.
+      // Nothing here can come back to life. Every login makes a tree; one that nobody takes again would stay for ever.
       return this.#free();
     }
     this.#refresh();
     this.#arm();
+  }
+
+  /** True when nothing is in the tree: no token, no value, no lease whose end somebody has to hear of. */
+  get #isEmpty(): boolean {
+    return !this.#store.isCreated || (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty);
   }
 
   /** Reads what is remembered of the rows. */
@@ -385,12 +414,37 @@ export class TokenTree extends DurableObject<Env> {
     this.#inventory.refresh();
   }
 
+  /**
+   * True when these are the last tokens and the tree is one that is taken again: its id then goes with the call that takes them off
+   * the list, before their rows go. Whoever takes it until then finds it taken.
+   */
+  #givesBack(rows: readonly number[]): boolean {
+    this.#gaveBack =
+      isOneProcess(this.env) &&
+      this.#leases.isEmpty &&
+      this.ctx.storage.sql.databaseSize <= MAX_KEPT_BYTES &&
+      this.#store.hasOnly(rows);
+    return this.#gaveBack;
+  }
+
+  /**
+   * Gives back an empty tree. Where one process serves everything its file stays and the next creation takes it; elsewhere an
+   * object without storage is no more, and the next tree is best made near whoever makes it.
+   */
   async #free(): Promise<void> {
-    this.#store.forget();
-    this.#cubbyhole.forget();
-    this.#leases.forget();
+    const again = isOneProcess(this.env);
     this.#inventory.forget();
-    await this.ctx.storage.deleteAll();
+    if (!again || this.ctx.storage.sql.databaseSize > MAX_KEPT_BYTES) {
+      const deleted = this.ctx.storage.deleteAll();
+      this.#cubbyhole.forget();
+      this.#leases.forget();
+      this.#store.forget(again);
+      await deleted;
+    }
+    this.#refresh();
+    if (!again || this.#gaveBack) return;
+    this.#gaveBack = true;
+    await accessorShard(this.env, treeShardNumber(this.#treeId)).takeTree(this.#treeId);
   }
 
   /**
@@ -474,7 +528,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
-    if (this.#store.exists(ids.row)) return ok({ kind: "row_taken" });
+    if (!this.#store.isFree(ids.row)) return ok({ kind: "row_taken", above: this.#store.floor });
     return ok({ kind: "created", token: this.#births.child(spec, ids, parent), warnings });
   }
 

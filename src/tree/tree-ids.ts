@@ -2,6 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "./index/accessor-shard.ts";
+import { noteDrawn, shardWithFreed } from "./index/freed-trees.ts";
 
 /** An id for a new tree, and the shard that handed it out; null: none did. */
 export interface DrawnTree {
@@ -14,7 +15,7 @@ const FEWEST = 4;
 const MOST = 64;
 /** Ids are used for so long after they were drawn (ms); some time later the shard asks their trees. */
 const GOOD_FOR_MS = 30_000;
-/** While a request draws, others draw few (ms). */
+/** While a request draws, others draw for themselves alone (ms). */
 const DRAWING_MS = 1000;
 
 /** Ids that this isolate has not used yet, with the time of their draw (ms). */
@@ -22,6 +23,11 @@ let stock: (DrawnTree & { readonly at: number })[] = [];
 let lastDraw = { count: FEWEST, at: 0 };
 let drawingSince = 0;
 let nextShard = Math.floor(Math.random() * ACCESSOR_SHARDS);
+
+/** An id for a tree that there never was, and that no shard knows. */
+export function freshTree(env: Env): DrawnTree {
+  return { treeId: within(env, env.TOKEN_TREE).newUniqueId().toString(), drawnFrom: null };
+}
 
 /**
  * An id for a new tree. Usually one that this isolate has; a shard hands out many at once and remembers them, so that a tree of
@@ -33,10 +39,12 @@ export async function drawTree(env: Env): Promise<DrawnTree> {
   stock = stock.filter(({ at }) => isGood(at));
   const known = stock.pop();
   if (known) return known;
-  const drawnFrom = nextShard;
+  const drawnFrom = shardWithFreed() ?? nextShard;
   nextShard = (nextShard + 1) % ACCESSOR_SHARDS;
   const isAlone = drawingSince < now - DRAWING_MS || drawingSince > now;
-  const count = isAlone && isGood(lastDraw.at) ? Math.min(MOST, lastDraw.count * 2) : FEWEST;
+  const next = isGood(lastDraw.at) ? Math.min(MOST, lastDraw.count * 2) : FEWEST;
+  const count = isAlone ? next : 1;
+  noteDrawn(drawnFrom, count);
   drawingSince = now;
   try {
     const [first, ...rest] = await accessorShard(env, drawnFrom).drawTrees(count);
@@ -46,7 +54,7 @@ export async function drawTree(env: Env): Promise<DrawnTree> {
     return { treeId: first, drawnFrom };
   } catch (error) {
     console.error(JSON.stringify({ type: "draw of trees", error: String(error) }));
-    return { treeId: within(env, env.TOKEN_TREE).newUniqueId().toString(), drawnFrom: null };
+    return freshTree(env);
   } finally {
     if (drawingSince === now) drawingSince = 0;
   }

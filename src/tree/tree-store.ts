@@ -5,9 +5,10 @@ import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { type Migration, readVersions, Schema } from "../storage/schema.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
-import { type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
+import { firstRowAt, type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
 import { ListingMark } from "./listing-mark.ts";
+import { RowFloor } from "./row-floor.ts";
 
 /** Live. */
 export const LIVE = 0;
@@ -136,6 +137,7 @@ export class TreeStore {
   readonly #indexes: Schema;
   /** Which tokens the list of accessors has. */
   readonly listing: ListingMark;
+  readonly #floor: RowFloor;
   /** By row. Rows are never used again, so what is kept here stays true. */
   readonly #fixed = new GenerationalCache<number, FixedPart>(MAX_FIXED_CHARACTERS);
   readonly #observer: TokenObserver;
@@ -169,23 +171,35 @@ export class TreeStore {
     this.#table = new Schema(sql, TOKEN_MIGRATIONS, "schema", versions);
     this.#indexes = new Schema(sql, TOKEN_INDEX_MIGRATIONS, "indexes", versions);
     this.listing = new ListingMark(sql, versions);
+    this.#floor = new RowFloor(sql, versions);
   }
 
-  /** False for a tree that was never created, or that is freed. */
+  /** False while there are no tables: in a tree that was never created, or whose storage was deleted. */
   get isCreated(): boolean {
     return this.#table.exists;
   }
 
-  /** The storage of the tree is being deleted. */
-  forget(): void {
+  /** The storage of the tree was deleted. @param again true when the tree is to be taken again. */
+  forget(again: boolean): void {
     this.#voidViews();
     this.#table.forget();
     this.#indexes.forget();
     this.listing.forget();
+    this.#hasDead = false;
+    this.#earliestExpiry = null;
+    if (again) this.#floor.keep();
+  }
+
+  /** A tree that was freed, or never used, begins with its first token. */
+  begin(): void {
+    this.#hasDead = false;
+    this.#earliestExpiry = null;
+    this.listing.begin();
   }
 
   /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
   refresh(): void {
+    if (!this.isCreated) return;
     this.#hasDead = this.#sql.exec("SELECT 1 FROM tokens WHERE state <> 0 LIMIT 1").toArray().length > 0;
     this.#earliestExpiry = this.#sql
       .exec<{ earliest: number | null }>("SELECT MIN(expires_at) AS earliest FROM tokens WHERE expires_at IS NOT NULL")
@@ -272,6 +286,33 @@ export class TreeStore {
   /** True when there is a row with a greater number. */
   hasAfter(row: number): boolean {
     return this.#sql.exec("SELECT 1 FROM tokens WHERE row > ? LIMIT 1", row).toArray().length > 0;
+  }
+
+  /** The greatest row number that no new token may have, because a token may have had it. */
+  get floor(): number {
+    return this.#floor.row;
+  }
+
+  /** True when a new token may have this row. */
+  isFree(row: number): boolean {
+    return row > this.#floor.row && !(this.isCreated && this.exists(row));
+  }
+
+  /** True when the tree has no other tokens than these. */
+  hasOnly(rows: readonly number[]): boolean {
+    return this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray().length <= rows.length;
+  }
+
+  /**
+   * These rows were deleted, in this transaction. Their numbers are not used again.
+   *
+   * @param now ms. With the last token all numbers up to this moment are used: those of tokens that went before there was a floor.
+   * @param again true when a tree of which nothing is left is taken again.
+   */
+  deleted(rows: readonly number[], now: number, again: boolean): void {
+    const highest = rows.reduce((max, row) => Math.max(max, row), 0);
+    if (!this.isEmpty) this.#floor.raise(highest);
+    else if (again) this.#floor.raise(Math.max(highest, firstRowAt(now + 1) - 1));
   }
 
   /** True when a row with this number exists, alive or not. */

@@ -40,6 +40,10 @@ interface SweepDeps {
   readonly inventory: TreeInventory;
   /** Ends leases of tokens that go. False when there are more of them: the tokens stay for now. */
   readonly endLeasesOf: (rows: readonly number[]) => boolean;
+  /** These rows were deleted, in this transaction. */
+  readonly deleted: (rows: readonly number[]) => void;
+  /** True when these are the last tokens, and a shard is to be told that the tree can be taken again. */
+  readonly givesBack: (rows: readonly number[]) => boolean;
 }
 
 /** Takes what is dead out of a tree, with its traces elsewhere. */
@@ -87,7 +91,7 @@ export class TreeSweep {
 
   /** One step. Safe to repeat after a crash anywhere in it. */
   async step(): Promise<SweepStep> {
-    const { sql, isCreated, cubbyhole, inventory, endLeasesOf } = this.#tree;
+    const { sql, isCreated, cubbyhole, inventory, endLeasesOf, deleted } = this.#tree;
     if (!isCreated()) return { swept: 0, done: true };
     this.#longest = 0;
     const victims = await this.#turns.piece(() => nextVictims(sql, currentTime(), this.#rows, inventory));
@@ -105,6 +109,7 @@ export class TreeSweep {
         const began = currentTime();
         cubbyhole.deleteOf(piece.map(({ row }) => row));
         inventory.died(deleteVictims(sql, piece));
+        deleted(piece.map(({ row }) => row));
         // During a call other requests may be served for an unknown time.
         this.#longest = Math.max(this.#longest, currentTime() - began);
       });
@@ -114,12 +119,13 @@ export class TreeSweep {
   }
 
   async #forgetElsewhere(victims: readonly SweepCandidate[]): Promise<void> {
-    const { env, treeId } = this.#tree;
+    const { env, treeId, givesBack } = this.#tree;
+    const isLast = givesBack(victims.map(({ row }) => row));
     const accessors = victims.map(({ row, accessorTail }) => routedIdText(treeId, row, new Uint8Array(accessorTail)));
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );
-    await takeOffLists(env, accessors, this.#turns);
+    await takeOffLists(env, accessors, this.#turns, isLast);
     await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], ([shard, of]) =>
       this.#turns.piece(async () => customIdsShard(env, shard).release(of)),
     );

@@ -16,7 +16,9 @@ import {
   type ShardPage,
 } from "../inventory/inventory-store.ts";
 import type { CountKind } from "../inventory/terms.ts";
-import { accessorShardName } from "./accessor-shard-number.ts";
+import { isOneProcess } from "../live-tokens.ts";
+import { ACCESSOR_SHARDS, accessorShardName } from "./accessor-shard-number.ts";
+import { noteFreed } from "./freed-trees.ts";
 import {
   type IndexPage,
   type IrrevocableLease,
@@ -69,6 +71,8 @@ const ASK_AFTER_MS = 60_000;
 const ASK_PAUSE_MS = 1000;
 /** Trees that one alarm asks. */
 const ASK_STEP = 60;
+/** By how much clocks on the network may differ (ms), where no id is handed out twice. */
+const MAX_SKEW_MS = 60_000;
 /** An alarm that should have come this long ago will not come any more. */
 const LOST_ALARM_MS = 600_000;
 /** A token that is still listed so long after its end (ms) was renewed, or its tree is at work on it. */
@@ -86,6 +90,8 @@ export class AccessorShard extends DurableObject<Env> {
   readonly #inventory: InventoryStore;
   readonly #counts: InventoryCounts;
   readonly #pool: TreePool;
+  /** Which of the shards this is; null: not asked for yet. */
+  #number: number | null = null;
   /** When the alarm is set for (ms); null: not known to be set. */
   #alarmAt: number | null = null;
 
@@ -118,19 +124,31 @@ export class AccessorShard extends DurableObject<Env> {
     this.#inventory.put(listed);
     this.#describe(changed);
     for (const size of sizes) this.#counts.setTree(size);
-    this.#pool.started(started);
+    this.#pool.started(started, isOneProcess(this.env) ? 0 : MAX_SKEW_MS);
     return made.filter((entry) => !listed.includes(entry)).map(({ accessor }) => accessor);
   }
 
-  /** Hands out ids for new trees. One of which no token is known a minute later is asked what has become of it. */
+  /**
+   * Hands out ids for new trees: those of freed trees while there are any, fewer than `count` if need be. One of which no token is
+   * known a minute later is asked what has become of it.
+   */
   async drawTrees(count: number): Promise<string[]> {
     this.#schema.create();
     const all = within(this.env, this.env.TOKEN_TREE);
-    const trees = Array.from({ length: count }, () => all.newUniqueId().toString());
+    const freed = this.#pool.take(count);
+    const trees = freed.length > 0 ? freed : Array.from({ length: count }, () => all.newUniqueId().toString());
     const now = currentTime();
     this.#pool.drawn(trees, now);
     await this.#arm(now + ASK_AFTER_MS);
     return trees;
+  }
+
+  /** Hears that nothing is left in a tree: it is handed out again. Safe to repeat. */
+  takeTree(tree: string): void {
+    this.#schema.create();
+    if (!this.#pool.put(tree)) return;
+    this.#number ??= numberOf(this.env, this.ctx.id);
+    noteFreed(this.#number);
   }
 
   /** False, with nothing written, when nothing is issued under the id `mount` any more. */
@@ -163,8 +181,9 @@ export class AccessorShard extends DurableObject<Env> {
     return { added, refused };
   }
 
-  /** Drops `accessors` from the list. Safe to repeat. */
-  remove(accessors: readonly string[]): void {
+  /** Drops `accessors` from the list. Safe to repeat. @param freed trees that end with them: see `takeTree`. */
+  remove(accessors: readonly string[], freed: readonly string[] = []): void {
+    for (const tree of freed) this.takeTree(tree);
     if (!this.#schema.exists) return;
     this.#sql.exec(
       "DELETE FROM accessors WHERE accessor IN (SELECT value FROM json_each(?))",
@@ -267,8 +286,10 @@ export class AccessorShard extends DurableObject<Env> {
     const all = within(this.env, this.env.TOKEN_TREE);
     await inGroups(trees, async (treeId) => {
       try {
-        await all.get(all.idFromString(treeId)).report();
-        this.#pool.started([treeId]);
+        const answer = await all.get(all.idFromString(treeId)).report();
+        this.#pool.asked(treeId);
+        // To be asked made its file.
+        if (answer === "empty" && isOneProcess(this.env)) this.takeTree(treeId);
       } catch (error) {
         console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
         this.#pool.drawn([treeId], currentTime());
@@ -353,6 +374,13 @@ export class AccessorShard extends DurableObject<Env> {
   #isClosed(mount: string): boolean {
     return this.#sql.exec("SELECT 1 FROM closed_mounts WHERE mount = ?", mount).toArray().length > 0;
   }
+}
+
+/** The number of the shard that is this object. */
+function numberOf(env: Env, id: DurableObjectId): number {
+  const shards = within(env, env.ACCESSOR_SHARD);
+  const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
+  return numbers.find((number) => shards.idFromName(accessorShardName(number)).equals(id)) ?? 0;
 }
 
 /** The shard object with this number. */

@@ -2,7 +2,7 @@ import { decodeStoredId } from "../../token/ids.ts";
 import type { TreeSize } from "../inventory/counts.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import { accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
-import type { ShardNews } from "./news.ts";
+import type { ShardNews, StartedTree } from "./news.ts";
 
 /** A call that was not answered for so long (ms) never will be: the object that made it is gone. */
 const LOST_CALL_MS = 10_000;
@@ -23,7 +23,8 @@ class Waiting {
   readonly made = new Map<string, Made>();
   readonly changed = new Map<string, InventoryEntry>();
   readonly sizes = new Map<string, TreeSize>();
-  readonly started = new Set<string>();
+  /** By accessor. */
+  readonly started = new Map<string, StartedTree>();
 
   has(accessor: string): boolean {
     return this.made.has(accessor) || this.changed.has(accessor);
@@ -107,7 +108,7 @@ export class NewsQueue {
         made: [...news.made.values()].map(({ entry }) => entry),
         changed: [...news.changed.values()],
         sizes: [...news.sizes.values()],
-        started: [...news.started],
+        started: [...news.started.values()],
       });
       if (this.#calls.get(shard) !== call) return;
       this.#calls.delete(shard);
@@ -128,12 +129,13 @@ export class NewsQueue {
     }
     for (const [accessor, entry] of news.changed) if (!waiting.has(accessor)) waiting.changed.set(accessor, entry);
     for (const [tree, size] of news.sizes) if (!waiting.sizes.has(tree)) waiting.sizes.set(tree, size);
-    for (const tree of news.started) waiting.started.add(tree);
+    for (const [accessor, tree] of news.started) waiting.started.set(accessor, tree);
   }
 
   #noteStarted({ entry, drawnFrom }: Made): void {
-    const treeId = drawnFrom === null ? undefined : decodeStoredId(entry.accessor)?.treeId;
-    if (drawnFrom !== null && treeId !== undefined) this.#of(drawnFrom).started.add(treeId);
+    const place = decodeStoredId(entry.accessor);
+    if (drawnFrom === null || !place) return;
+    this.#of(drawnFrom).started.set(entry.accessor, { tree: place.treeId, row: place.row });
   }
 
   #of(shard: number): Waiting {

@@ -9,7 +9,13 @@ export interface ShardNews {
   readonly changed: readonly InventoryEntry[];
   readonly sizes: readonly TreeSize[];
   /** Trees whose ids this shard handed out, and whose first token is on the list of one of the shards. */
-  readonly started: readonly string[];
+  readonly started: readonly StartedTree[];
+}
+
+/** A tree that was started, and the row of its first token. */
+export interface StartedTree {
+  readonly tree: string;
+  readonly row: number;
 }
 
 /** The path that a token is listed under. */

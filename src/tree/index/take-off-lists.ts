@@ -1,9 +1,10 @@
 import { currentTime } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
+import { decodeStoredId } from "../../token/ids.ts";
 import { isOneProcess } from "../live-tokens.ts";
 import type { SweepTurns } from "../sweep-turns.ts";
 import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
-import { RemovalQueue } from "./removal-queue.ts";
+import { RemovalQueue, type Remove } from "./removal-queue.ts";
 import { tellNoMoreOf } from "./tell-shards.ts";
 
 /** How long a sweep waits for others that have something for the same shards (ms), and between two looks. */
@@ -16,22 +17,42 @@ const PER_TURN = 50;
 /** Of all trees of this process. What is lost with it is taken off again when the sweep is repeated. */
 const QUEUE = new RemovalQueue();
 
+/** Accessors with which a tree ends that can be taken again: a shard hears of it with the same call. */
+const LAST_OF_TREES = new Set<string>();
+
 /**
  * Takes dead tokens off the lists: from the answer on the shards do not know them any more. Safe to repeat. Where one process
  * serves everything, sweeps of many trees call the shards together.
  *
+ * @param areLast true when their tree has no others, and can be taken again: from the answer on a shard hands it out.
  * @throws when a shard does not answer.
  */
-export async function takeOffLists(env: Env, accessors: readonly string[], turns: SweepTurns): Promise<void> {
+export async function takeOffLists(
+  env: Env,
+  accessors: readonly string[],
+  turns: SweepTurns,
+  areLast: boolean,
+): Promise<void> {
   // What was said about them before must not arrive afterwards.
   await tellNoMoreOf(accessors);
-  const remove = async (shard: number, of: readonly string[]) => accessorShard(env, shard).remove(of);
+  const remove = async (shard: number, of: readonly string[]) => accessorShard(env, shard).remove(of, treesThatEnd(of));
   if (!isOneProcess(env)) {
     const byShard = [...Map.groupBy(accessors, accessorShardNumber)];
     await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
     return;
   }
+  const [first] = accessors;
+  if (first === undefined) return;
+  if (areLast) LAST_OF_TREES.add(first);
   QUEUE.add(accessors);
+  try {
+    await sendUntilGone(accessors, remove, turns);
+  } finally {
+    LAST_OF_TREES.delete(first);
+  }
+}
+
+async function sendUntilGone(accessors: readonly string[], remove: Remove, turns: SweepTurns): Promise<void> {
   for (const end = currentTime() + MAX_WAIT_MS; currentTime() < end; ) {
     await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
     // Another sweep may have called them.
@@ -44,4 +65,8 @@ export async function takeOffLists(env: Env, accessors: readonly string[], turns
     if (QUEUE.areGone(accessors)) return;
   }
   throw new Error("a shard of the list of accessors does not answer");
+}
+
+function treesThatEnd(accessors: readonly string[]): string[] {
+  return accessors.flatMap((accessor) => (LAST_OF_TREES.has(accessor) ? (decodeStoredId(accessor)?.treeId ?? []) : []));
 }

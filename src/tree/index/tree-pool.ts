@@ -1,17 +1,52 @@
+import { type Migration, Schema } from "../../storage/schema.ts";
+import { rowDrawnAt } from "../../token/ids.ts";
+import type { StartedTree } from "./news.ts";
+
 /** Ids of trees that a shard handed out. */
 export const DRAWN_TREES_SQL = `
   CREATE TABLE drawn_trees (tree TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
+export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "ids of trees that nothing is left in",
+    sql: "CREATE TABLE free_trees (tree TEXT PRIMARY KEY) WITHOUT ROWID;",
+  },
+];
+
 /**
- * Ids of trees that one shard handed out, each until a shard lists the first token of the tree. So a tree that nobody told of, as
- * the process ended before, is known here, and can be asked.
+ * Ids of trees that one shard hands out. It keeps those of freed trees, which are handed out first, and notes each that it handed
+ * out until a shard lists the first token of the tree. So a tree that nobody told of, as the process ended before, is known here,
+ * and can be asked.
+ *
+ * That an id is here does not make its tree free: the tree itself decides, in one step, whether it is taken.
  */
 export class TreePool {
   readonly #sql: SqlStorage;
+  readonly #free: Schema;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
+    this.#free = new Schema(sql, FREE_TREES_MIGRATIONS, "free_trees");
+  }
+
+  /** Keeps the id of a freed tree. Returns false when it is here already. */
+  put(tree: string): boolean {
+    this.#free.create();
+    return this.#sql.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
+  }
+
+  /** Takes at most `limit` ids of freed trees. */
+  take(limit: number): string[] {
+    if (!this.#free.exists) return [];
+    return this.#sql
+      .exec<{ tree: string }>(
+        "DELETE FROM free_trees WHERE tree IN (SELECT tree FROM free_trees LIMIT ?) RETURNING tree",
+        limit,
+      )
+      .toArray()
+      .map(({ tree }) => tree);
   }
 
   /** Notes that ids are handed out at `now` (ms). */
@@ -23,10 +58,25 @@ export class TreePool {
     );
   }
 
-  /** The first tokens of these trees are listed. Safe to repeat. */
-  started(trees: readonly string[]): void {
+  /**
+   * The first tokens of these trees are listed. An id that was handed out again since is not meant. Safe to repeat.
+   *
+   * @param skew by how much the clocks of those who made the tokens may be behind (ms).
+   */
+  started(trees: readonly StartedTree[], skew: number): void {
     if (trees.length === 0) return;
-    this.#sql.exec("DELETE FROM drawn_trees WHERE tree IN (SELECT value FROM json_each(?))", JSON.stringify(trees));
+    const until = trees.map(({ tree, row }) => ({ tree, until: rowDrawnAt(row) + skew }));
+    this.#sql.exec(
+      `DELETE FROM drawn_trees WHERE tree IN (
+         SELECT d.tree FROM json_each(?) s JOIN drawn_trees d ON d.tree = s.value ->> 'tree' AND d.at <= s.value ->> 'until'
+       )`,
+      JSON.stringify(until),
+    );
+  }
+
+  /** The tree was asked. */
+  asked(tree: string): void {
+    this.#sql.exec("DELETE FROM drawn_trees WHERE tree = ?", tree);
   }
 
   /** When the id that waits longest was handed out (ms); null: none waits. */

@@ -88,7 +88,11 @@ describe("the queue of news for the shards", () => {
     queue.made(entry, 3);
     await queue.takeBack([entry.accessor]);
     await send();
-    expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([3, [], [TREE]]);
+    expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([
+      3,
+      [],
+      [{ tree: TREE, row: firstRowAt(Date.UTC(2026, 5, 1)) }],
+    ]);
     expect(calls.flatMap(([, { made }]) => made)).toEqual([]);
   });
 
@@ -100,6 +104,9 @@ describe("the queue of news for the shards", () => {
     await send();
     expect(calls.flatMap(([, { started }]) => started)).toEqual([]);
     await send();
-    expect(calls.at(-1)).toEqual([3, { made: [], changed: [], sizes: [], started: [TREE] }]);
+    expect(calls.at(-1)).toEqual([
+      3,
+      { made: [], changed: [], sizes: [], started: [{ tree: TREE, row: firstRowAt(Date.UTC(2026, 5, 1)) }] },
+    ]);
   });
 });

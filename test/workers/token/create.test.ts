@@ -224,10 +224,10 @@ describe("an id that root chooses", () => {
 
   it("draws another row when the tree has the drawn one already, and gives up with a reason that can be repeated", async () => {
     const insert = vi.spyOn(TokenTree.prototype, "insert");
-    insert.mockResolvedValueOnce({ ok: true, value: { kind: "row_taken" } });
+    insert.mockResolvedValueOnce({ ok: true, value: { kind: "row_taken", above: 0 } });
     expect((await create(root, { id: "second-draw", policies: ["default"] })).status).toBe(200);
     expect((await self("second-draw")).id).toBe("second-draw");
-    insert.mockResolvedValue({ ok: true, value: { kind: "row_taken" } });
+    insert.mockResolvedValue({ ok: true, value: { kind: "row_taken", above: 0 } });
     const given = await create(root, { id: "no-row", policies: ["default"] });
     expect([given.status, given.headers.get("Retry-After")]).toEqual([503, "1"]);
     insert.mockRestore();

@@ -1,0 +1,24 @@
+/*
+ * Where freed trees can be drawn. Only where one process serves everything are trees taken again, and there the shards and
+ * whoever draws share one isolate. A hint: what a shard has is in its storage.
+ */
+
+/** Freed trees that shards were given and that nobody drew, by shard. */
+const freed = new Map<number, number>();
+
+/** A shard was given the id of a freed tree. */
+export function noteFreed(shard: number): void {
+  freed.set(shard, (freed.get(shard) ?? 0) + 1);
+}
+
+/** At most `count` ids are drawn from a shard. */
+export function noteDrawn(shard: number, count: number): void {
+  const left = (freed.get(shard) ?? 0) - count;
+  if (left > 0) freed.set(shard, left);
+  else freed.delete(shard);
+}
+
+/** A shard that may have freed trees; undefined: none is known. */
+export function shardWithFreed(): number | undefined {
+  return freed.keys().next().value;
+}

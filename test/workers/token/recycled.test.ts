@@ -1,0 +1,231 @@
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
+import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
+import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
+import { asOneProcess, bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { countRows, holdSweeps, locate, runAlarm } from "../../support/trees.ts";
+
+const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
+const alarmOfShard = AccessorShard.prototype.alarm;
+
+let root: string;
+
+beforeAll(async () => {
+  asOneProcess();
+  root = await initialized();
+  const policy = 'path "*" { capabilities = ["create", "read", "update", "delete", "list"] }';
+  await call("POST", "sys/policies/acl/all", { token: root, body: { policy } });
+});
+
+beforeEach(holdSweeps);
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.spyOn(AccessorShard.prototype, "alarm").mockResolvedValue();
+});
+afterEach(() => vi.useRealTimers());
+
+const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+const lookUp = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
+
+/** A token without a parent that lives for a minute, and its place. */
+async function login(fields: Record<string, unknown> = {}) {
+  const made = await createToken(root, { no_parent: true, policies: ["default"], ttl: "1m", ...fields });
+  return { token: made.client_token, accessor: made.accessor, ...(await locate(made.client_token)) };
+}
+
+/** The next token without a parent shall come into this tree. What was drawn before is too old by then. */
+async function loginInto(treeId: string, fields: Record<string, unknown> = {}) {
+  pass(31);
+  const drawn = vi.spyOn(AccessorShard.prototype, "drawTrees").mockResolvedValueOnce([treeId]);
+  const made = await login(fields);
+  drawn.mockRestore();
+  return made;
+}
+
+/** Does what the alarms of the shards do. */
+async function askDrawn(): Promise<void> {
+  for (const shard of SHARDS) await runInDurableObject(shard, (object) => alarmOfShard.call(object));
+}
+
+/** How often the pools of the shards have the tree. */
+async function pooled(treeId: string, table = "free_trees"): Promise<number> {
+  const counts = SHARDS.map((shard) =>
+    runInDurableObject(shard, (_, { storage: { sql } }) => {
+      const isMade = sql.exec("SELECT 1 FROM sqlite_master WHERE name = ?", table).toArray().length > 0;
+      return isMade ? sql.exec(`SELECT 1 FROM ${table} WHERE tree = ?`, treeId).toArray().length : 0;
+    }),
+  );
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+describe("logins that end", () => {
+  it("leave their objects to those that come after them", async () => {
+    const drawTrees = vi.spyOn(AccessorShard.prototype, "drawTrees");
+    const lived = new Set<string>();
+    for (let round = 0; round < 3; round++) {
+      const logins = [];
+      for (let n = 0; n < 30; n++) logins.push(await login());
+      for (const { treeId } of logins) lived.add(treeId);
+      // The shards hear of the tokens, and then whose trees those are.
+      for (let told = 0; told < 2; told++) await tellEverything(bindings);
+      pass(61);
+      for (const { stub } of logins) await runAlarm(stub);
+      await askDrawn();
+      pass(1);
+    }
+    const drawn = await Promise.all(drawTrees.mock.results.map(({ value }) => value as Promise<string[]>));
+    // What was drawn for the first thirty, and all that the other sixty took: no file is made after that.
+    const objects = new Set([...lived, ...drawn.flat()]);
+    expect(objects.size).toBeLessThanOrEqual(64);
+    expect((await Promise.all([...objects].map((treeId) => pooled(treeId)))).every((times) => times === 1)).toBe(true);
+  }, 60_000);
+});
+
+/** What belonged to a token of a former life, with the token. */
+async function formerLife() {
+  const { token, accessor, stub, treeId } = await login({ ttl: "1h", policies: ["all"] });
+  const child = (await createToken(token, { ttl: "1h" })).client_token;
+  const batch = (await createToken(token, { type: "batch", ttl: "1h" })).client_token;
+  await call("POST", "cubbyhole/kept", { token, body: { secret: "of the first life" } });
+  const lease = (await leasesOf(accessor))[0] ?? "";
+  expect(lease).not.toBe("");
+  await tellEverything(bindings);
+  await call("POST", "auth/token/revoke", { token: root, body: { token } });
+  for (let n = 0; n < 3; n++) await runAlarm(stub);
+  return { token, accessor, child, batch, lease, stub, treeId };
+}
+
+/** Ids of the leases of tokens in the tree of this one. */
+async function leasesOf(accessor: string): Promise<string[]> {
+  const path = "auth/token/create";
+  const listed = await call("GET", `sys/leases/lookup/${path}?list=true`, { token: root });
+  const place = Buffer.from(accessor, "base64url").subarray(0, 39).toString("hex");
+  return [...keysOf(listed)].filter((name) => name.startsWith(`h${place}`)).map((name) => `${path}/${name}`);
+}
+
+describe("a tree that is taken again", () => {
+  it("refuses everything of the life before", async () => {
+    const former = await formerLife();
+    expect(await countRows(former.stub)).toBe(0);
+    expect(await pooled(former.treeId)).toBe(1);
+    pass(1);
+    const next = await loginInto(former.treeId, { ttl: "1h" });
+    expect(next.treeId).toBe(former.treeId);
+    const sure = async () => {
+      for (const token of [former.token, former.child, former.batch]) expect(await lookUp(token)).toBe(403);
+      for (const path of ["lookup", "renew", "revoke"]) {
+        const named = await call("POST", `sys/leases/${path}`, { token: root, body: { lease_id: former.lease } });
+        expect([path, named.status]).not.toEqual([path, 200]);
+      }
+      for (const path of ["lookup-accessor", "renew-accessor", "revoke-accessor"]) {
+        const named = await call("POST", `auth/token/${path}`, { token: root, body: { accessor: former.accessor } });
+        // Revocation is safe to repeat, and says so of what is not there.
+        expect([path, named.status === 200]).toEqual([path, path === "revoke-accessor"]);
+      }
+      expect(await lookUp(next.token)).toBe(200);
+      const kept = await call("GET", "cubbyhole/kept", { token: next.token });
+      expect(kept.status).toBe(404);
+    };
+    await sure();
+    await evictDurableObject(former.stub);
+    await sure();
+  });
+
+  it("is not taken while something is left in it, nor with a row that may have been used before", async () => {
+    const former = await login({ ttl: "1h" });
+    const early = Date.now() - 3_600_000;
+    const other = await loginInto(former.treeId);
+    expect(other.treeId).not.toBe(former.treeId);
+    await call("POST", "auth/token/revoke-self", { token: former.token });
+    const swept = await loginInto(former.treeId);
+    expect(swept.treeId).not.toBe(former.treeId);
+    await runAlarm(former.stub);
+    // The clock is set back.
+    vi.setSystemTime(early);
+    const setBack = await loginInto(former.treeId);
+    expect(setBack.treeId).not.toBe(former.treeId);
+    expect(await lookUp(setBack.token)).toBe(200);
+    pass(3_700);
+    expect((await loginInto(former.treeId)).treeId).toBe(former.treeId);
+  });
+
+  it("makes children above the rows of those that were deleted, when the clock was set back", async () => {
+    const parent = await login({ ttl: "2h", policies: ["all"] });
+    const now = Date.now();
+    pass(600);
+    const child = await createToken(parent.token, { ttl: "1h" });
+    const place = await locate(child.client_token);
+    const batch = (await createToken(child.client_token, { type: "batch", ttl: "1h" })).client_token;
+    await call("POST", "auth/token/revoke", { token: root, body: { token: child.client_token } });
+    await runAlarm(parent.stub);
+    vi.setSystemTime(now);
+    await evictDurableObject(parent.stub);
+    const later = await createToken(parent.token, { ttl: "1h" });
+    expect((await locate(later.client_token)).row).toBeGreaterThan(place.row);
+    expect(await lookUp(batch)).toBe(403);
+  });
+
+  it("goes back to the pool when it was handed out and nobody used it", async () => {
+    const shard = accessorShard(bindings, 3);
+    const [treeId = ""] = await shard.drawTrees(1);
+    pass(61);
+    await askDrawn();
+    expect([await pooled(treeId), await pooled(treeId, "drawn_trees")]).toEqual([1, 0]);
+    expect(await shard.drawTrees(1000)).toContain(treeId);
+  });
+});
+
+describe("a crash", () => {
+  it("before the shard has heard that a tree is free leaves it to the alarm", async () => {
+    const { token, stub, treeId } = await login();
+    await call("POST", "auth/token/revoke-self", { token });
+    const ends = vi.spyOn(NewsQueue.prototype, "takeBack").mockRejectedValueOnce(new Error("the process ends"));
+    await runAlarm(stub);
+    ends.mockRestore();
+    expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 0]);
+    await evictDurableObject(stub);
+    await runAlarm(stub);
+    expect([await countRows(stub), await pooled(treeId)]).toEqual([0, 1]);
+  });
+
+  it("between the shard and the tree leaves a tree that nobody gets, and that is free a little later", async () => {
+    const { token, stub, treeId } = await login();
+    await call("POST", "auth/token/revoke-self", { token });
+    const ends = vi.spyOn(CubbyholeStore.prototype, "deleteOf").mockImplementationOnce(() => {
+      throw new Error("the process ends");
+    });
+    await runAlarm(stub);
+    ends.mockRestore();
+    expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 1]);
+    await evictDurableObject(stub);
+    expect((await loginInto(treeId)).treeId).not.toBe(treeId);
+    await runAlarm(stub);
+    pass(1);
+    expect([await countRows(stub), await pooled(treeId)]).toEqual([0, 1]);
+    expect((await loginInto(treeId)).treeId).toBe(treeId);
+    expect(await lookUp(token)).toBe(403);
+  });
+
+  it("before anybody told of the first token of a later life leaves it to the shard, whatever it heard of the life before", async () => {
+    const former = await login();
+    await call("POST", "auth/token/revoke-self", { token: former.token });
+    await runAlarm(former.stub);
+    pass(1);
+    const shard = accessorShard(bindings, 5);
+    await shard.takeTree(former.treeId);
+    expect(await shard.drawTrees(1000)).toContain(former.treeId);
+    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    const next = await loginInto(former.treeId, { ttl: "1h" });
+    lost.mockRestore();
+    // It comes late.
+    await shard.tell({ made: [], changed: [], sizes: [], started: [{ tree: former.treeId, row: former.row }] });
+    expect(await pooled(former.treeId, "drawn_trees")).toBe(1);
+    pass(61);
+    await askDrawn();
+    const listed = await call("GET", "auth/token/accessors?list=true", { token: root });
+    expect(listed.body.data.keys).toContain(next.accessor);
+    expect(listed.body.data.keys).not.toContain(former.accessor);
+  });
+});
