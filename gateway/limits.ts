@@ -71,7 +71,7 @@ export const TIMEOUTS: Timeouts = {
 };
 
 /** Least rate of a body. A client that sends its body more slowly holds room that others need. */
-export const BODY_BYTES_PER_SECOND = 16 * 1024;
+const BODY_BYTES_PER_SECOND = 16 * 1024;
 
 /** Milliseconds after the end of the headers by which more than `received` bytes of the body have to be there. */
 export function bodyDueMs(received: number, bodyMs: number): number {

@@ -58,7 +58,7 @@ export interface Branch {
   readonly descendants?: Count | undefined;
   readonly children?: readonly Branch[] | undefined;
 }
-export const BRANCH: z.ZodType<Branch> = z.object({
+const BRANCH: z.ZodType<Branch> = z.object({
   token: TOKEN,
   descendants: COUNT.optional(),
   get children() {

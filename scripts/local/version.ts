@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PROJECT } from "./worker-definition.ts";
 
 /** The version in package.json. */
-export function packageVersion(): string {
+function packageVersion(): string {
   const { version } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as { readonly version: string };
   return version;
 }

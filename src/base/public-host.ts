@@ -28,7 +28,7 @@ export function outboundProblem(url: URL, listed: PrivateHosts): "scheme" | "hos
  *
  * @param host as the URL parser gives it, which turns every spelling of an IPv4 address into four decimal parts.
  */
-export function isPublicHost(host: string): boolean {
+function isPublicHost(host: string): boolean {
   const name = host.replace(/\.$/, "").toLowerCase();
   const address = name.startsWith("[") ? name.slice(1, -1) : name;
   if (ipaddr.isValid(address)) return isPublicAddress(ipaddr.process(address));

@@ -4,7 +4,7 @@ import type { EntityView } from "../identity/model.ts";
 import type { TemplateAlias } from "../policy/template.ts";
 
 /** Claims that a template can't set: they decide who a token is for and how long. */
-export const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
+const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
   ...["iss", "sub", "aud", "exp", "iat", "nbf", "jti", "namespace", "nonce", "auth_time", "at_hash", "c_hash"],
 ]);
 

@@ -47,7 +47,7 @@ export interface GrantedLease {
 }
 
 /** The message for a lease that is not there, or not any more. */
-export const LEASE_NOT_FOUND = invalid("lease not found");
+const LEASE_NOT_FOUND = invalid("lease not found");
 
 /**
  * Registers a lease for a token. When the token or the lease ends, its endpoint is told to revoke the secret. A batch

@@ -60,7 +60,7 @@ function listed(value: unknown, values: readonly ParameterValue[]): boolean {
  * equals the number 1 of a JSON body, so that a denied number is refused. Two strings match by a leading or trailing `*`
  * in a pattern of two or more characters; a lone `*` is literal.
  */
-export function valueMatches(pattern: ParameterValue, value: unknown): boolean {
+function valueMatches(pattern: ParameterValue, value: unknown): boolean {
   if (typeof pattern === "string") return typeof value === "string" && textMatches(pattern, value);
   return sameValue(pattern, value);
 }

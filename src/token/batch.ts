@@ -7,7 +7,7 @@ import { BATCH_PREFIX } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 
 /** Characters of a batch token; it travels in a header of every request. */
-export const MAX_BATCH_TOKEN_LENGTH = 8000;
+const MAX_BATCH_TOKEN_LENGTH = 8000;
 
 const CONTEXT = "batch token";
 const UTF_8 = new TextEncoder();

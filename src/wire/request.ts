@@ -147,7 +147,7 @@ export function readOperation(method: string, query: URLSearchParams): Result<Op
 }
 
 /** The address of the client as the platform or the gateway reports it, or null. */
-export function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
+function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEADER">): string | null {
   return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
 }
 

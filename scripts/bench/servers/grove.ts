@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readWorkerDefinition, settingsFromEnvironment } from "../../local/worker-definition.ts";
 import { type BundleModule, buildWorker } from "../../serve/bundle.ts";
@@ -108,12 +108,6 @@ export class GroveServer implements Access {
     if (status === 200) writeFileSync(kept, body?.root_token ?? "", { mode: 0o600 });
     this.#token = readFileSync(kept, "utf8");
   }
-}
-
-/** A new directory with a copy of the data of a stopped server. */
-export function copyData(from: string, to: string): void {
-  rmSync(to, { recursive: true, force: true });
-  cpSync(from, to, { recursive: true, filter: (source) => !source.endsWith(".sock") });
 }
 
 /** A main module in front of Grove's own that counts what the objects do. `GET /bench/counts` gives the counts. */

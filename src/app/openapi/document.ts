@@ -4,8 +4,8 @@ import { requiresSudo } from "../../policy/protected.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { MEDIA_TYPES, RESPONSE_COMPONENTS, responsesOf, SCHEMA_COMPONENTS } from "./answers.ts";
 import { type JsonSchema, schemaOf } from "./json-schema.ts";
+import { answersOf, operationIdOf } from "./operation-description.ts";
 import { type DocumentedField, fieldsOf, parameterDescription, pathParameters } from "./operation-fields.ts";
-import { answersOf, operationIdOf } from "./undescribed.ts";
 
 /** Routes that stand below one path. */
 export interface DocumentedRoutes {

@@ -23,7 +23,7 @@ export function claimAt(claims: Claims, name: string): unknown {
 }
 
 /** The audiences of a token: the claim is a string or a list of them (RFC 7519, section 4.1.3). null for anything else. */
-export function audiencesOf(claims: Claims): readonly string[] | null {
+function audiencesOf(claims: Claims): readonly string[] | null {
   const { aud } = claims;
   if (aud === undefined || aud === null) return [];
   const values: readonly unknown[] = Array.isArray(aud) ? aud : [aud];

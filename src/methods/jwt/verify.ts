@@ -4,7 +4,7 @@ import type { Claims } from "./claims.ts";
 import { JWT_ALGORITHMS, type JwtAlgorithm } from "./config.ts";
 
 /** Characters of a token. */
-export const MAX_JWT_LENGTH = 16_384;
+const MAX_JWT_LENGTH = 16_384;
 const MAX_CANDIDATES = 8;
 
 /** The header of a token; nothing of it is verified yet. */

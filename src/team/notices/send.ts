@@ -74,7 +74,7 @@ export async function sendToWebhook(
 }
 
 /** HMAC-SHA512 of `body` in hex. */
-export async function signatureOf(secret: Uint8Array<ArrayBuffer>, body: string): Promise<string> {
+async function signatureOf(secret: Uint8Array<ArrayBuffer>, body: string): Promise<string> {
   const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
   return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, UTF8.encode(body))));
 }

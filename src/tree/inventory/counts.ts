@@ -17,9 +17,9 @@ export interface TreeSize {
 }
 
 /** Groups that one shard names. */
-export const MAX_GROUPS = 1000;
+const MAX_GROUPS = 1000;
 /** Trees that one shard names for each mount. */
-export const MAX_TREES = 200;
+const MAX_TREES = 200;
 
 /** Counters of one shard, kept with every change, so that reading them does not depend on how many tokens there are. */
 export class InventoryCounts {

@@ -89,7 +89,7 @@ export function mountIdOf(record: Pick<TokenRecord, "login">): string {
 }
 
 /** The role that made a token, whatever kind of role it is; "" without one. */
-export function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | "meta">): string {
+function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | "meta">): string {
   return role ?? login?.internal.role ?? (login && meta?.role) ?? "";
 }
 

@@ -25,7 +25,7 @@ const ID_PROBES = 64;
 /** So many tokens of a term, or of a range of ends, are read all at once and sorted. */
 const READ_ALL = 300;
 /** Tokens that one page looks at in one shard, whether the filter means them or not. */
-export const MAX_SCANNED = 1000;
+const MAX_SCANNED = 1000;
 
 /** A page of one shard. */
 export interface PageQuery {

@@ -8,11 +8,11 @@ import type { TokenRow, TreeStore } from "../tree-store.ts";
 import type { InventoryEntry, ListedToken } from "./entry.ts";
 
 /** Ancestors that an answer has: the nearest. */
-export const MAX_ANCESTORS = 100;
+const MAX_ANCESTORS = 100;
 /** Descendants, and leases, that are counted. */
 export const MAX_COUNTED = 10_000;
 /** Tokens that a picture of a tree has. */
-export const MAX_PICTURED = 500;
+const MAX_PICTURED = 500;
 /** Descendants that are counted for each child in a picture. */
 const COUNTED_OF_CHILD = 1000;
 /** Leases that are named. */

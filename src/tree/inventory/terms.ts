@@ -2,7 +2,7 @@ import { hourKey, type InventoryEntry } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 
 /** What tokens are counted by. `first`: one token of each tree, by mount. */
-export const COUNT_KINDS = ["mount", "role", "policy", "entity", "end_hour", "created_hour", "first"] as const;
+const COUNT_KINDS = ["mount", "role", "policy", "entity", "end_hour", "created_hour", "first"] as const;
 export type CountKind = (typeof COUNT_KINDS)[number];
 
 /** A counter: of the tokens of one mount that have something in common. */

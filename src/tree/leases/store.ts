@@ -6,7 +6,7 @@ import type { LeasePlan } from "./rules.ts";
 /** Held by a token. */
 export const HELD = 0;
 /** Ended: its revocation is to be sent. These rows are the outbox of the tree. */
-export const TO_REVOKE = 1;
+const TO_REVOKE = 1;
 /** Ended, and sending the revocation was given up. */
 export const GIVEN_UP = 2;
 

@@ -35,7 +35,7 @@ const NOT_STORED: Failure = {
 };
 
 /** What the leases need of the tree around them. */
-export interface TreeSurroundings {
+export interface TreeLeasesDeps {
   readonly env: Env;
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
@@ -52,12 +52,12 @@ export interface TreeSurroundings {
  * the outbox until its target knows.
  */
 export class TreeLeases {
-  readonly #tree: TreeSurroundings;
+  readonly #tree: TreeLeasesDeps;
   readonly #store: LeaseStore;
   readonly #outbox: LeaseOutbox;
   #calls = 0;
 
-  constructor(tree: TreeSurroundings) {
+  constructor(tree: TreeLeasesDeps) {
     this.#tree = tree;
     this.#store = new LeaseStore(tree.sql, tree.versions);
     this.#outbox = new LeaseOutbox(tree.env, this.#store, tree.treeId);

@@ -22,7 +22,7 @@ import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Tokens that one page has at most. */
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 /** Pages of the index that one request reads at most, while none of them has a token that the filter means. */
 const MAX_ROUNDS = 4;
 

@@ -59,7 +59,7 @@ export async function callForAccount(
 }
 
 /** The credentials that the mount is configured with, by a stored key or by a role, else the server's own. */
-export async function baseCredentials(client: CloudClient): Promise<Result<Credentials, Failure>> {
+async function baseCredentials(client: CloudClient): Promise<Result<Credentials, Failure>> {
   if (client.webIdentity) return webIdentityCredentials(client, client.webIdentity);
   const keys = await client.staticKeys();
   if (!keys.ok) return keys;

@@ -2,7 +2,7 @@ import type { Certificate } from "../certificates/certificate.ts";
 import type { Digest } from "./algorithms.ts";
 
 /** The installation setting that brings back SHA-1, which has been open to forgery since 2017. */
-export const ALLOW_SHA1_SETTING = "ALLOW_SHA1_SIGNATURES";
+const ALLOW_SHA1_SETTING = "ALLOW_SHA1_SIGNATURES";
 
 /**
  * The refusal of a signature that the installation does not allow: made with SHA-1 or with DSA (whose published keys

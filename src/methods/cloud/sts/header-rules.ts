@@ -2,7 +2,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { HeaderValues } from "./header-values.ts";
 
 /** The server ID header, by the name of either interface. */
-export const SERVER_ID_HEADER = "X-Service-Cloud-IAM-Server-ID";
+const SERVER_ID_HEADER = "X-Service-Cloud-IAM-Server-ID";
 const SERVER_ID_NAMES = [SERVER_ID_HEADER.toLowerCase(), "x-vault-aws-iam-server-id"];
 
 /** Headers named `X-Amz-*` steer the service; these are the ones that GetCallerIdentity needs. */
