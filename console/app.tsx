@@ -5,6 +5,7 @@ import { EndsPage } from "./pages/ends.tsx";
 import { ForestPage } from "./pages/forest.tsx";
 import { HealthPage } from "./pages/health.tsx";
 import { IdentityPage } from "./pages/identity.tsx";
+import { IssuerPage } from "./pages/issuer.tsx";
 import { LeasesPage } from "./pages/leases.tsx";
 import { MethodPage } from "./pages/method.tsx";
 import { MethodsPage, NewMethodPage } from "./pages/methods.tsx";
@@ -53,6 +54,7 @@ const NAV: readonly { readonly title: string; readonly items: readonly NavItem[]
       { name: "policies", label: "Policies", icon: "policy", needs: [ASKED_PATHS.policies, "list"] },
       { name: "methods", label: "Auth methods", icon: "enter", needs: [ASKED_PATHS.methods, "read"] },
       { name: "identity", label: "Entities and groups", icon: "entity", needs: [ASKED_PATHS.entities, "list"] },
+      { name: "issuer", label: "Identity tokens", icon: "issuer", needs: [ASKED_PATHS.issuer, "list"] },
       { name: "teams", label: "Teams", icon: "team", needs: [ASKED_PATHS.organizations, "read"] },
     ],
   },
@@ -125,6 +127,8 @@ function pageAt([name = "", item = "", below = ""]: readonly string[], { query }
       return item === "" ? <MethodsPage /> : <MethodPage key={item} path={item} query={query} />;
     case "identity":
       return <IdentityPage query={query} />;
+    case "issuer":
+      return <IssuerPage query={query} />;
     case "teams":
       if (item === "") return query.has("new") ? <NewOrganizationPage /> : <OrganizationsPage />;
       if (below !== "") return <TeamPage key={below} organization={item} id={below} />;

@@ -45,6 +45,7 @@ export const ASKED_PATHS = {
   policies: "sys/policies/acl/",
   methods: "sys/auth",
   entities: "identity/entity/name/",
+  issuer: "identity/oidc/role/",
   organizations: "organizations",
   tidy: "auth/token/tidy",
   tidyStatus: "auth/token/tidy-status",

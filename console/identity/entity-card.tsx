@@ -9,6 +9,7 @@ import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { Aliases } from "./aliases.tsx";
 import { ENTITY, type Entity } from "./records.ts";
+import { Related } from "./related.tsx";
 
 interface EntityCardProps {
   /** The name, or the id. */
@@ -69,22 +70,7 @@ export function EntityCard({ by, value, onRenamed, onDeleted }: EntityCardProps)
         </div>
       </section>
       {found && <Aliases kind="entity-alias" owner={found.id} aliases={found.aliases} onChange={entity.reload} />}
-      {groups.length > 0 && (
-        <section class="card" aria-labelledby="groups-of">
-          <header>
-            <h2 id="groups-of">Groups that it is in</h2>
-          </header>
-          <ul class="names">
-            {groups.map((id) => (
-              <li key={id}>
-                <a class="mono break" href={href(["identity"], { part: "groups", id })}>
-                  {id}
-                </a>
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <Related title="Groups that it is in" part="groups" ids={groups} />
       {asking === "end" && found && (
         <Confirm
           title={`End the tokens of ${found.name}`}

@@ -1,6 +1,5 @@
 import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
-import { href } from "../href.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
@@ -9,6 +8,7 @@ import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { Aliases } from "./aliases.tsx";
 import { type Alias, GROUP, type Group } from "./records.ts";
+import { Related } from "./related.tsx";
 
 interface GroupCardProps {
   readonly by: "name" | "id";
@@ -16,9 +16,6 @@ interface GroupCardProps {
   readonly onRenamed: (name: string) => void;
   readonly onDeleted: () => void;
 }
-
-/** Members that are links at once. */
-const LISTED = 100;
 
 /** One group: what its members get, and who they are. */
 export function GroupCard({ by, value, onRenamed, onDeleted }: GroupCardProps) {
@@ -28,11 +25,6 @@ export function GroupCard({ by, value, onRenamed, onDeleted }: GroupCardProps) {
   const found = group.value;
   const path = `identity/group/id/${pathOf(found?.id ?? "")}`;
   const alias = found && isAlias(found.alias) ? [found.alias] : [];
-  const related = [
-    ["entities", "Members", found?.member_entity_ids ?? []],
-    ["groups", "Groups in it", found?.member_group_ids ?? []],
-    ["groups", "Groups that it is in", found?.parent_group_ids ?? []],
-  ] as const;
   return (
     <div class="stack">
       <section class="card" aria-labelledby="group">
@@ -70,25 +62,12 @@ export function GroupCard({ by, value, onRenamed, onDeleted }: GroupCardProps) {
       {found?.type === "external" && (
         <Aliases kind="group-alias" owner={found.id} aliases={alias} onChange={group.reload} />
       )}
-      {related.map(
-        ([part, title, ids]) =>
-          ids.length > 0 && (
-            <section key={title} class="card" aria-label={title}>
-              <header>
-                <h2>{title}</h2>
-                <span class="muted number">{ids.length}</span>
-              </header>
-              <ul class="names">
-                {ids.slice(0, LISTED).map((id) => (
-                  <li key={id}>
-                    <a class="mono break" href={href(["identity"], { part, id })}>
-                      {id}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            </section>
-          ),
+      {found && (
+        <>
+          <Related title="Members" part="entities" ids={found.member_entity_ids ?? []} />
+          <Related title="Groups in it" part="groups" ids={found.member_group_ids ?? []} />
+          <Related title="Groups that it is in" part="groups" ids={found.parent_group_ids} />
+        </>
       )}
       {asking && found && (
         <Confirm

@@ -1,4 +1,6 @@
 import { pathOf } from "../api.ts";
+import { href } from "../href.ts";
+import type { Scope } from "../records/scope.ts";
 
 const encoded = (path: string): string => pathOf(...path.replace(/\/$/, "").split("/"));
 
@@ -9,3 +11,10 @@ export const belowMount = (mount: string, path: string, name?: string): string =
 /** The endpoint of a mount itself, or of its tuning. */
 export const ofMount = (mount: string, what: "" | "tune" = ""): string =>
   `sys/auth/${encoded(mount)}${what === "" ? "" : "/tune"}`;
+
+export const scopeOfMount = (mount: string): Scope => ({
+  name: mount,
+  mount,
+  endpoint: (path, name) => belowMount(mount, path, name),
+  page: (query) => href(["methods", mount], query),
+});

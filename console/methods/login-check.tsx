@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import type { LoginCheck as LoginCheckOfMount } from "../records/part.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Field, Tags } from "../ui/controls.tsx";
@@ -8,7 +9,6 @@ import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { belowMount } from "./endpoint.ts";
 import { identityFields } from "./identity-fields.ts";
-import type { LoginCheck as LoginCheckOfMount } from "./parts.ts";
 
 type Outcome = "passed" | "assumed" | "failed" | "not_reached";
 

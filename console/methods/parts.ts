@@ -1,56 +1,5 @@
 import type { Field, FieldGroup } from "../records/field.ts";
-
-/** Things of one kind below a mount, each by its name. */
-export interface Collection {
-  readonly kind: "collection";
-  /** In the address of the page. */
-  readonly part: string;
-  readonly title: string;
-  readonly one: string;
-  /** Below the mount: where names are listed, and what comes before a name. */
-  readonly listPath: string;
-  readonly itemPath: string;
-  /** None where entries are made by something else, and are shown and taken away here. */
-  readonly groups: readonly FieldGroup[];
-  /** False: an entry can't be made here. */
-  readonly canAdd: boolean;
-  readonly empty: string;
-  /** What the deletion of one takes away. */
-  readonly loss: string;
-  /** True: its tokens have its name as their role. */
-  readonly isRole?: boolean;
-  readonly action?: Action;
-}
-
-/** Settings of a mount: one of a kind. */
-export interface Settings {
-  readonly kind: "settings";
-  readonly part: string;
-  readonly title: string;
-  readonly path: string;
-  readonly groups: readonly FieldGroup[];
-  /** What their deletion takes away; absent where they can't be deleted. */
-  readonly loss?: string;
-  readonly action?: Action;
-}
-
-/** The explanation of a login, check by check. */
-export interface LoginCheck {
-  readonly kind: "login check";
-  readonly part: string;
-  readonly title: string;
-  readonly path: string;
-}
-
-export type Part = Collection | Settings | LoginCheck;
-
-/** Something that a part does when asked, without a form. */
-export interface Action {
-  readonly label: string;
-  readonly path: string;
-  /** What it does, before it is done. */
-  readonly text: string;
-}
+import type { Part } from "../records/part.ts";
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
 
@@ -492,3 +441,17 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   "not_before",
   "skip_jwks_validation",
 ]);
+
+/** What a role tag says. Its value is put on an instance, and narrows the role for it. */
+export const ROLE_TAG: readonly FieldGroup[] = [
+  {
+    title: "Role tag",
+    fields: [
+      { name: "policies", label: "Policies", kind: "names", hint: "Out of those of the role. None: default alone." },
+      { name: "max_ttl", label: "Tokens live at most", kind: "duration" },
+      { name: "instance_id", label: "The only instance that it is good for", kind: "text" },
+      { name: "allow_instance_migration", label: "The instance may log in again after a move", kind: "flag" },
+      { name: "disallow_reauthentication", label: "The instance logs in once", kind: "flag" },
+    ],
+  },
+];

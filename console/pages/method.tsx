@@ -1,10 +1,13 @@
 import { href } from "../href.ts";
-import { CollectionPart } from "../methods/collection-part.tsx";
+import { scopeOfMount } from "../methods/endpoint.ts";
 import { LoginCheck } from "../methods/login-check.tsx";
 import type { Mounts } from "../methods/mount.ts";
 import { PARTS } from "../methods/parts.ts";
-import { SettingsPart } from "../methods/settings-part.tsx";
+import { RoleTags } from "../methods/role-tags.tsx";
 import { Tuning } from "../methods/tuning.tsx";
+import { CollectionPart } from "../records/collection-part.tsx";
+import type { RecordValue } from "../records/field.ts";
+import { SettingsPart } from "../records/settings-part.tsx";
 import { useSession } from "../session.ts";
 import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
@@ -13,6 +16,8 @@ import { Tabs } from "../ui/tabs.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 const TUNING = "tuning";
+/** Types whose roles can be narrowed by a tag of the instance. */
+const HAS_TAGS: ReadonlySet<string> = new Set(["aws", "cloud"]);
 
 /** One auth method: its roles, settings and lists, each on a tab of its own. */
 export function MethodPage({ path, query }: { readonly path: string; readonly query: URLSearchParams }) {
@@ -23,6 +28,7 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
   const current = query.get("part") ?? parts[0]?.part ?? TUNING;
   const part = parts.find((one) => one.part === current);
   const name = query.get("name") ?? "";
+  const scope = scopeOfMount(path);
   return (
     <>
       <PageHead title={`auth/${path}/`} text={mount && [mount.type, mount.description].filter(Boolean).join(" · ")}>
@@ -42,13 +48,24 @@ export function MethodPage({ path, query }: { readonly path: string; readonly qu
             )}
           />
           {part?.kind === "collection" && (
-            <CollectionPart key={part.part} mount={path} part={part} name={name} isNew={query.has("new")} />
+            <CollectionPart
+              key={part.part}
+              scope={scope}
+              part={part}
+              name={name}
+              isNew={query.has("new")}
+              more={part.part === "roles" && HAS_TAGS.has(mount.type) ? roleTags : undefined}
+            />
           )}
           {part?.kind === "login check" && <LoginCheck key={part.part} mount={path} part={part} />}
-          {part?.kind === "settings" && <SettingsPart key={part.part} mount={path} part={part} />}
+          {part?.kind === "settings" && <SettingsPart key={part.part} scope={scope} part={part} />}
           {!part && <Tuning mount={path} type={mount.type} />}
         </>
       )}
     </>
   );
 }
+
+const roleTags = (endpoint: string, { role_tag: key }: RecordValue) => (
+  <RoleTags path={`${endpoint}/tag`} keyOfTag={typeof key === "string" ? key : ""} />
+);

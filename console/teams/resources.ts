@@ -48,6 +48,20 @@ export interface Webhook {
   readonly triggers: readonly string[];
 }
 
+/** What was sent to a webhook about a token, or will be sent again. */
+export interface Delivery {
+  readonly trigger: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly "sent-at": string;
+  /** Status of the answer; null without one. */
+  readonly code: number | null;
+  readonly error: string | null;
+}
+
+/** How the API calls webhooks, in paths and bodies. */
+export const WEBHOOK_TYPE = "notification-configurations";
+
 /** A page of a list. */
 export interface ResourcePage<T> {
   readonly items: readonly Resource<T>[];

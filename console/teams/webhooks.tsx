@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { pathOf } from "../api.ts";
 import { Confirm } from "../records/confirm.tsx";
 import { RecordForm } from "../records/record-form.tsx";
 import type { Problem } from "../result.ts";
@@ -8,9 +9,8 @@ import { DataTable } from "../ui/data-table.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { WEBHOOK } from "./forms.ts";
-import { type Resource, sendResource, teamsPath, type Webhook } from "./resources.ts";
-
-const TYPE = "notification-configurations";
+import { type Resource, sendResource, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
+import { WebhookCard } from "./webhook-card.tsx";
 
 /** Addresses that are told of tokens that end. */
 export function Webhooks({ organization }: { readonly organization: string }) {
@@ -19,6 +19,8 @@ export function Webhooks({ organization }: { readonly organization: string }) {
   const list = useLoad(path, () => api.read<readonly Resource<Webhook>[]>(path));
   const [leaving, setLeaving] = useState<Resource<Webhook> | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [chosen, setChosen] = useState("");
+  const shown = list.value?.find(({ id }) => id === chosen);
   const [verified, setVerified] = useState(false);
   const verify = async (id: string): Promise<void> => {
     const answer = await api.call(teamsPath("organizations", organization, TYPE, id, "actions", "verify"), {
@@ -46,7 +48,14 @@ export function Webhooks({ organization }: { readonly organization: string }) {
             rows={list.value}
             keyOf={({ id }) => id}
             columns={[
-              { label: "Name", cell: ({ attributes }) => attributes.name },
+              {
+                label: "Name",
+                cell: (webhook) => (
+                  <button type="button" class="link" onClick={() => setChosen(webhook.id)}>
+                    {webhook.attributes.name}
+                  </button>
+                ),
+              },
               { label: "Address", cell: ({ attributes }) => <span class="mono">{attributes.url}</span> },
               { label: "Enabled", cell: ({ attributes }) => (attributes.enabled ? "yes" : "no") },
               { label: "Told of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
@@ -68,20 +77,30 @@ export function Webhooks({ organization }: { readonly organization: string }) {
           />
         )}
       </section>
-      <section class="card" aria-labelledby="new-webhook">
-        <header>
-          <h2 id="new-webhook">New webhook</h2>
-        </header>
-        <div class="body">
-          <RecordForm
-            groups={WEBHOOK}
-            record={null}
-            action="Make the webhook"
-            send={(body) => sendResource(api, "POST", path, TYPE, { ...body, "destination-type": "generic" })}
-            onSaved={list.reload}
-          />
-        </div>
-      </section>
+      {shown ? (
+        <WebhookCard
+          key={shown.id}
+          path={`${path}/${pathOf(shown.id)}`}
+          webhook={shown}
+          onSaved={list.reload}
+          onClose={() => setChosen("")}
+        />
+      ) : (
+        <section class="card" aria-labelledby="new-webhook">
+          <header>
+            <h2 id="new-webhook">New webhook</h2>
+          </header>
+          <div class="body">
+            <RecordForm
+              groups={WEBHOOK}
+              record={null}
+              action="Make the webhook"
+              send={(body) => sendResource(api, "POST", path, TYPE, { ...body, "destination-type": "generic" })}
+              onSaved={list.reload}
+            />
+          </div>
+        </section>
+      )}
       {leaving && (
         <Confirm
           title="Delete the webhook"
@@ -90,6 +109,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
           send={() => api.call(teamsPath("organizations", organization, TYPE, leaving.id), { method: "DELETE" })}
           onDone={() => {
             setLeaving(null);
+            setChosen("");
             list.reload();
           }}
           onClose={() => setLeaving(null)}

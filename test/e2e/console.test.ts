@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { signIn, visit as visitPage } from "./support/console-page.ts";
 import { startSeededServer } from "./support/seeded-server.ts";
 import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
 
@@ -32,7 +33,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     watched = await openPage(browser);
     page = watched.page;
     page.setDefaultTimeout(WAIT_MS);
-    await signIn(page, server.rootToken);
+    await signIn(page, server, server.rootToken);
   });
   afterAll(async () => {
     await browser?.close();
@@ -45,18 +46,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.keyboard.press("Escape");
   });
 
-  async function signIn(where: Page, token: string): Promise<void> {
-    await where.goto(`${server.address}/`);
-    await where.getByLabel("Token", { exact: true }).last().fill(token);
-    await where.getByRole("button", { name: "Sign in" }).click();
-    await where.getByRole("navigation", { name: "Pages" }).waitFor();
-  }
-
-  /** Goes to a page by its link, as a reload would lose the token. */
-  async function visit(name: string): Promise<void> {
-    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
-    await page.getByRole("heading", { level: 1, name }).waitFor();
-  }
+  const visit = (name: string) => visitPage(page, name);
 
   async function picture(name: string, inDark = false): Promise<void> {
     if (PICTURES === undefined) return;
@@ -413,7 +403,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await page.getByLabel("Name", { exact: true }).fill("releases");
     await page.getByLabel("Members, by id").fill(id);
     await page.getByRole("button", { name: "Make the group" }).click();
-    await page.getByRole("region", { name: "Members" }).getByRole("link", { name: id }).waitFor();
+    await page.getByRole("region", { name: "Members" }).getByRole("link", { name: "release-robot" }).waitFor();
     await expectAccessible(page);
     await page.getByRole("button", { name: "Delete…" }).click();
     await page.getByLabel("Type releases to confirm").fill("releases");
@@ -431,6 +421,7 @@ describe.skipIf(executable === undefined)("the console", () => {
       "Policies",
       "Auth methods",
       "Entities and groups",
+      "Identity tokens",
       "Teams",
       "Health",
       "Your session",

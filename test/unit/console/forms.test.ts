@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
 import { identityFields } from "../../../console/methods/identity-fields.ts";
-import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
+import { LEFT_OUT, PARTS, ROLE_TAG, tuningOf } from "../../../console/methods/parts.ts";
 import {
   bodyOf,
   draftOf,
@@ -42,29 +43,41 @@ function fieldsAt(path: string): Readonly<Record<string, Described>> {
 const namesIn = (groups: readonly FieldGroup[]): string[] =>
   groups.flatMap(({ fields }) => fields.map(({ name }) => name));
 
+/** The names that are left out belong to auth methods. */
+const NONE: ReadonlySet<string> = new Set();
+const leftOut = (scope: string): ReadonlySet<string> => (scope.startsWith("/auth/") ? LEFT_OUT : NONE);
+
 /** Fields that the API keeps, shows or refuses, and does nothing with. */
 const IDLE = /without effect|^refused|kept and shown/i;
 
 describe("forms of the console", () => {
-  const forms = Object.entries(PARTS).flatMap(([type, parts]) =>
+  const scopes = [
+    ...Object.entries(PARTS).map(([type, parts]) => [`/auth/${type}`, parts] as const),
+    ["/identity/oidc", ISSUER_PARTS] as const,
+  ];
+  const forms = scopes.flatMap(([scope, parts]) =>
     parts.flatMap((part) => {
       if (part.kind === "login check") return [];
       const below = part.kind === "settings" ? part.path : `${part.itemPath}/`;
       const path = Object.keys(document.paths).find((one) =>
         part.kind === "settings"
-          ? one === `/auth/${type}/${below}`
-          : one.startsWith(`/auth/${type}/${below}{`) && one.endsWith("}"),
+          ? one === `${scope}/${below}`
+          : one.startsWith(`${scope}/${below}{`) && one.endsWith("}"),
       );
-      return [{ name: `${type} ${part.part}`, path: path ?? "", groups: part.groups }];
+      return [{ name: `${scope} ${part.part}`, path: path ?? "", groups: part.groups, leftOut: leftOut(scope) }];
     }),
   );
+  const single = [
+    { name: "tuning", path: "/sys/auth/{path}/tune", groups: tuningOf("jwt"), leftOut: LEFT_OUT },
+    { name: "role tag", path: "/auth/aws/role/{role}/tag", groups: ROLE_TAG, leftOut: NONE },
+  ];
 
-  it.each([...forms, { name: "tuning", path: "/sys/auth/{path}/tune", groups: tuningOf("jwt") }])(
-    "has an input for each field that the API takes (console/methods/parts.ts): $name",
-    ({ path, groups }) => {
+  it.each([...forms, ...single])(
+    "has an input for each field that the API takes : $name",
+    ({ path, groups, leftOut: others }) => {
       expect(path).not.toBe("");
       const taken = Object.entries(fieldsAt(path)).filter(
-        ([name, { description = "", deprecated }]) => !deprecated && !LEFT_OUT.has(name) && !IDLE.test(description),
+        ([name, { description = "", deprecated }]) => !deprecated && !others.has(name) && !IDLE.test(description),
       );
       expect([...namesIn(groups)].sort()).toEqual(taken.map(([name]) => name).sort());
     },

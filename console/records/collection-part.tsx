@@ -1,26 +1,29 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
-import { Confirm } from "../records/confirm.tsx";
-import { RecordFacts } from "../records/facts.tsx";
-import type { FieldGroup, RecordValue } from "../records/field.ts";
-import { NameList } from "../records/name-list.tsx";
-import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { ActionButton } from "./action-button.tsx";
-import { belowMount } from "./endpoint.ts";
-import type { Collection } from "./parts.ts";
+import { Confirm } from "./confirm.tsx";
+import { RecordFacts } from "./facts.tsx";
+import type { FieldGroup, RecordValue } from "./field.ts";
+import { NameList } from "./name-list.tsx";
+import type { Collection } from "./part.ts";
+import { RecordForm } from "./record-form.tsx";
+import type { Scope } from "./scope.ts";
 
 interface CollectionPartProps {
-  readonly mount: string;
+  readonly scope: Scope;
   readonly part: Collection;
   /** The one that is shown; "" for none. */
   readonly name: string;
   readonly isNew: boolean;
+  /** More about the one that is shown, below its fields. */
+  readonly more?: ((endpoint: string, record: RecordValue) => ComponentChildren) | undefined;
 }
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
@@ -28,17 +31,17 @@ const capital = (word: string): string => word.charAt(0).toUpperCase() + word.sl
 /** The name of a record that is made here stands beside its fields, and is no field of the API. */
 const NAME = "name of the record";
 
-/** Roles, certificates, entries of a list: all of one kind below a mount, and one of them to look at and change. */
-export function CollectionPart({ mount, part, name, isNew }: CollectionPartProps) {
+/** Roles, certificates, entries of a list: all of one kind, and one of them to look at and change. */
+export function CollectionPart({ scope, part, name, isNew, more }: CollectionPartProps) {
   const { api } = useSession();
-  const listPath = belowMount(mount, part.listPath);
+  const listPath = scope.endpoint(part.listPath);
   const names = useLoad(listPath, () => api.list(listPath));
-  const placeOf = (one: string): string => href(["methods", mount], { part: part.part, name: one });
+  const placeOf = (one: string): string => scope.page({ part: part.part, name: one });
   return (
     <div class="columns">
       {isNew && (
         <NewRecord
-          mount={mount}
+          scope={scope}
           part={part}
           onMade={(made) => {
             names.reload();
@@ -49,12 +52,13 @@ export function CollectionPart({ mount, part, name, isNew }: CollectionPartProps
       {!isNew && name !== "" && (
         <OneRecord
           key={name}
-          mount={mount}
+          scope={scope}
           part={part}
           name={name}
+          more={more}
           onDeleted={() => {
             names.reload();
-            go(href(["methods", mount], { part: part.part }), "replace");
+            go(scope.page({ part: part.part }), "replace");
           }}
         />
       )}
@@ -68,14 +72,16 @@ export function CollectionPart({ mount, part, name, isNew }: CollectionPartProps
           text: part.empty,
         }}
         beside={
-          part.isRole === true
-            ? (one) => <a href={href(["tokens"], { mount: `auth/${mount}/`, role: one })}>tokens</a>
+          part.isRole === true && scope.mount !== undefined
+            ? (one) => <a href={href(["tokens"], { mount: `auth/${scope.mount}/`, role: one })}>tokens</a>
             : undefined
         }
       >
-        {part.action && <ActionButton mount={mount} action={part.action} onDone={names.reload} />}
+        {part.action && (
+          <ActionButton path={scope.endpoint(part.action.path)} action={part.action} onDone={names.reload} />
+        )}
         {part.canAdd && (
-          <a class="button slim" href={href(["methods", mount], { part: part.part, new: "1" })}>
+          <a class="button slim" href={scope.page({ part: part.part, new: "1" })}>
             <Icon name="plus" size={13} /> New {part.one}
           </a>
         )}
@@ -85,12 +91,12 @@ export function CollectionPart({ mount, part, name, isNew }: CollectionPartProps
 }
 
 interface NewRecordProps {
-  readonly mount: string;
+  readonly scope: Scope;
   readonly part: Collection;
   readonly onMade: (name: string) => void;
 }
 
-function NewRecord({ mount, part, onMade }: NewRecordProps) {
+function NewRecord({ scope, part, onMade }: NewRecordProps) {
   const { api } = useSession();
   const [first, ...others] = part.groups;
   const named: FieldGroup = {
@@ -107,7 +113,7 @@ function NewRecord({ mount, part, onMade }: NewRecordProps) {
           groups={[named, ...others]}
           record={null}
           action={`Make the ${part.one}`}
-          send={({ [NAME]: name, ...body }) => api.call(belowMount(mount, part.itemPath, String(name)), { body })}
+          send={({ [NAME]: name, ...body }) => api.call(scope.endpoint(part.itemPath, String(name)), { body })}
           onSaved={({ [NAME]: name }) => onMade(String(name))}
         />
       </div>
@@ -115,56 +121,61 @@ function NewRecord({ mount, part, onMade }: NewRecordProps) {
   );
 }
 
-interface OneRecordProps {
-  readonly mount: string;
-  readonly part: Collection;
-  readonly name: string;
+interface OneRecordProps extends Pick<CollectionPartProps, "scope" | "part" | "name" | "more"> {
   readonly onDeleted: () => void;
 }
 
-function OneRecord({ mount, part, name, onDeleted }: OneRecordProps) {
+function OneRecord({ scope, part, name, more, onDeleted }: OneRecordProps) {
   const { api } = useSession();
   const [asking, setAsking] = useState(false);
-  const path = belowMount(mount, part.itemPath, name);
+  const path = scope.endpoint(part.itemPath, name);
   const record = useLoad(path, () => api.read<RecordValue | null>(path));
   const value = record.value;
   return (
-    <section class="card" aria-labelledby="one-record">
-      <header>
-        <h2 id="one-record" class="break">
-          {capital(part.one)} {name}
-        </h2>
-        <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
-          Delete…
-        </button>
-      </header>
-      <div class="body">
-        {record.problem && <ProblemNotice problem={record.problem} onRetry={record.reload} />}
-        {value && part.groups.length === 0 && <RecordFacts record={value} />}
-        {value && part.groups.length > 0 && (
-          <RecordForm
-            groups={part.groups}
-            record={value}
-            action="Save"
-            send={(body) => api.call(path, { body })}
-            onSaved={record.reload}
-          />
+    <div class="stack">
+      <section class="card" aria-labelledby="one-record">
+        <header>
+          <h2 id="one-record" class="break">
+            {capital(part.one)} {name}
+          </h2>
+          <div class="row">
+            {part.itemAction && (
+              <ActionButton path={`${path}/${part.itemAction.path}`} action={part.itemAction} onDone={record.reload} />
+            )}
+            <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+              Delete…
+            </button>
+          </div>
+        </header>
+        <div class="body">
+          {record.problem && <ProblemNotice problem={record.problem} onRetry={record.reload} />}
+          {value && part.groups.length === 0 && <RecordFacts record={value} />}
+          {value && part.groups.length > 0 && (
+            <RecordForm
+              groups={part.groups}
+              record={value}
+              action="Save"
+              send={(body) => api.call(path, { body })}
+              onSaved={record.reload}
+            />
+          )}
+        </div>
+        {asking && (
+          <Confirm
+            title={`Delete the ${part.one}`}
+            typing={name}
+            action="Delete"
+            send={() => api.call(path, { method: "DELETE" })}
+            onDone={onDeleted}
+            onClose={() => setAsking(false)}
+          >
+            <p>{part.loss}</p>
+            {part.isRole === true && scope.mount !== undefined && <TokensOfRole mount={scope.mount} role={name} />}
+          </Confirm>
         )}
-      </div>
-      {asking && (
-        <Confirm
-          title={`Delete the ${part.one}`}
-          typing={name}
-          action="Delete"
-          send={() => api.call(path, { method: "DELETE" })}
-          onDone={onDeleted}
-          onClose={() => setAsking(false)}
-        >
-          <p>{part.loss}</p>
-          {part.isRole === true && <TokensOfRole mount={mount} role={name} />}
-        </Confirm>
-      )}
-    </section>
+      </section>
+      {value && more?.(path, value)}
+    </div>
   );
 }
 

@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
-import { Confirm } from "../records/confirm.tsx";
-import type { RecordValue } from "../records/field.ts";
-import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { ActionButton } from "./action-button.tsx";
-import { belowMount } from "./endpoint.ts";
-import type { Settings } from "./parts.ts";
+import { Confirm } from "./confirm.tsx";
+import type { RecordValue } from "./field.ts";
+import type { Settings } from "./part.ts";
+import { RecordForm } from "./record-form.tsx";
+import type { Scope } from "./scope.ts";
 
-/** Settings of a mount, to look at and change. */
-export function SettingsPart({ mount, part }: { readonly mount: string; readonly part: Settings }) {
+/** Settings, to look at and change. */
+export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly part: Settings }) {
   const { api } = useSession();
   const [asking, setAsking] = useState(false);
-  const path = belowMount(mount, part.path);
+  const path = scope.endpoint(part.path);
   const settings = useLoad(path, () => api.read<RecordValue | null>(path));
   const missing = settings.problem?.status === 404;
   const value = settings.value;
@@ -22,7 +22,9 @@ export function SettingsPart({ mount, part }: { readonly mount: string; readonly
       <header>
         <h2 id="settings">{part.title}</h2>
         <div class="row">
-          {part.action && value && <ActionButton mount={mount} action={part.action} onDone={settings.reload} />}
+          {part.action && value && (
+            <ActionButton path={scope.endpoint(part.action.path)} action={part.action} onDone={settings.reload} />
+          )}
           {part.loss !== undefined && value && (
             <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
               Delete…
@@ -46,7 +48,7 @@ export function SettingsPart({ mount, part }: { readonly mount: string; readonly
       {asking && (
         <Confirm
           title={`Delete: ${part.title.toLowerCase()}`}
-          typing={mount}
+          typing={scope.name}
           action="Delete"
           send={() => api.call(path, { method: "DELETE" })}
           onDone={() => {

@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
-import { Confirm } from "../records/confirm.tsx";
 import { useSession } from "../session.ts";
-import { belowMount } from "./endpoint.ts";
-import type { Action } from "./parts.ts";
+import { Confirm } from "./confirm.tsx";
+import type { Action } from "./part.ts";
 
 interface ActionButtonProps {
-  readonly mount: string;
+  /** The endpoint that does it. */
+  readonly path: string;
   readonly action: Action;
   readonly onDone: () => void;
 }
 
 /** A button that runs an action of a part, after a dialog that explains the action. */
-export function ActionButton({ mount, action, onDone }: ActionButtonProps) {
+export function ActionButton({ path, action, onDone }: ActionButtonProps) {
   const { api } = useSession();
   const [asking, setAsking] = useState(false);
   const label = action.label.replace("…", "");
@@ -25,7 +25,7 @@ export function ActionButton({ mount, action, onDone }: ActionButtonProps) {
           title={label}
           typing=""
           action={label}
-          send={() => api.call(belowMount(mount, action.path), { body: {} })}
+          send={() => api.call(path, { body: {} })}
           onDone={() => {
             setAsking(false);
             onDone();

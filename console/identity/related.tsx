@@ -1,0 +1,51 @@
+import { pathOf } from "../api.ts";
+import { count } from "../format.ts";
+import { href } from "../href.ts";
+import { done } from "../result.ts";
+import { useSession } from "../session.ts";
+import { useLoad } from "../ui/use-load.ts";
+
+/** Names that are asked for, each by a call. */
+const NAMED = 50;
+
+interface RelatedProps {
+  readonly title: string;
+  readonly part: "entities" | "groups";
+  readonly ids: readonly string[];
+}
+
+/** Members of a group, or the groups of something: by name, each a link. Nothing when there is none. */
+export function Related({ title, part, ids }: RelatedProps) {
+  const { api } = useSession();
+  const kind = part === "entities" ? "entity" : "group";
+  const asked = ids.slice(0, NAMED);
+  const names = useLoad(asked.join(), async () => {
+    const answers = await Promise.all(
+      asked.map((id) => api.read<{ readonly name: string } | null>(`identity/${kind}/id/${pathOf(id)}`)),
+    );
+    // One that may not be read, or is gone by now, keeps its id.
+    return done(answers.map((answer) => (answer.ok ? answer.value?.name : undefined)));
+  });
+  if (ids.length === 0) return null;
+  return (
+    <section class="card" aria-label={title}>
+      <header>
+        <h2>{title}</h2>
+        <span class="muted number">{count(ids.length)}</span>
+      </header>
+      <ul class="names">
+        {asked.map((id, at) => {
+          const name = names.value?.[at];
+          return (
+            <li key={id}>
+              <a class={name === undefined ? "mono break" : "break"} href={href(["identity"], { part, id })} title={id}>
+                {name ?? id}
+              </a>
+            </li>
+          );
+        })}
+      </ul>
+      {ids.length > NAMED && <p class="body small muted">And {count(ids.length - NAMED)} more.</p>}
+    </section>
+  );
+}

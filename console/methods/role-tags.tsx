@@ -1,0 +1,52 @@
+import { useState } from "preact/hooks";
+import { RecordForm } from "../records/record-form.tsx";
+import { useSession } from "../session.ts";
+import { Copy } from "../ui/controls.tsx";
+import { ROLE_TAG } from "./parts.ts";
+
+interface Tag {
+  readonly tag_key: string;
+  readonly tag_value: string;
+}
+
+interface RoleTagsProps {
+  /** The endpoint that makes them. */
+  readonly path: string;
+  /** The key of the tag that narrows the role; "" for none. */
+  readonly keyOfTag: string;
+}
+
+/** Makes the value of a tag that narrows a role for the instance that has it. */
+export function RoleTags({ path, keyOfTag }: RoleTagsProps) {
+  const { api } = useSession();
+  const [tag, setTag] = useState<Tag | null>(null);
+  return (
+    <section class="card" aria-labelledby="role-tags">
+      <header>
+        <h2 id="role-tags">Role tags</h2>
+      </header>
+      <div class="body stack">
+        {keyOfTag === "" ? (
+          <p class="muted">
+            A tag on an instance can narrow the role for it. Name the key of the tag in the role first, and save it.
+          </p>
+        ) : (
+          <>
+            <p class="muted">
+              The value for the tag <code>{keyOfTag}</code> of an instance. It is kept nowhere: who sets the tag can do
+              no more than what stands here.
+            </p>
+            <RecordForm
+              groups={ROLE_TAG}
+              record={null}
+              action="Make the tag"
+              send={(body) => api.call<Tag>(path, { body })}
+              onSaved={(_, made) => setTag(made)}
+            />
+            {tag && <Copy value={tag.tag_value} label="Value of the tag" />}
+          </>
+        )}
+      </div>
+    </section>
+  );
+}

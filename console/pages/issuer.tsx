@@ -1,0 +1,51 @@
+import { pathOf } from "../api.ts";
+import { href } from "../href.ts";
+import { ISSUER_PARTS } from "../issuer/parts.ts";
+import { CollectionPart } from "../records/collection-part.tsx";
+import type { Scope } from "../records/scope.ts";
+import { SettingsPart } from "../records/settings-part.tsx";
+import { PageHead } from "../ui/page-head.tsx";
+import { Tabs } from "../ui/tabs.tsx";
+
+const DISCOVERY = "/v1/identity/oidc/.well-known/openid-configuration";
+
+const SCOPE: Scope = {
+  name: "issuer",
+  endpoint: (path, name) => `identity/oidc/${path}${name === undefined ? "" : `/${pathOf(name)}`}`,
+  page: (query) => href(["issuer"], query),
+};
+
+/** The issuer of identity tokens, which others verify by themselves: its roles, keys, and what it is called. */
+export function IssuerPage({ query }: { readonly query: URLSearchParams }) {
+  const part = ISSUER_PARTS.find((one) => one.part === query.get("part")) ?? ISSUER_PARTS[0];
+  return (
+    <>
+      <PageHead
+        title="Identity tokens"
+        text={
+          <>
+            Signed tokens about entities, which others verify by the{" "}
+            <a href={DISCOVERY} target="_blank" rel="noopener">
+              discovery document
+            </a>
+          </>
+        }
+      />
+      <Tabs
+        label="Parts of the issuer"
+        current={part?.part ?? ""}
+        tabs={ISSUER_PARTS.map(({ part: name, title }) => ({ name, title, href: SCOPE.page({ part: name }) }))}
+      />
+      {part?.kind === "collection" && (
+        <CollectionPart
+          key={part.part}
+          scope={SCOPE}
+          part={part}
+          name={query.get("name") ?? ""}
+          isNew={query.has("new")}
+        />
+      )}
+      {part?.kind === "settings" && <SettingsPart key={part.part} scope={SCOPE} part={part} />}
+    </>
+  );
+}

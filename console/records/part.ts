@@ -1,0 +1,55 @@
+import type { FieldGroup } from "./field.ts";
+
+/** Things of one kind, each by its name. */
+export interface Collection {
+  readonly kind: "collection";
+  /** In the address of the page. */
+  readonly part: string;
+  readonly title: string;
+  readonly one: string;
+  /** Below the scope: where names are listed, and what comes before a name. */
+  readonly listPath: string;
+  readonly itemPath: string;
+  /** None where entries are made by something else, and are shown and taken away here. */
+  readonly groups: readonly FieldGroup[];
+  /** False: an entry can't be made here. */
+  readonly canAdd: boolean;
+  readonly empty: string;
+  /** What the deletion of one takes away. */
+  readonly loss: string;
+  /** True: its tokens have its name as their role. */
+  readonly isRole?: boolean;
+  readonly action?: Action;
+  /** Done to one of them: its path stands after the name. */
+  readonly itemAction?: Action;
+}
+
+/** Settings: one of a kind. */
+export interface Settings {
+  readonly kind: "settings";
+  readonly part: string;
+  readonly title: string;
+  readonly path: string;
+  readonly groups: readonly FieldGroup[];
+  /** What their deletion takes away; absent where they can't be deleted. */
+  readonly loss?: string;
+  readonly action?: Action;
+}
+
+/** The explanation of a login, check by check. */
+export interface LoginCheck {
+  readonly kind: "login check";
+  readonly part: string;
+  readonly title: string;
+  readonly path: string;
+}
+
+export type Part = Collection | Settings | LoginCheck;
+
+/** Something that a part does when asked, without a form. */
+export interface Action {
+  readonly label: string;
+  readonly path: string;
+  /** What it does, before it is done. */
+  readonly text: string;
+}
