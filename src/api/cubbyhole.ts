@@ -27,7 +27,7 @@ const LIST = { summary: "Lists the names that the caller's token keeps things at
 
 /**
  * The private store of each service token. Nobody else reaches it, root included: the rows belong to the caller's own row
- * in its tree, and the values are sealed for that row and path.
+ * in its tree, and the values are sealed for that row and path. Messages are the reference's (cubbyhole).
  */
 export const CUBBYHOLE_ROUTES: readonly Route[] = [
   ...["", "/"].flatMap((end) => {

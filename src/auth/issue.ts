@@ -27,6 +27,7 @@ import { authOfBatch, authOfToken } from "./render.ts";
 /** Longest time between reserving a custom id and writing its token, with a wide margin. */
 const RESERVATION_MS = 60_000;
 
+/** Messages of the reference's auth/token/create. */
 const DUPLICATE_ID = invalid("cannot create a token with a duplicate ID");
 const PARENT_GONE = invalid("parent token not found");
 const NO_ROW: Failure = {

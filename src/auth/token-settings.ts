@@ -83,6 +83,7 @@ export interface TokenSettingsChange {
  * Applies a write to the token settings of a role.
  *
  * The new name of a setting wins over its deprecated one; a write by the new name alone ends the showing of the old.
+ * Messages are the reference's (token fields of a role).
  *
  * @returns the settings, or the message of the first rule that refuses.
  */

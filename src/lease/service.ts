@@ -46,7 +46,7 @@ export interface GrantedLease {
   readonly warnings: readonly string[];
 }
 
-/** The message for a lease that is not there, or not any more. */
+/** The message for a lease that is not there, or not any more. It is the reference's (sys/leases). */
 const LEASE_NOT_FOUND = invalid("lease not found");
 
 /**

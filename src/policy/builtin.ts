@@ -76,18 +76,21 @@ path "sys/wrapping/unwrap" {
 }
 `;
 
-/** Why the policy `name` (normalised) can't be written; null when it can. */
+/** Why the policy `name` (normalised) can't be written; null when it can. The message is the reference's (sys/policies/acl). */
 export function policyWriteRefusal(name: string): string | null {
   return isFixed(name) ? `cannot update ${JSON.stringify(name)} policy` : null;
 }
 
-/** Why the policy `name` (normalised) can't be deleted; null when it can. */
+/** Why the policy `name` (normalised) can't be deleted; null when it can. The message is the reference's (sys/policies/acl). */
 export function policyDeleteRefusal(name: string): string | null {
   if (name === DEFAULT_POLICY) return "cannot delete default policy";
   return isFixed(name) ? `cannot delete ${JSON.stringify(name)} policy` : null;
 }
 
-/** Why `names` (normalised) can't all be given to a token; null when they can. Who may give `root` is not checked here. */
+/**
+ * Why `names` (normalised) can't all be given to a token; null when they can. Who may give `root` is not checked here.
+ * The message is the reference's (sys/policies/acl).
+ */
 export function policyAssignRefusal(names: readonly string[]): string | null {
   return names.includes(RESPONSE_WRAPPING_POLICY)
     ? `cannot assign policy ${JSON.stringify(RESPONSE_WRAPPING_POLICY)}`

@@ -5,6 +5,7 @@ import { parseAbsoluteTime } from "./time.ts";
 /**
  * Why a write may not go ahead, when writers agree on versions; null when it may. `cas` is the version that the writer
  * has seen, -1 for "none yet"; it must be given when the stored policy or this write asks for it.
+ * Messages are the reference's (sys/policies/acl).
  */
 export function checkAndSetProblem(
   stored: { readonly version: number; readonly casRequired: boolean } | null,
@@ -19,7 +20,7 @@ export function checkAndSetProblem(
 
 /**
  * When a policy expires, from the fields `expiration` (a moment) and `ttl` (a duration from `now`, ms), of which at most
- * one may be given. Texts; empty counts as absent.
+ * one may be given. Texts; empty counts as absent. Messages are the reference's (sys/policies/acl).
  *
  * @returns ms since 1970, null for never, or a message for the client.
  */

@@ -10,7 +10,10 @@ export const NAME_TAKEN: Failure = {
 /** The team of the owners stays, under its name. */
 export const OWNERS_STAY: Failure = { code: "forbidden", message: "the owners team can't be deleted or renamed" };
 
-/** Another token of the team has the description. Clients recognise the refusal by this title and message. */
+/**
+ * Another token of the team has the description. Clients recognise the refusal by this title and message.
+ * They are those of HCP Terraform.
+ */
 export const DESCRIPTION_TAKEN: Failure = {
   code: "invalid_document",
   title: "invalid attributes",

@@ -9,6 +9,7 @@ import type { TokenSpec } from "./record.ts";
 /**
  * The token with the entity of the alias that its creator named, "" for none. Called when the rules have allowed the
  * creation and before anything of it is written, since this may make an entity.
+ * Messages are the reference's (auth/token/create).
  */
 export async function withEntityOfAlias(
   env: Env,

@@ -10,7 +10,10 @@ export interface WireFailure {
 /** Why a quota refuses. */
 export const QUOTA_EXCEEDED = "rate limit quota exceeded";
 
-/** The one place where a failure becomes a status and messages. */
+/**
+ * The one place where a failure becomes a status and messages.
+ * Messages that say nothing of the request are the reference's.
+ */
 export function toWire(failure: Failure): WireFailure {
   switch (failure.code) {
     case "invalid_request":

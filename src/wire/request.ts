@@ -151,7 +151,7 @@ function readClientAddress(headers: Headers, env: Pick<Env, "CLIENT_ADDRESS_HEAD
   return headers.get(env.CLIENT_ADDRESS_HEADER ?? "CF-Connecting-IP");
 }
 
-/** The whole request, parsed and bounded. Only its form is validated here. */
+/** The whole request, parsed and bounded. Only its form is validated here. Messages are the reference's (every request). */
 export async function readRequest(
   request: Request,
   head: RequestHead,

@@ -64,7 +64,7 @@ async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
   return alias && { id: alias.groupId };
 }
 
-/** Exactly one way to name what is looked for. */
+/** Exactly one way to name what is looked for. Messages are the reference's (identity/lookup). */
 function readKey(fields: z.infer<typeof FIELDS>): Result<EntityKey, Failure> {
   const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = fields;
   const keys: EntityKey[] = [

@@ -17,7 +17,7 @@ const DEVICE_FIELDS = {
 
 /**
  * The audit log has one place, the Worker's console, set by who deploys. A place chosen over the API would let a caller with
- * rights write files or send requests (CVE-2025-54997), so there is none.
+ * rights write files or send requests (CVE-2025-54997), so there is none. The refusal is the reference's (sys/audit).
  */
 export const AUDIT_ROUTES: readonly Route[] = [
   simpleRoute(

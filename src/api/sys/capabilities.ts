@@ -38,7 +38,7 @@ const INVALID_ACCESSOR = invalid("invalid accessor");
 /** A token whose capabilities are asked for: one in a tree, or one of another kind. */
 type Subject = TargetedAction | { readonly presented: Exclude<ParsedToken, { kind: "service" }> };
 
-/** What the caller, or another token, may do on some paths. */
+/** What the caller, or another token, may do on some paths. Messages are the reference's (sys/capabilities). */
 export const CAPABILITY_ROUTES: readonly Route[] = [
   simpleRoute(
     "update",

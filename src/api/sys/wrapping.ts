@@ -23,7 +23,10 @@ import { dataReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
 
-/** The message for every token that holds no wrapped answer: unknown, used, expired, or of another kind. */
+/**
+ * The message for every token that holds no wrapped answer: unknown, used, expired, or of another kind.
+ * It is the reference's (sys/wrapping).
+ */
 const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
 
 const FIELDS = z.object({ token: unread("string").describe("The wrapping token; that of the request unless sent") });
@@ -119,7 +122,10 @@ async function lookUp({ env, request }: RequestContext): Promise<Result<Reply, F
   );
 }
 
-/** What is wrong with the form of the token that a request names, in its body or else as its own. */
+/**
+ * What is wrong with the form of the token that a request names, in its body or else as its own.
+ * Messages are the reference's (sys/wrapping).
+ */
 function tokenProblem({ data, token }: GroveRequest): Failure | null {
   const problem =
     data.token === undefined

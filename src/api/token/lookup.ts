@@ -15,7 +15,7 @@ import { dataReply, type Reply } from "../../wire/reply.ts";
 
 const BAD_TOKEN: Failure = { code: "bad_token" };
 
-/** `lookup`, `lookup-self` and `lookup-accessor`. */
+/** `lookup`, `lookup-self` and `lookup-accessor`. Messages are the reference's (auth/token/lookup). */
 export const LOOKUP_ROUTES: readonly Route[] = [
   // The path selects the caller: a token in the body is ignored without a warning.
   simpleRoute(

@@ -39,7 +39,10 @@ interface Renewal {
 
 const NOT_FOUND = invalid("token not found");
 
-/** `renew` (also with the token in the URL), `renew-self` and `renew-accessor`. */
+/**
+ * `renew` (also with the token in the URL), `renew-self` and `renew-accessor`.
+ * Messages are the reference's (auth/token/renew).
+ */
 export const RENEW_ROUTES: readonly Route[] = [
   tokenRoute(
     "update",

@@ -16,7 +16,10 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { type FieldSchema, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 
-/** `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL). */
+/**
+ * `revoke`, `revoke-self`, `revoke-accessor` and `revoke-orphan` (also with the token in the URL).
+ * Messages are the reference's (auth/token/revoke).
+ */
 export const REVOKE_ROUTES: readonly Route[] = [
   tokenRoute(
     "update",

@@ -37,6 +37,7 @@ const ACCOUNT_ID = /^\d{12}$/;
 /**
  * Reads the ARN of a user, a role, an assumed role or an instance profile. Roots, federated users and everything else
  * are refused: they can't be bound to a role. On failure, says what is wrong without repeating the ARN.
+ * Messages are those of the reference's AWS method.
  */
 export function parsePrincipalArn(arn: string): Result<PrincipalArn, string> {
   if (arn.length > MAX_LENGTH) return err("ARN is too long");

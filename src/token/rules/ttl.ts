@@ -27,6 +27,7 @@ export interface GrantedTtl {
 /**
  * The lifetime that a token gets, at creation and at every renewal. The mount's maximum and an explicit maximum cap it,
  * counted from the creation of the token; a periodic token has no end but an explicit maximum.
+ * The warnings are the reference's (auth/token/create).
  *
  * @returns the grant, with a warning for each value that was lowered; an error when the end has already passed.
  */

@@ -58,7 +58,10 @@ function revokeRoute(path: string, operationId: string): Route {
   );
 }
 
-/** A prefix that is the id of a lease means that one alone; else everything below it. */
+/**
+ * A prefix that is the id of a lease means that one alone; else everything below it.
+ * The message of a failure is the reference's (sys/leases/revoke-prefix).
+ */
 function revokeBelowRoute(
   path: string,
   description: Pick<RouteDescription, "summary" | "operationId">,

@@ -31,7 +31,10 @@ export const PATCH_FIELDS = z.object({
   allow_wildcards_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold `*` and `+`"),
 });
 
-/** Reads a write. `policyText` is the text under whichever name it came; `now` in ms. */
+/**
+ * Reads a write. `policyText` is the text under whichever name it came; `now` in ms.
+ * Messages are the reference's (sys/policies/acl).
+ */
 export function readWrite(
   fields: z.infer<typeof WRITE_FIELDS>,
   policyText: string,

@@ -25,7 +25,7 @@ export interface InstanceLogin {
  *
  * The nonce ties an instance to whoever logged in first: documents are no secret. After a migration to a new host, which
  * shows as a newer pendingTime, another nonce is taken where the role allows that, and is the one that counts from then
- * on. That reauthentication is disallowed never ends but with the entry.
+ * on. That reauthentication is disallowed never ends but with the entry. Messages are those of the reference's AWS method (login).
  *
  * @param entry what is remembered of the instance, null for its first login.
  * @param now ms.

@@ -19,7 +19,10 @@ const MAX_TEXT_LENGTH = 16 * 1024;
 /** Certificates that were read, by their PEM: to a login reading them again costs as much as its signature. */
 const certificates = new GenerationalCache<string, Certificate>(16 * MAX_TEXT_LENGTH);
 
-/** Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back. */
+/**
+ * Reads a certificate type, in any casing. An absent type is the caller's to default. A short word is named back.
+ * Messages are those of the reference's AWS method (config/certificate).
+ */
 export function parseCertificateType(text: string): Result<CertificateType, Failure> {
   const type = text.toLowerCase();
   if (type === "pkcs7" || type === "identity") return ok(type);

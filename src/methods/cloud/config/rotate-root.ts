@@ -32,6 +32,7 @@ export async function rotateRoot(context: CallContext<unknown, unknown>): Promis
   return ok(dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]));
 }
 
+/** Why the access key can't be rotated, or null. Messages are those of the reference's AWS method (config/rotate-root). */
 function problemOf(client: ClientConfig | null): string | null {
   if (!client) return "can't update client config because it's unset";
   if (client.webIdentity) {

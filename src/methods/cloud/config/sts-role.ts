@@ -16,7 +16,10 @@ const ARN = /^[!-~]{1,2048}$/;
 /** As STS allows it. */
 const EXTERNAL_ID = /^[\w+=,.@:/-]{2,1224}$/;
 
-/** Checks the fields of a request. "" is no role, and removes the external id. */
+/**
+ * Checks the fields of a request. "" is no role, and removes the external id.
+ * Messages are those of the reference's AWS method (config/sts).
+ */
 export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleFields, Failure> {
   if (arn === "") return err(invalid("sts role cannot be empty"));
   if (arn !== undefined && !ARN.test(arn)) return err(invalid("sts role is not an ARN"));

@@ -35,7 +35,7 @@ const messages = new GenerationalCache<string, SignedMessage>(MAX_CACHED_CHARACT
 /**
  * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
  * must verify with a certificate that was published for the document's region or registered; a certificate inside the
- * message counts for nothing.
+ * message counts for nothing. Messages are those of the reference's AWS method (login).
  */
 export async function verifyPkcs7(
   pkcs7: string,
@@ -71,7 +71,7 @@ function readMessage(pkcs7: string): Result<SignedMessage, Failure> {
 
 /**
  * Verifies the `identity` and `signature` values of a login: base64 of the document and of an RSA signature with
- * SHA-256 over its exact bytes.
+ * SHA-256 over its exact bytes. Messages are those of the reference's AWS method (login).
  */
 export async function verifyIdentity(
   identity: string,

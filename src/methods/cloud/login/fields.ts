@@ -21,7 +21,7 @@ export type LoginFields = z.infer<typeof LOGIN_FIELDS>;
 
 /**
  * Which kind of login the fields are for. A field counts when it was sent, be it empty. What is there for one kind only
- * in part does not make the other ambiguous.
+ * in part does not make the other ambiguous. Messages are those of the reference's AWS method (login).
  */
 export function chooseKind(fields: LoginFields): Result<AuthType, Failure> {
   const pair = fields.identity !== undefined && fields.signature !== undefined;

@@ -64,7 +64,10 @@ export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fie
   };
 }
 
-/** The caller, if the role is bound to it. One whose unique id nobody has said yet gets it from IAM, where it counts. */
+/**
+ * The caller, if the role is bound to it. One whose unique id nobody has said yet gets it from IAM, where it counts.
+ * Messages are those of the reference's AWS method (login).
+ */
 async function checkPrincipal(target: LoginTarget, caller: CallerIdentity): Promise<Result<CallerIdentity, Failure>> {
   const { principal } = caller;
   const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);

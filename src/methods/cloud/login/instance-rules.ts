@@ -24,6 +24,7 @@ export interface BoundCheck {
 /**
  * The constraints of a role on an instance. A list that is not empty must hold the value; what the cloud's description lacks
  * satisfies none. The role in the instance's profile is checked by `checkProfileRole`, since it has to be looked up.
+ * Messages are those of the reference's AWS method (login).
  */
 export function checkBounds(role: CloudRole, roleName: string, { instance, region }: InstanceFacts): BoundCheck[] {
   const values: readonly [InstanceBound, string, string | null, string][] = [

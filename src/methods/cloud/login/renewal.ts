@@ -20,6 +20,7 @@ import { type InstanceData, type PrincipalData, readTokenData } from "./token-da
 /**
  * Checks at the renewal of a token whether its holder may still have it, from what the token keeps of its login and by
  * the role as it is now. What the cloud says counts as at the login; when it can't be asked, the token is not renewed.
+ * Messages are those of the reference's AWS method (renewal).
  */
 export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
   const terms = await renew(renewal);

@@ -59,7 +59,10 @@ export async function loginByInstance(attempt: Attempt, fields: LoginFields): Pr
   return issued.ok && mayReturn ? ok(withNonce(issued.value, generatedNonce)) : issued;
 }
 
-/** Makes all checks of a login that need no entry in the access list. Writes nothing. */
+/**
+ * Makes all checks of a login that need no entry in the access list. Writes nothing.
+ * Messages are those of the reference's AWS method (login).
+ */
 export async function verifyInstance(
   attempt: Attempt,
   { role: roleName, nonce: sentNonce }: Pick<LoginFields, "role" | "nonce">,

@@ -67,7 +67,10 @@ async function createTag(context: CallContext<TagFields, null>): Promise<Result<
   return ok(dataReply({ tag_key: role.roleTag, tag_value: value.value }, warnings.length > 0 ? warnings : undefined));
 }
 
-/** A tag takes away from what its role gives; one that asks for more is not made. */
+/**
+ * A tag takes away from what its role gives; one that asks for more is not made.
+ * Messages are those of the reference's AWS method (role/:role/tag).
+ */
 function problemOf(role: CloudRole, fields: TagFields): string | null {
   if (role.roleTag === "") return "tag creation is not enabled for this role";
   if (!isSubsetOfRole(fields.policies ?? [], role.token.policies)) {

@@ -14,7 +14,7 @@ export function isSubsetOfRole(policies: readonly string[], rolePolicies: readon
   return canonicalPolicies(policies).every((policy) => allowed.has(policy));
 }
 
-/** Why a genuine tag does not fit a login, or null when it does. */
+/** Why a genuine tag does not fit a login, or null when it does. Messages are those of the reference's AWS method (login). */
 export function tagRefusal(tag: RoleTag, login: TaggedLogin): string | null {
   if (tag.role !== login.role) return "role on the tag is not matching the role supplied";
   if (tag.instanceId !== null && tag.instanceId !== login.instanceId.toLowerCase()) {

@@ -61,7 +61,7 @@ export function formatRoleTag(tag: RoleTag): string {
 
 /**
  * Reads the signed text of a tag. Only the one spelling that `formatRoleTag` gives is accepted: a tag that could be
- * spelled in two ways would pass a deny list that holds the other one.
+ * spelled in two ways would pass a deny list that holds the other one. Messages are those of the reference's AWS method (role tags).
  */
 export function parseRoleTagText(text: string): Result<RoleTag, Failure> {
   const [version, nonce = "", ...items] = text.split(":");

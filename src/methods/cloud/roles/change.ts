@@ -71,6 +71,7 @@ function refuse(message: string): Result<never, Failure> {
   return err(invalid(message));
 }
 
+/** The type of a new or changed role. Messages here and below are those of the reference's AWS method (role). */
 function chooseAuthType(before: CloudRole | null, sent: string | undefined): Result<AuthType, string> {
   if (before) {
     return sent === undefined || sent === before.authType

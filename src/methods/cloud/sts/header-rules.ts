@@ -31,7 +31,7 @@ const NEEDED_HEADERS: ReadonlySet<string> = new Set(["authorization", "content-t
 
 /**
  * Checks the guard against replay between servers: a server ID header must be there, under either name, with the
- * configured value and among the signed headers.
+ * configured value and among the signed headers. Messages are those of the reference's AWS method (login).
  * @returns why the check fails, without the configured value; null when it passes
  */
 export function serverIdProblem(
