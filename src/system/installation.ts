@@ -1,4 +1,3 @@
-import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -8,6 +7,7 @@ import type { Env } from "../env.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import { isWithin, useOfCopy } from "./copy-age.ts";
+import { CopySource } from "./copy-source.ts";
 import type { CustomIdFilter } from "./custom-id-filter.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
@@ -22,10 +22,6 @@ import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 export const MAX_CACHED_TOKEN_CHARACTERS = 2 ** 20;
 /** Characters of the repeated texts of fields and of their hashes in one generation. */
 const MAX_CACHED_FIELD_CHARACTERS = 2 ** 16;
-/** How long a request waits for the system object when it has a copy that it can go on with, in ms. */
-const PATIENCE_MS = 1_000;
-/** From one line about a system object that does not answer to the next. */
-const TROUBLE_LOG_MS = 5_000;
 /** From one report of encryptions to the next. */
 const USE_REPORT_MS = 60_000;
 
@@ -112,12 +108,7 @@ let reportedUseAt = Number.NEGATIVE_INFINITY;
 /** Counts readings as they begin. */
 let readings = 0;
 
-/** When a reading last began in the background (ms). */
-let renewalBegan = Number.NEGATIVE_INFINITY;
-/** When the system object last failed to answer in time (ms). */
-let troubleAt = Number.NEGATIVE_INFINITY;
-/** When that began, and when it was last written to the log (ms); null while the system object answers. */
-let trouble: { readonly since: number; loggedAt: number } | null = null;
+const source = new CopySource("system");
 
 /**
  * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS; while the system object is slow or away,
@@ -132,63 +123,20 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
   if (!cached) return refreshInstallation(env);
   const { installation, checkedAt } = cached;
   const now = currentTime();
-  const limits = { maxAgeMs: snapshotMaxAgeMs(env), graceMs: snapshotGraceMs(env) };
-  switch (useOfCopy({ checkedAt, renewalBegan, troubleAt }, limits, now)) {
+  const copy = { checkedAt, maxAgeMs: snapshotMaxAgeMs(env), graceMs: snapshotGraceMs(env) };
+  const { renewalBegan, troubleAt } = source;
+  const read = () => refreshInstallation(env);
+  switch (useOfCopy({ checkedAt, renewalBegan, troubleAt }, copy, now)) {
     case "use":
       return ok(installation);
     case "renew":
-      renewalBegan = now;
-      waitUntil(refreshOr(env, ok(installation)));
+      source.renew(copy, read);
       return ok(installation);
     case "try":
-      renewalBegan = now;
-      return refreshOr(env, ok(installation));
+      return (await source.tryToRead(copy, read)) ?? ok(installation);
     case "wait":
-      return refreshInstallation(env);
+      return read();
   }
-}
-
-/** How long ago (ms) the copy that requests go on with was last known to be true, when that is longer than it may be; else null. */
-export function staleCopyAgeMs(env: Env, now: number): number | null {
-  if (!cached || !trouble || isWithin(cached.checkedAt, snapshotMaxAgeMs(env), now)) return null;
-  return now - cached.checkedAt;
-}
-
-/** Reads the installation anew; `copy` when there is no answer in time. The reading goes on then. */
-async function refreshOr(env: Env, copy: Result<Installation, Failure>): Promise<Result<Installation, Failure>> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
-  });
-  const reading = refreshInstallation(env);
-  // It may end after the request that began it, whose answer does not wait for it.
-  waitUntil(reading.catch(() => null));
-  try {
-    return await Promise.race([reading, tooLate]);
-  } catch (error) {
-    noteTrouble(error, currentTime());
-    return copy;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function noteTrouble(error: unknown, now: number): void {
-  troubleAt = now;
-  trouble ??= { since: now, loggedAt: Number.NEGATIVE_INFINITY };
-  if (isWithin(trouble.loggedAt, TROUBLE_LOG_MS, now)) return;
-  trouble.loggedAt = now;
-  const age = cached ? Math.round((now - cached.checkedAt) / 1000) : null;
-  console.error(JSON.stringify({ type: "system_unavailable", error: String(error), copy_age_seconds: age }));
-}
-
-function noteAnswer(now: number): void {
-  if (trouble) {
-    const seconds = Math.round((now - trouble.since) / 1000);
-    console.log(JSON.stringify({ type: "system_available", after_seconds: seconds }));
-  }
-  trouble = null;
-  troubleAt = Number.NEGATIVE_INFINITY;
 }
 
 /**
@@ -212,7 +160,7 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   const reading = ++readings;
   const known = cached;
   const snapshot = await systemOf(env).snapshot(known?.installation.versions ?? null);
-  noteAnswer(checkedAt);
+  source.noteAnswer(checkedAt);
   if (!snapshot && known) {
     remember({ installation: known.installation, checkedAt, reading });
     await reportUse(env, known.installation.keys, checkedAt);

@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import type { DurableObject } from "cloudflare:workers";
 
 /** The state of an object, from inside one of its methods that a test replaces. */
@@ -12,4 +13,15 @@ export function answeringLater<Method extends (...args: never[]) => unknown>(
   method: (...args: Parameters<Method>) => Promise<Awaited<ReturnType<Method>>>,
 ): Method {
   return method as unknown as Method;
+}
+
+/**
+ * Ends the running instance of an object, as a crash does: what it stored stays, what was in memory is gone, its timers never
+ * fire. Stubs of before are broken. The eviction of the test runner would wait for the timers and for calls that failed.
+ */
+export async function crash(stub: DurableObjectStub): Promise<void> {
+  const reason = "ended by the test";
+  await runInDurableObject(stub, (_, state) => state.abort(reason)).catch((error: unknown) => {
+    if (!String(error).includes(reason)) throw error;
+  });
 }

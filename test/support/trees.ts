@@ -10,6 +10,7 @@ import { tellRecent } from "../../src/tree/inventory/recent.ts";
 import { TreeInventory } from "../../src/tree/inventory/tree-inventory.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { sealToken, TreeStore } from "../../src/tree/tree-store.ts";
+import { crash } from "./objects.ts";
 import { bindings } from "./service.ts";
 
 /** Where a token lives. */
@@ -98,16 +99,13 @@ export function isCreated(sql: SqlStorage): boolean {
 }
 
 /**
- * Ends the running instance of a tree, as a crash does: what it stored stays, what was in memory is gone, its timers never
- * fire. The eviction of the test runner waits up to ten seconds for the timers after which trees tell the lists.
+ * Ends the running instance of a tree, as a crash does. The eviction of the test runner waits up to ten seconds for the timers
+ * after which trees tell the lists.
  *
  * @returns a new stub: those of before are broken.
  */
 export async function restartTree(stub: DurableObjectStub<TokenTree>): Promise<DurableObjectStub<TokenTree>> {
-  const reason = "restarted by the test";
-  await runInDurableObject(stub, (_, state) => state.abort(reason)).catch((error: unknown) => {
-    if (!String(error).includes(reason)) throw error;
-  });
+  await crash(stub);
   return bindings.TOKEN_TREE.get(stub.id);
 }
 

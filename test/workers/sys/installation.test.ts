@@ -1,4 +1,4 @@
-import { createExecutionContext, evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
@@ -8,6 +8,7 @@ import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
+import { crash } from "../../support/objects.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
 afterEach(() => {
@@ -178,7 +179,7 @@ it("a copy is not taken for that of a restored object that has since changed as 
   const system = systemOf(bindings);
   const write = (name: string) => {
     const settings = { expiresAt: null, casRequired: false, allowSlashes: false, allowWildcards: false, cas: null };
-    return system.writePolicy(name, { content: { text: "", rulesJson: "[]" }, ...settings }, Date.now());
+    return systemOf(bindings).writePolicy(name, { content: { text: "", rulesJson: "[]" }, ...settings }, Date.now());
   };
   const versions = await runInDurableObject(system, (_, { storage }) =>
     storage.sql.exec<{ part: string; version: number }>("SELECT part, version FROM part_versions").toArray(),
@@ -193,7 +194,7 @@ it("a copy is not taken for that of a restored object that has since changed as 
       sql.exec("UPDATE part_versions SET version = ? WHERE part = ?", version, part);
     }
   });
-  await evictDurableObject(system);
+  await crash(system);
   await write("after-1");
   await write("after-2");
   const refreshed = await refreshInstallation(bindings);

@@ -5,7 +5,8 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
-import { installationAgeMs, staleCopyAgeMs } from "../../../system/installation.ts";
+import { staleCopyAgeMs } from "../../../system/copy-source.ts";
+import { installationAgeMs } from "../../../system/installation.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { lastReadiness, readiness } from "./readiness.ts";
@@ -98,7 +99,7 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
   if (status === null) return err(invalid("status codes are whole numbers from 200 to 599"));
   const mode = sealed ? "unknown" : "disabled";
   const now = currentTime();
-  const stale = staleCopyAgeMs(env, now);
+  const stale = staleCopyAgeMs(now);
   return ok({
     kind: "plain",
     status,
@@ -112,7 +113,7 @@ async function health({ env, request }: RequestContext): Promise<Result<Reply, F
       server_time_utc: Math.floor(now / 1000),
       version: API_VERSION,
       grove_version: groveVersion(env),
-      // Only while policies, mounts and keys can't be read anew.
+      // Only while policies, mounts and keys, or what a cloud mount is configured with, can't be read anew.
       ...(stale !== null && { grove_stale_seconds: Math.floor(stale / 1000) }),
       ...(!sealed && { snapshot_age_seconds: installationAgeMs(currentTime()) / 1000 }),
       ...(!sealed && { failing_objects: lastReadiness()?.failing ?? [] }),

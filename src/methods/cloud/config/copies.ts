@@ -1,5 +1,6 @@
 import { GenerationalCache } from "../../../base/generational-cache.ts";
-import { isWithin } from "../../../system/copy-age.ts";
+import { type CopyUse, useOfCopy } from "../../../system/copy-age.ts";
+import type { CopySource, UsedCopy } from "../../../system/copy-source.ts";
 import type { RegisteredCertificate } from "../certificates/registered.ts";
 import type { CloudRole } from "../roles/role.ts";
 import type { ClientConfig } from "./client.ts";
@@ -48,6 +49,17 @@ export interface CopyOf {
   readonly announced: number;
   /** How long a copy of another state is good, in ms: POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;
+  /** How much longer a copy is good while the mount's object does not answer, in ms: POLICY_GRACE_SECONDS. */
+  readonly graceMs: number;
+  /** How the mount's object answered lately. */
+  readonly source: Pick<CopySource, "renewalBegan" | "troubleAt">;
+}
+
+/** A copy that may be used. */
+export interface KnownPart<P extends keyof Parts> extends UsedCopy {
+  readonly part: Parts[P];
+  /** Whether to read it anew, and whether to wait for that. */
+  readonly use: Exclude<CopyUse, "wait">;
 }
 
 const copies = new GenerationalCache<string, Copy>(MAX_CHARACTERS);
@@ -58,13 +70,30 @@ let changes = 0;
  * The copy of a part, or undefined. `name` is that of a role or an account, "" for the settings. `now` in ms.
  *
  * A copy of the state that was announced last is good without asking; the snapshot of the installation says what was
- * announced, so a change holds within POLICY_CACHE_SECONDS. One of another state is good for that long too.
+ * announced, so a change holds within POLICY_CACHE_SECONDS. One of another state is good for that long too. While the object
+ * does not answer, a copy is good for longer, but not when a change was announced since.
  */
-export function copyOf<P extends keyof Parts>(of: CopyOf, part: P, name: string, now: number): Parts[P] | undefined {
+export function copyOf<P extends keyof Parts>(
+  of: CopyOf,
+  part: P,
+  name: string,
+  now: number,
+): KnownPart<P> | undefined {
   const copy = copies.get(keyOf(of, part, name));
   if (!copy) return undefined;
-  const goodFor = copy.state === of.announced ? LONGEST_MS : of.maxAgeMs;
-  return isWithin(copy.readAt, goodFor, now) ? (copy.part as Parts[P]) : undefined;
+  const { renewalBegan, troubleAt } = of.source;
+  const age: UsedCopy = {
+    checkedAt: copy.readAt,
+    maxAgeMs: copy.state === of.announced ? LONGEST_MS : of.maxAgeMs,
+    graceMs: copy.state >= of.announced ? of.graceMs : 0,
+  };
+  const use = useOfCopy({ checkedAt: copy.readAt, renewalBegan, troubleAt }, age, now);
+  return use === "wait" ? undefined : { ...age, part: copy.part as Parts[P], use };
+}
+
+/** Drops a copy of what is not there any more. */
+export function dropCopy(of: Pick<CopyOf, "object">, part: keyof Parts, name: string): void {
+  copies.forget(keyOf(of, part, name));
 }
 
 /** What `keepCopy` takes. Call it before the object is asked. `now` in ms. */
@@ -74,7 +103,7 @@ export function beginReading(now: number): Reading {
 
 /** Keeps a part that was read in some state of the object, unless this isolate made a change meanwhile. */
 export function keepCopy<P extends keyof Parts>(
-  of: CopyOf,
+  of: Pick<CopyOf, "object">,
   part: P,
   name: string,
   value: Parts[P],
@@ -96,6 +125,6 @@ interface Reading {
   readonly now: number;
 }
 
-function keyOf({ object }: CopyOf, part: keyof Parts, name: string): string {
+function keyOf({ object }: Pick<CopyOf, "object">, part: keyof Parts, name: string): string {
   return `${object} ${part} ${name}`;
 }

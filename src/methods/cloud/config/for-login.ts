@@ -1,9 +1,12 @@
 import { currentTime } from "../../../base/clock.ts";
-import { snapshotMaxAgeMs } from "../../../system/snapshot-age.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import { CopySource } from "../../../system/copy-source.ts";
+import { snapshotGraceMs, snapshotMaxAgeMs } from "../../../system/snapshot-age.ts";
 import type { CloudAccess } from "../clients/open-client.ts";
+import type { CloudAuth } from "../cloud-auth.ts";
 import { cloudAuthAt } from "../mount.ts";
 import type { CloudRole } from "../roles/role.ts";
-import { beginReading, type CopyOf, copyOf, keepCopy, type LoginSettings } from "./copies.ts";
+import { beginReading, type CopyOf, copyOf, dropCopy, type KnownPart, keepCopy, type LoginSettings } from "./copies.ts";
 import type { StsRole } from "./sts-role.ts";
 
 /** The part of a mount's configuration that decides about a login or a renewal. */
@@ -15,10 +18,28 @@ export interface LoginConfiguration {
   readonly stsRole: StsRole | null;
 }
 
+/** What is needed of the configuration: a role by its name, in lower case, and the role to assume for an account. */
+interface Needed {
+  readonly roleName: string | null;
+  readonly accountId: string | null;
+}
+
+/** Copies of what is needed; undefined for one that is lacking, null for what is not needed. */
+interface Known {
+  readonly settings: KnownPart<"settings"> | undefined;
+  readonly role: KnownPart<"role"> | null | undefined;
+  readonly stsRole: KnownPart<"sts"> | null | undefined;
+}
+
+/** Mounts whose sources are remembered in one generation. */
+const MAX_SOURCES = 1_000;
+/** How the objects of mounts answered lately, by their ids. */
+const sources = new GenerationalCache<string, CopySource>(MAX_SOURCES);
+
 /**
- * The configuration as this isolate knows it, within POLICY_CACHE_SECONDS of every change. The mount's object is asked once for
- * what the isolate has no copy of: usually for nothing. A role that is not there is asked for every time, as its name could
- * be anything.
+ * The configuration as this isolate knows it, within POLICY_CACHE_SECONDS of every change; POLICY_GRACE_SECONDS later while the
+ * mount's object does not answer. The object is asked once for what the isolate has no copy of: usually for nothing. A role
+ * that is not there is asked for every time, as its name could be anything.
  *
  * @param roleName in lower case; null for none. `accountId` likewise.
  */
@@ -27,38 +48,97 @@ export async function configurationForLogin(
   roleName: string | null,
   accountId: string | null,
 ): Promise<LoginConfiguration> {
+  const { object, source } = objectOf({ env, mount });
   const of: CopyOf = {
-    object: objectIdOf({ env, mount }),
+    object,
     announced: mount.methodState ?? 0,
     maxAgeMs: snapshotMaxAgeMs(env),
+    graceMs: snapshotGraceMs(env),
+    source,
   };
+  const needed = { roleName, accountId };
   const now = currentTime();
-  const settings = copyOf(of, "settings", "", now);
-  const role = roleName === null ? null : copyOf(of, "role", roleName, now);
-  const stsRole = accountId === null ? null : copyOf(of, "sts", accountId, now);
-  if (settings && role !== undefined && stsRole !== undefined) return { settings, role, stsRole };
-
-  const reading = beginReading(now);
-  const read = await cloudAuthAt(env, mount).readForLogin({
-    settings: !settings,
-    roleName: role === undefined ? roleName : null,
-    accountId: stsRole === undefined ? accountId : null,
-  });
-  if (read.settings) keepCopy(of, "settings", "", read.settings, read.state, reading);
-  if (read.role && roleName !== null) keepCopy(of, "role", roleName, read.role, read.state, reading);
-  if (stsRole === undefined && accountId !== null) keepCopy(of, "sts", accountId, read.stsRole, read.state, reading);
-  const known = settings ?? read.settings;
-  if (!known) throw new Error("a mount's object left out the settings");
-  return { settings: known, role: role ?? read.role, stsRole: stsRole ?? read.stsRole };
+  const known: Known = {
+    settings: copyOf(of, "settings", "", now),
+    role: roleName === null ? null : copyOf(of, "role", roleName, now),
+    stsRole: accountId === null ? null : copyOf(of, "sts", accountId, now),
+  };
+  const read = () => readAnew(cloudAuthAt(env, mount), of, source, needed, known, now);
+  const copy = wholeCopy(known);
+  if (!copy) return read();
+  switch (copy.oldest.use) {
+    case "use":
+      return copy.configuration;
+    case "renew":
+      source.renew(copy.oldest, read);
+      return copy.configuration;
+    case "try":
+      return (await source.tryToRead(copy.oldest, read)) ?? copy.configuration;
+  }
 }
 
-/** Ids of the objects of the mounts that the isolate's copy of the installation has. */
-const OBJECT_IDS = new WeakMap<CloudAccess["mount"], string>();
+/** What is needed from copies alone, with the one of them that has to be read anew first; null when one is lacking. */
+function wholeCopy({ settings, role, stsRole }: Known) {
+  if (!settings || role === undefined || stsRole === undefined) return null;
+  const configuration: LoginConfiguration = {
+    settings: settings.part,
+    role: role?.part ?? null,
+    stsRole: stsRole?.part ?? null,
+  };
+  const parts = [settings, role, stsRole].filter((part) => part !== null);
+  const oldest = parts.find(({ use }) => use === "try") ?? parts.find(({ use }) => use === "renew") ?? settings;
+  return { configuration, oldest };
+}
 
-function objectIdOf({ env, mount }: Pick<CloudAccess, "env" | "mount">): string {
-  const known = OBJECT_IDS.get(mount);
-  if (known !== undefined) return known;
-  const id = cloudAuthAt(env, mount).id.toString();
-  OBJECT_IDS.set(mount, id);
-  return id;
+/** Asks the mount's object for what is lacking or old. */
+async function readAnew(
+  auth: DurableObjectStub<CloudAuth>,
+  of: CopyOf,
+  source: CopySource,
+  { roleName, accountId }: Needed,
+  known: Known,
+  now: number,
+): Promise<LoginConfiguration> {
+  const [settings, role, stsRole] = [fresh(known.settings), fresh(known.role), fresh(known.stsRole)];
+  const reading = beginReading(now);
+  const read = await auth.readForLogin({
+    settings: !settings,
+    roleName: role ? null : roleName,
+    accountId: stsRole ? null : accountId,
+  });
+  source.noteAnswer(now);
+  if (read.settings) keepCopy(of, "settings", "", read.settings, read.state, reading);
+  if (!role && roleName !== null) {
+    if (read.role) keepCopy(of, "role", roleName, read.role, read.state, reading);
+    else dropCopy(of, "role", roleName);
+  }
+  if (!stsRole && accountId !== null) keepCopy(of, "sts", accountId, read.stsRole, read.state, reading);
+  const all = settings?.part ?? read.settings;
+  if (!all) throw new Error("a mount's object left out the settings");
+  return { settings: all, role: role ? role.part : read.role, stsRole: stsRole ? stsRole.part : read.stsRole };
+}
+
+/** A copy that need not be read anew. */
+function fresh<P extends KnownPart<"settings" | "role" | "sts">>(known: P | null | undefined): P | null {
+  return known?.use === "use" ? known : null;
+}
+
+/** The object of a mount as copies go by it. */
+interface MountObject {
+  readonly object: string;
+  readonly source: CopySource;
+}
+
+/** The objects of the mounts that the isolate's copy of the installation has. */
+const OBJECTS = new WeakMap<CloudAccess["mount"], MountObject>();
+
+function objectOf({ env, mount }: Pick<CloudAccess, "env" | "mount">): MountObject {
+  const known = OBJECTS.get(mount);
+  if (known) return known;
+  const object = cloudAuthAt(env, mount).id.toString();
+  const source = sources.get(object) ?? new CopySource("cloud_mount", { mount: mount.path });
+  sources.set(object, source, 1);
+  const found = { object, source };
+  OBJECTS.set(mount, found);
+  return found;
 }

@@ -1,12 +1,13 @@
-import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CloudLookups } from "../../../../src/methods/cloud/clients/lookups.ts";
+import { CloudAuth } from "../../../../src/methods/cloud/cloud-auth.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../support/cloud-mount.ts";
 import { FakeCloud, type Fault } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { ec2Refusal, refusal } from "../../../support/fake-cloud/request.ts";
 import { type Key, roleArn, userArn } from "../../../support/fake-cloud/world.ts";
-import { type Answer, initialized } from "../../../support/service.ts";
+import { type Answer, call, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 const signer = new DocumentSigner();
@@ -204,5 +205,57 @@ describe("a failing cloud", () => {
     expect((await mount.loginInstance(instance, { role: "any" })).status).toBe(503);
     cloud.heal();
     expect((await mount.loginInstance(instance, { role: "any" })).status).toBe(200);
+  });
+});
+
+describe("a mount's object that does not answer", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  const health = async () => (await call("GET", "sys/health")).body;
+  const linesOf = (type: string, spy: { mock: { calls: unknown[][] } }) =>
+    spy.mock.calls.map(([line]) => String(line)).filter((line) => line.includes(`"${type}"`));
+
+  it("is not noticed by logins and renewals for POLICY_GRACE_SECONDS; sys/health and the log tell", async () => {
+    const failures = vi.spyOn(console, "error").mockImplementation(() => {});
+    const told = vi.spyOn(console, "log").mockImplementation(() => {});
+    const [instance] = addInstances(1);
+    if (!instance) throw new Error("an instance was made");
+    const loginAgain = () => mount.loginInstance(instance, { role: "any", nonce: "same" });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    // Copies are as old as the last change, so that they all end at the same time.
+    await mount.write("role/any", { token_ttl: "1h" });
+    const start = Date.now();
+    const token = (await loginAgain()).body.auth.client_token;
+    const away = vi.spyOn(CloudAuth.prototype, "readForLogin").mockRejectedValue(new Error("away"));
+    for (const seconds of [40, 61, 63, 119]) {
+      vi.setSystemTime(start + seconds * 1_000);
+      expect((await loginAgain()).status).toBe(200);
+      expect((await mount.renew(token)).status).toBe(200);
+    }
+    expect(await health()).toMatchObject({ grove_stale_seconds: 119 });
+    const [line = ""] = linesOf("cloud_mount_unavailable", failures);
+    expect(JSON.parse(line)).toMatchObject({ mount: "cloud/", error: "Error: away", copy_age_seconds: 61 });
+
+    vi.setSystemTime(start + 121_000);
+    expect((await loginAgain()).status).toBe(500);
+    expect(await health()).not.toHaveProperty("grove_stale_seconds");
+
+    away.mockRestore();
+    expect((await loginAgain()).status).toBe(200);
+    expect(linesOf("cloud_mount_available", told)).toHaveLength(1);
+  });
+
+  it("and is slow rather than away, is waited for once", async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
+    await login();
+    const late = Promise.withResolvers<never>();
+    const asked = vi.spyOn(CloudAuth.prototype, "readForLogin").mockReturnValue(late.promise);
+    vi.setSystemTime(Date.now() + 61_000);
+    expect((await login()).status).toBe(200);
+    vi.setSystemTime(Date.now() + 100);
+    expect((await login()).status).toBe(200);
+    expect(asked).toHaveBeenCalledTimes(1);
+    late.reject(new Error("it was reset"));
   });
 });

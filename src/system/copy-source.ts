@@ -1,0 +1,112 @@
+import { waitUntil } from "cloudflare:workers";
+import { currentTime } from "../base/clock.ts";
+import { isWithin } from "./copy-age.ts";
+
+/** How long a request waits for an object when it has a copy that it can go on with, in ms. */
+const PATIENCE_MS = 1_000;
+/** From one line about an object that does not answer to the next. */
+const TROUBLE_LOG_MS = 5_000;
+
+/** A copy that requests go on with. Times in ms. */
+export interface UsedCopy {
+  /** When it was last known to be true. */
+  readonly checkedAt: number;
+  /** How old it gets while its object answers. */
+  readonly maxAgeMs: number;
+  /** So much older while the object does not. */
+  readonly graceMs: number;
+}
+
+/** Sources that do not answer, with the copies that this isolate goes on with. */
+const failing = new Map<CopySource, UsedCopy>();
+
+/** An object that this isolate has a copy of, and how it answered lately. */
+export class CopySource {
+  readonly #name: string;
+  readonly #fields: Readonly<Record<string, string>>;
+  #renewalBegan = Number.NEGATIVE_INFINITY;
+  #troubleAt = Number.NEGATIVE_INFINITY;
+  /** When it began not to answer, and when that was last written to the log (ms); null while it answers. */
+  #trouble: { readonly since: number; loggedAt: number } | null = null;
+
+  /**
+   * @param name lines in the log are of the types `<name>_unavailable` and `<name>_available`.
+   * @param fields that these lines have besides.
+   */
+  constructor(name: string, fields: Readonly<Record<string, string>> = {}) {
+    this.#name = name;
+    this.#fields = fields;
+  }
+
+  /** When a reading last began in the background (ms); -Infinity for never. */
+  get renewalBegan(): number {
+    return this.#renewalBegan;
+  }
+
+  /** When a reading last failed or took too long (ms); -Infinity for never, or when it has answered since. */
+  get troubleAt(): number {
+    return this.#troubleAt;
+  }
+
+  /** Reads the source anew in the background. Nobody waits for it. */
+  renew(copy: UsedCopy, read: () => Promise<unknown>): void {
+    waitUntil(this.tryToRead(copy, read));
+  }
+
+  /**
+   * Reads the source anew, for a request that can go on with a copy.
+   *
+   * @returns null when there is no answer in time. The reading goes on then.
+   */
+  async tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
+    this.#renewalBegan = currentTime();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const tooLate = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
+    });
+    const reading = read();
+    // It may end after the request that began it, whose answer does not wait for it.
+    waitUntil(reading.catch(() => null));
+    try {
+      return await Promise.race([reading, tooLate]);
+    } catch (error) {
+      this.#noteTrouble(error, copy, currentTime());
+      return null;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Notes that the source answered. `now` in ms. */
+  noteAnswer(now: number): void {
+    if (this.#trouble) {
+      const seconds = Math.round((now - this.#trouble.since) / 1000);
+      console.log(JSON.stringify({ type: `${this.#name}_available`, ...this.#fields, after_seconds: seconds }));
+    }
+    this.#trouble = null;
+    this.#troubleAt = Number.NEGATIVE_INFINITY;
+    failing.delete(this);
+  }
+
+  #noteTrouble(error: unknown, copy: UsedCopy, now: number): void {
+    this.#troubleAt = now;
+    failing.set(this, copy);
+    this.#trouble ??= { since: now, loggedAt: Number.NEGATIVE_INFINITY };
+    if (isWithin(this.#trouble.loggedAt, TROUBLE_LOG_MS, now)) return;
+    this.#trouble.loggedAt = now;
+    const age = Math.round((now - copy.checkedAt) / 1000);
+    const type = `${this.#name}_unavailable`;
+    console.error(JSON.stringify({ type, ...this.#fields, error: String(error), copy_age_seconds: age }));
+  }
+}
+
+/** How long ago (ms) the oldest copy that requests go on with was last known to be true, when that is longer than it may be; else null. */
+export function staleCopyAgeMs(now: number): number | null {
+  let oldest: number | null = null;
+  for (const [source, { checkedAt, maxAgeMs, graceMs }] of failing) {
+    // Nobody goes on with one that is older.
+    if (!isWithin(checkedAt, maxAgeMs + graceMs, now)) failing.delete(source);
+    else if (!isWithin(checkedAt, maxAgeMs, now)) oldest = Math.max(oldest ?? 0, now - checkedAt);
+  }
+  return oldest;
+}
