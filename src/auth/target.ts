@@ -5,6 +5,7 @@ import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import { readAccessor } from "../token/ids.ts";
 import { treeOf } from "../tree/find-tree.ts";
 import { noteChange } from "../tree/inventory/recent.ts";
+import { knownToken } from "../tree/live-tokens.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
@@ -68,16 +69,28 @@ export function inCallersTree(context: PresentedContext<unknown>, targeted: Name
   return presented.credential.treeId === targeted.treeId ? targeted.action : null;
 }
 
-/** What came of the action: in the caller's hop, or now in the tree of the target. */
+/** What came of the action: in the caller's hop, from what this isolate knows, or now in the tree of the target. */
 export async function outcomeOf(
   context: CallContext<unknown, unknown>,
   targeted: TargetedAction,
 ): Promise<Result<Outcome, Failure>> {
-  const outcome = context.outcome ?? (await treeOf(context.env, targeted.treeId)?.act(targeted.action));
+  const { env, outcome: inHop } = context;
+  const outcome =
+    inHop ?? knownOutcome(context, targeted) ?? (await treeOf(env, targeted.treeId)?.act(targeted.action));
   if (!outcome) return err({ code: "not_found" });
   if (outcome.ok) noteTarget(context.request.notes, outcome.value);
   if (outcome.ok && outcome.value.kind === "renewed") noteChange(targeted.treeId, currentTime());
   return outcome;
+}
+
+/** The outcome of a look-up of a token that its tree has made known to this isolate; null: the tree has to be asked. */
+function knownOutcome(
+  { env, installation }: Pick<PresentedContext<unknown>, "env" | "installation">,
+  { treeId, action }: TargetedAction,
+): Result<Outcome, never> | null {
+  if (action.kind !== "lookup" || action.target.by !== "token") return null;
+  const token = knownToken(env, { ...action.target, treeId }, installation.watermarks, currentTime());
+  return token && ok({ kind: "token", token });
 }
 
 /** Puts the token that a request was about on record. */
