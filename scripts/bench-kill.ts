@@ -45,11 +45,12 @@ async function main(): Promise<number> {
   const result = await runKills({ rounds, minutes, seed, directory: flags.value.dir ?? null, say });
   const alike = Object.entries(Object.groupBy(result.broken, (line) => line));
   for (const [line, lines] of alike) say(`BROKEN: ${line} (${lines?.length} times)`);
-  const { rounds: done, made, changes, told, dangling, broken } = result;
+  const { rounds: done, made, changes, told, dangling, takenAgain, broken } = result;
   const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} answers were lost`;
   const things = Object.entries(made).map(([kind, count]) => `${count} of kind "${kind}"`);
   process.stdout.write(`${done} kills: ${verdict}\n`);
   process.stdout.write(`made: ${things.join(", ")}; ${changes} changes of other things\n`);
+  process.stdout.write(`${takenAgain} times the tree of a token that had ended was taken again\n`);
   process.stdout.write(`told of ${told} revocations of leases; tidy had ${dangling} accessors of no token to remove\n`);
   return broken.length === 0 ? 0 : 1;
 }

@@ -3,6 +3,8 @@ export type Kind =
   | "token"
   | "login token"
   | "role token"
+  | "passing token"
+  | "batch token"
   | "lease"
   | "wrapped answer"
   | "policy"
@@ -18,6 +20,10 @@ export type Kind =
  * - "answered": it happened.
  */
 export type Ending = "none" | "sent" | "adrift" | "promised" | "answered";
+
+/** Tokens that begin a tree when they have no parent. */
+const FIRST_KINDS: ReadonlySet<Kind> = new Set(["role token", "passing token"]);
+const TREE_BYTES = 32;
 
 /** Something that the server has answered to have made. */
 export interface Entry {
@@ -83,6 +89,16 @@ export function expectedOf(entry: Entry): Expected {
     else break;
   }
   return unknown ? "unknown" : "alive";
+}
+
+/**
+ * How many trees were taken again: of two tokens without a parent in one tree the first had ended when the second came. An accessor
+ * begins with the id of its tree.
+ */
+export function treesTakenAgain(entries: readonly Entry[]): number {
+  const first = entries.filter(({ kind, parent }) => parent === null && FIRST_KINDS.has(kind));
+  const trees = first.map(({ accessor }) => Buffer.from(accessor, "base64url").subarray(0, TREE_BYTES).toString("hex"));
+  return trees.length - new Set(trees).size;
 }
 
 /** True when a value that was found may be there. */

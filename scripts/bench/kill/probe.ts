@@ -8,6 +8,8 @@ const PROBES: Readonly<Record<Kind, Probe>> = {
   token: async ({ place }, id) => alive(await send({ place, token: id }, "GET", "v1/auth/token/lookup-self"), 403),
   "login token": (root, id) => PROBES.token(root, id),
   "role token": (root, id) => PROBES.token(root, id),
+  "passing token": (root, id) => PROBES.token(root, id),
+  "batch token": (root, id) => PROBES.token(root, id),
   async lease(root, id) {
     const answer = await send(root, "POST", "v1/sys/leases/lookup", { lease_id: id });
     // One that was given up is still shown, with the error.

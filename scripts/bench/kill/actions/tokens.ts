@@ -4,6 +4,9 @@ import type { Action, WriterClient } from "../writer-client.ts";
 
 const FIELDS = { ttl: "24h", policies: ["root"] };
 
+/** The policy of tokens that make batch tokens. */
+export const PASSING_POLICY = "passing";
+
 /** Tokens of a role that are worth a walk. */
 const MANY = 8;
 
@@ -18,6 +21,8 @@ export const TOKEN_ACTIONS: readonly Action[] = [
   createByRole,
   createByRole,
   revokeRole,
+  pass,
+  pass,
 ];
 
 async function create(writer: WriterClient, parent: Entry | null): Promise<boolean> {
@@ -42,6 +47,23 @@ async function createByRole(writer: WriterClient): Promise<boolean> {
   if (!answer) return false;
   writer.made("role token", text(answer, "auth", "client_token"), null, text(answer, "auth", "accessor"));
   return true;
+}
+
+/** A token of a tree of its own that ends at once, with what hangs on it: its tree is taken again by one that is made later. */
+async function pass(writer: WriterClient): Promise<boolean> {
+  const fields = { ttl: "24h", policies: [PASSING_POLICY] };
+  const answer = await writer.ask("POST", "v1/auth/token/create-orphan", fields);
+  if (!answer) return false;
+  const token = writer.made(
+    "passing token",
+    text(answer, "auth", "client_token"),
+    null,
+    text(answer, "auth", "accessor"),
+  );
+  const batch = await writer.ask("POST", "v1/auth/token/create", { type: "batch", ttl: "24h" }, { token: token.id });
+  if (!batch) return false;
+  writer.made("batch token", text(batch, "auth", "client_token"), token);
+  return writer.end([token], () => writer.ask("POST", "v1/auth/token/revoke", { token: token.id }));
 }
 
 async function writeRole(writer: WriterClient): Promise<string | null> {
