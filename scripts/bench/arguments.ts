@@ -17,6 +17,7 @@ export const CASES = [
   "forest",
   "ending",
   "console",
+  "files",
 ] as const;
 
 export const HELP = `Usage: npm run bench -- [options]

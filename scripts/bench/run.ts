@@ -10,6 +10,7 @@ import { runCascade } from "./cases/cascade.ts";
 import { lookAtForest } from "./cases/console.ts";
 import { countCosts } from "./cases/cost.ts";
 import { endTogether } from "./cases/ending.ts";
+import { countFiles } from "./cases/files.ts";
 import { askForest } from "./cases/forest.ts";
 import { growForest, growTeams, growTree } from "./cases/growth.ts";
 import { runMixed } from "./cases/mixed.ts";
@@ -39,6 +40,9 @@ const ENDINGS = [
   { by: "prefix", trees: 10_000, tokens: 100_000, watchSeconds: 600 },
   { by: "mount", trees: 10_000, tokens: 1_000_000, watchSeconds: 60 },
 ] as const;
+/** Tokens of trees of their own that come and go together, and how often. */
+const PASSING = { atOnce: 1_000, rounds: 5 };
+const QUICK_PASSING = { atOnce: 100, rounds: 3 };
 const TEAM_SIZES = [1_000, 100_000];
 const TIDY_SIZE = 100_000;
 /** With `--quick` everything that is larger is left out. */
@@ -105,6 +109,8 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       if (seen) consoles.push(seen);
     }
     const anonymous = has("anonymous") ? { anonymous: await measureAnonymous(bench) } : {};
+    const passing = command.quick ? QUICK_PASSING : PASSING;
+    const files = has("files") ? { files: await countFiles(bench, passing.atOnce, passing.rounds) } : {};
     const cost = has("cost") ? { cost: await countCosts(bench) } : {};
     return {
       date: new Date().toISOString(),
@@ -120,6 +126,7 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
       ...cost,
       ...tidy,
       ...anonymous,
+      ...files,
       ...(has("forest") && { forest }),
       ...(has("ending") && { ending: endings }),
       ...(consoles.length > 0 && { console: consoles }),

@@ -48,6 +48,9 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   console: {
     text: "Chromium on the same machine, a new profile each time, through the gateway: from the call of the page or the click to the picture, median of seven. Of inputs that ask nothing of the server the browser's own time is shown, from the event to the next picture.",
   },
+  files: {
+    text: "Tokens without a parent, made and revoked: the tree of one that has ended is taken by a later one, so what counts is how many there are at a time. Ids that are handed out and not used come to it.",
+  },
   anonymous: {
     text: "Requests that anybody may send, as large or as odd as they are let in, beside a login of a machine: CPU time of the server process for one.",
   },

@@ -3,6 +3,7 @@ import type { Cascade } from "../cases/cascade.ts";
 import type { ConsoleReport } from "../cases/console.ts";
 import type { OperationCost } from "../cases/cost.ts";
 import type { Ending } from "../cases/ending.ts";
+import type { FileGrowth } from "../cases/files.ts";
 import type { ForestReport } from "../cases/forest.ts";
 import type { Growth } from "../cases/growth.ts";
 import type { MixedLoad, Overload } from "../cases/mixed.ts";
@@ -32,6 +33,7 @@ export interface Report {
   readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
   readonly cost?: readonly OperationCost[];
   readonly anonymous?: AnonymousCosts;
+  readonly files?: FileGrowth;
   readonly forest?: readonly ForestReport[];
   readonly ending?: readonly Ending[];
   readonly console?: readonly ConsoleReport[];

@@ -1,6 +1,7 @@
 import type { AnonymousCosts } from "../cases/anonymous.ts";
 import type { Sample } from "../cases/bench.ts";
 import type { OperationCost } from "../cases/cost.ts";
+import type { FileGrowth } from "../cases/files.ts";
 import type { Growth } from "../cases/growth.ts";
 import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
 import { bulkSection, consoleSection, endingSection, forestSection } from "./forest-sections.ts";
@@ -22,6 +23,7 @@ export interface Section {
     | "load"
     | "cost"
     | "anonymous"
+    | "files"
     | "forest"
     | "bulk-revocation"
     | "ending"
@@ -54,6 +56,7 @@ export function sections(report: Report): Section[] {
     ...(report.cost ? [cost(report.cost)] : []),
     ...(report.tidy ? [tidySection(report.tidy.runs), pagingSection(report.tidy.listing)] : []),
     ...(report.anonymous ? [anonymous(report.anonymous)] : []),
+    ...(report.files ? [files(report.files)] : []),
     ...(report.forest ? [forestSection(report.forest), bulkSection(report.forest)] : []),
     ...(report.ending ? [endingSection(report.ending)] : []),
     ...(report.console ? [consoleSection(report.console)] : []),
@@ -92,6 +95,15 @@ function operations({ operations: all = [] }: Report): Section {
         visible ? pairedRatio(cpus(references), cpus(samples)).median.toFixed(2) : "",
       ];
     }),
+  };
+}
+
+function files({ atOnce, rounds }: FileGrowth): Section {
+  return {
+    name: "files",
+    title: "Files after tokens that came and went",
+    header: ["tokens until then", "of them at a time", "files of trees"],
+    rows: rounds.map(({ tokens, files: left }) => [amount(tokens), amount(atOnce), amount(left)]),
   };
 }
 
