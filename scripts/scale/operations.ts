@@ -45,17 +45,17 @@ export const OPERATIONS = {
   createChild: {
     title: "creation of a child",
     calls: { "TokenTree.run": cost(3, 3) },
-    afterwards: { "AccessorShard.tell": cost(11, 22, 3) },
+    afterwards: { "AccessorShard.tell": cost(11, 6, 2) },
   },
   createByRole: {
     title: "creation of a child by a token role",
     calls: { "TokenTree.run": cost(3, 3) },
-    afterwards: { "AccessorShard.tell": cost(12, 25, 3) },
+    afterwards: { "AccessorShard.tell": cost(11, 6, 2) },
   },
   createOrphan: {
     title: "creation of an orphan",
     calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(3, 5) },
-    afterwards: { "AccessorShard.tell": cost(11, 21, 2) },
+    afterwards: { "AccessorShard.tell": cost(12, 6, 2) },
   },
   createBatch: {
     title: "creation of a batch token",
@@ -76,8 +76,8 @@ export const OPERATIONS = {
     calls: { "TokenTree.run": cost(2, 2) },
     afterwards: {
       "TokenTree.alarm": cost(16, 2),
-      "AccessorShard.remove": cost(27, 16),
-      "AccessorShard.tell": cost(4, 4, 2),
+      "AccessorShard.remove": cost(6, 2),
+      "AccessorShard.tell": cost(5, 1),
     },
   },
   loginByDocument: {
@@ -88,7 +88,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(3, 5),
     },
-    afterwards: { "AccessorShard.tell": cost(12, 24, 2) },
+    afterwards: { "AccessorShard.tell": cost(12, 6, 2) },
   },
   loginBySignature: {
     title: "login by a signed request",
@@ -96,7 +96,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(3, 5),
     },
-    afterwards: { "AccessorShard.tell": cost(12, 24, 2) },
+    afterwards: { "AccessorShard.tell": cost(12, 6, 2) },
   },
   loginForBatch: {
     title: "same, for a batch token",

@@ -91,13 +91,9 @@ export async function listsKnowAll(): Promise<void> {
 export async function writeList(statement: "INSERT" | "DELETE", accessors: readonly string[]): Promise<void> {
   await listsKnowAll();
   for (const [number, group] of Map.groupBy(accessors, accessorShardNumber)) {
-    await runInDurableObject(accessorShard(bindings, number), (shard, { storage }) => {
-      shard.list("", 1);
-      if (statement === "INSERT") {
-        shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create", mount: null })));
-      } else {
-        for (const accessor of group) storage.sql.exec("DELETE FROM accessors WHERE accessor = ?", accessor);
-      }
+    await runInDurableObject(accessorShard(bindings, number), (shard) => {
+      if (statement === "DELETE") shard.remove(group);
+      else shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create", mount: null })));
     });
   }
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { newRow, routedIdText } from "../../../src/token/ids.ts";
 import { ACCESSOR_SHARDS, accessorShardName } from "../../../src/tree/index/accessor-shard-number.ts";
+import { LISTED } from "../../../src/tree/index/index-store.ts";
 import type { LoadRequest } from "../load/request.ts";
 import { seedAccessors } from "../seed/accessors.ts";
 import { openDatabase, treeIdOf } from "../seed/installation.ts";
@@ -205,7 +206,7 @@ function listedAccessors({ build }: Bench, directory: string): Set<string> {
   const all = new Set<string>();
   for (let number = 0; number < ACCESSOR_SHARDS; number++) {
     const database = openDatabase(build, directory, "AccessorShard", accessorShardName(number));
-    for (const { accessor } of database.prepare("SELECT accessor FROM accessors").iterate()) all.add(String(accessor));
+    for (const { accessor } of database.prepare(`SELECT accessor FROM ${LISTED}`).iterate()) all.add(String(accessor));
     database.close();
   }
   return all;

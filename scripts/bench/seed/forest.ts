@@ -8,11 +8,10 @@ import {
   ACCESSOR_SHARDS,
   accessorShardName,
   accessorShardNumber,
-  treeShardNumber,
 } from "../../../src/tree/index/accessor-shard-number.ts";
-import { InventoryCounts } from "../../../src/tree/inventory/counts.ts";
-import { fixedPart, type InventoryEntry, mountIdOf } from "../../../src/tree/inventory/entry.ts";
-import { InventoryStore } from "../../../src/tree/inventory/inventory-store.ts";
+import { fixedPart, type InventoryEntry } from "../../../src/tree/inventory/entry.ts";
+import { InventoryStore } from "../../../src/tree/inventory/shard/inventory-store.ts";
+import type { TreeSize } from "../../../src/tree/inventory/shard/tree-size.ts";
 import { sealToken } from "../../../src/tree/tree-store.ts";
 import type { GroveBuild } from "../servers/grove.ts";
 import {
@@ -101,13 +100,12 @@ export async function seedForest(
     const path = databasePath(build, directory, "TokenTree", treeId);
     writeFileSync(path, model.file, { mode: 0o600 });
     writeTree(path, keys, treeId, model.row, tokens);
-    for (const entry of entriesOf(tokens)) shards[accessorShardNumber(entry.accessor)]?.add(entry);
     const [first] = tokens;
     if (!first) throw new Error("a tree has a first token");
     tops.push(first.ids.token);
-    const mount = mountIdOf(first.record);
-    const tree = { tree: treeId, mount, root: first.ids.accessor, count: tokens.length };
-    shards[treeShardNumber(treeId)]?.addTree(tree);
+    for (const entry of entriesOf(tokens)) {
+      shards[accessorShardNumber(entry.accessor)]?.add(entry, entry.first ? tokens.length : 1);
+    }
   }
   for (const shard of shards) shard.close();
   return tops;
@@ -250,24 +248,20 @@ function entriesOf(tokens: readonly SeededToken[]): InventoryEntry[] {
 class SeededShard {
   readonly #database: DatabaseSync;
   readonly #store: InventoryStore;
-  readonly #counts: InventoryCounts;
   #waiting: InventoryEntry[] = [];
+  #sizes: TreeSize[] = [];
 
   constructor(build: GroveBuild, directory: string, number: number) {
     this.#database = openDatabase(build, directory, "AccessorShard", accessorShardName(number));
     this.#database.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -65536; BEGIN");
-    const storage = asStorage(this.#database);
-    this.#store = new InventoryStore(storage);
-    this.#counts = new InventoryCounts(storage);
+    this.#store = new InventoryStore(asStorage(this.#database));
   }
 
-  add(entry: InventoryEntry): void {
+  /** @param size of the tree, for its oldest token; else 1. */
+  add(entry: InventoryEntry, size: number): void {
     this.#waiting.push(entry);
+    if (size > 1) this.#sizes.push({ root: entry.accessor, count: size });
     if (this.#waiting.length >= BATCH) this.#flush();
-  }
-
-  addTree(tree: Parameters<InventoryCounts["setTree"]>[0]): void {
-    this.#counts.setTree(tree);
   }
 
   close(): void {
@@ -277,9 +271,8 @@ class SeededShard {
   }
 
   #flush(): void {
-    const listed = this.#waiting.map(({ accessor, path }) => ({ accessor, path }));
-    insertLike(this.#database, "accessors", { accessor: "", path: "" }, listed);
-    this.#store.put(this.#waiting);
+    this.#store.put({ made: this.#waiting, sizes: this.#sizes });
     this.#waiting = [];
+    this.#sizes = [];
   }
 }

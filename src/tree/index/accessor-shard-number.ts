@@ -16,7 +16,7 @@ export function accessorShardName(number: number): string {
   return `accessors-${number}`;
 }
 
-/** The number of the shard that keeps the size of a tree. */
+/** The number of the shard that a freed tree gives its id to. */
 export function treeShardNumber(treeId: string): number {
   return Number.parseInt(treeId.slice(0, 4), 16) % ACCESSOR_SHARDS;
 }

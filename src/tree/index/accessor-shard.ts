@@ -4,20 +4,18 @@ import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
-import { type GroupCount, InventoryCounts, type TreeSize } from "../inventory/counts.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { describeListed } from "../inventory/fill.ts";
 import type { TokenFilter } from "../inventory/filter.ts";
-import {
-  INVENTORY_SQL,
-  InventoryStore,
-  type PageQuery,
-  type ShardCount,
-  type ShardPage,
-} from "../inventory/inventory-store.ts";
+import type { GroupCount } from "../inventory/shard/counts.ts";
+import { InventoryStore } from "../inventory/shard/inventory-store.ts";
+import { OldInventory } from "../inventory/shard/old-inventory.ts";
+import type { PageQuery, ShardCount, ShardPage } from "../inventory/shard/pages.ts";
+import { FIRST_INVENTORY_SQL, INVENTORY_SQL } from "../inventory/shard/tables.ts";
+import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import type { CountKind } from "../inventory/terms.ts";
 import { isOneProcess } from "../live-tokens.ts";
-import { ACCESSOR_SHARDS, accessorShardName } from "./accessor-shard-number.ts";
+import { ACCESSOR_SHARDS, accessorShardName, accessorShardNumber } from "./accessor-shard-number.ts";
 import { noteFreed } from "./freed-trees.ts";
 import {
   type IndexPage,
@@ -26,9 +24,10 @@ import {
   LeaseIndex,
   type LeaseKind,
   type LeaseLevel,
+  LISTED,
   type PagePosition,
 } from "./index-store.ts";
-import { issuedBy, listedPath, type ShardNews } from "./news.ts";
+import { issuedBy, type ShardNews } from "./news.ts";
 import { DRAWN_TREES_SQL, TreePool } from "./tree-pool.ts";
 
 export { ACCESSOR_SHARDS, accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
@@ -48,7 +47,7 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
     version: 2,
     description: "the inventory, and how far the accessors that were listed before it have come into it",
     sql: `
-      ${INVENTORY_SQL}
+      ${FIRST_INVENTORY_SQL}
       CREATE TABLE filling (position TEXT NOT NULL);
       INSERT INTO filling (position) SELECT '' WHERE EXISTS (SELECT 1 FROM accessors);
     `,
@@ -58,9 +57,14 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
     description: "ids of trees that were handed out and of whose tokens none is known",
     sql: DRAWN_TREES_SQL,
   },
+  {
+    version: 4,
+    description: "one row for each token of the inventory, lists of ids, and changes that are not written there yet",
+    sql: INVENTORY_SQL,
+  },
 ];
 
-/** Accessors of before the inventory that one step asks the trees about. */
+/** Accessors, or sizes of trees, of before this inventory that one step moves. */
 const FILL_STEP = 200;
 /** Pause between two such steps, and after an alarm's work that failed (ms). */
 const FILL_PAUSE_MS = 50;
@@ -88,7 +92,7 @@ export class AccessorShard extends DurableObject<Env> {
   readonly #leases: LeaseIndex;
   readonly #schema: Schema;
   readonly #inventory: InventoryStore;
-  readonly #counts: InventoryCounts;
+  readonly #old: OldInventory;
   readonly #pool: TreePool;
   /** Which of the shards this is; null: not asked for yet. */
   #number: number | null = null;
@@ -101,7 +105,7 @@ export class AccessorShard extends DurableObject<Env> {
     this.#pool = new TreePool(this.#sql);
     this.#leases = new LeaseIndex(this.#sql);
     this.#inventory = new InventoryStore(this.#sql);
-    this.#counts = new InventoryCounts(this.#sql);
+    this.#old = new OldInventory(this.#sql);
     this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
@@ -120,12 +124,13 @@ export class AccessorShard extends DurableObject<Env> {
    */
   tell({ made, changed, sizes, started }: ShardNews): string[] {
     this.#schema.create();
-    const listed = made.filter((entry) => this.#list(entry.accessor, listedPath(entry), issuedBy(entry)));
-    this.#inventory.put(listed);
-    this.#describe(changed);
-    for (const size of sizes) this.#counts.setTree(size);
+    const closed = new Set([...new Set(made.map(issuedBy))].filter((mount) => mount !== null && this.#isClosed(mount)));
+    const refused = made.filter((entry) => closed.has(issuedBy(entry)));
+    const listed = closed.size === 0 ? made : made.filter((entry) => !closed.has(issuedBy(entry)));
+    this.#moveNow([...changed.map(({ accessor }) => accessor), ...sizes.map(({ root }) => root)]);
+    this.#put(listed, changed, sizes);
     this.#pool.started(started, isOneProcess(this.env) ? 0 : MAX_SKEW_MS);
-    return made.filter((entry) => !listed.includes(entry)).map(({ accessor }) => accessor);
+    return refused.map(({ accessor }) => accessor);
   }
 
   /**
@@ -151,13 +156,6 @@ export class AccessorShard extends DurableObject<Env> {
     noteFreed(this.#number);
   }
 
-  /** False, with nothing written, when nothing is issued under the id `mount` any more. */
-  #list(accessor: string, path: string, mount: string | null): boolean {
-    if (mount !== null && this.#isClosed(mount)) return false;
-    this.#sql.exec("INSERT OR IGNORE INTO accessors (accessor, path) VALUES (?, ?)", accessor, path);
-    return true;
-  }
-
   /** Lists nothing that is issued under the id `mount` from now on. Safe to repeat. */
   closeMount(mount: string): void {
     this.#schema.create();
@@ -174,9 +172,13 @@ export class AccessorShard extends DurableObject<Env> {
     const refused: string[] = [];
     let added = 0;
     for (const { accessor, path, mount } of tokens) {
-      if (this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0) continue;
-      if (this.#list(accessor, path, mount)) added++;
-      else refused.push(accessor);
+      if (this.#isListed(accessor)) continue;
+      if (mount !== null && this.#isClosed(mount)) {
+        refused.push(accessor);
+        continue;
+      }
+      this.#sql.exec("INSERT INTO accessors (accessor, path) VALUES (?, ?)", accessor, path);
+      added++;
     }
     return { added, refused };
   }
@@ -185,19 +187,33 @@ export class AccessorShard extends DurableObject<Env> {
   remove(accessors: readonly string[], freed: readonly string[] = []): void {
     for (const tree of freed) this.takeTree(tree);
     if (!this.#schema.exists) return;
+    this.#forgetUnknown(accessors);
+    this.#inventory.remove(accessors);
+  }
+
+  /** Keeps what trees say. One of `changed` that is not on the list, or not any more, is left out. */
+  #put(made: readonly InventoryEntry[], changed: readonly InventoryEntry[], sizes: readonly TreeSize[] = []): void {
+    // Nearly always something is known of every token that is listed.
+    const hasUnknown = this.#sql.exec("SELECT 1 FROM accessors LIMIT 1").toArray().length > 0;
+    const isListed = (accessor: string) => hasUnknown && this.#isUnknown(accessor);
+    this.#inventory.put({ made, changed, sizes, isListed });
+    if (hasUnknown) this.#forgetUnknown([...made, ...changed].map(({ accessor }) => accessor));
+  }
+
+  #isListed(accessor: string): boolean {
+    return this.#inventory.has(accessor) || this.#isUnknown(accessor);
+  }
+
+  /** True for a token that is listed, and of which nothing else is known. */
+  #isUnknown(accessor: string): boolean {
+    return this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0;
+  }
+
+  #forgetUnknown(accessors: readonly string[]): void {
     this.#sql.exec(
       "DELETE FROM accessors WHERE accessor IN (SELECT value FROM json_each(?))",
       JSON.stringify(accessors),
     );
-    this.#inventory.remove(accessors);
-  }
-
-  /** Keeps what trees say about tokens. One that is not on the list, or not any more, is left out. */
-  #describe(entries: readonly InventoryEntry[]): void {
-    const listed = entries.filter(
-      ({ accessor }) => this.#sql.exec("SELECT 1 FROM accessors WHERE accessor = ?", accessor).toArray().length > 0,
-    );
-    this.#inventory.put(listed);
   }
 
   /** A page of the inventory of this shard. */
@@ -220,22 +236,22 @@ export class AccessorShard extends DurableObject<Env> {
 
   /** The mounts that have tokens here, with the number of those, or of trees. */
   countMounts(of: "tokens" | "trees"): GroupCount[] {
-    return this.#schema.exists ? this.#counts.mounts(of === "tokens" ? "mount" : "first") : [];
+    return this.#schema.exists ? this.#inventory.counts.mounts(of === "tokens" ? "mount" : "first") : [];
   }
 
   /** The greatest groups of a kind, of each of `mounts`. */
   groups(kind: CountKind, mounts: readonly string[]): GroupCount[] {
-    return this.#schema.exists ? mounts.flatMap((mount) => this.#counts.greatest(kind, mount)) : [];
+    return this.#schema.exists ? mounts.flatMap((mount) => this.#inventory.counts.greatest(kind, mount)) : [];
   }
 
   /** How many tokens of `mounts` some groups have here. */
   countGroups(kind: CountKind, mounts: readonly string[], keys: readonly string[]): GroupCount[] {
-    return this.#schema.exists ? mounts.flatMap((mount) => this.#counts.of(kind, mount, keys)) : [];
+    return this.#schema.exists ? mounts.flatMap((mount) => this.#inventory.counts.of(kind, mount, keys)) : [];
   }
 
   /** The largest trees of a mount that are kept here. */
   largestTrees(mount: string): TreeSize[] {
-    return this.#schema.exists ? this.#counts.largestTrees(mount) : [];
+    return this.#schema.exists ? this.#inventory.largestTrees(mount) : [];
   }
 
   /** True while accessors that were listed before there was an inventory are still coming into it. */
@@ -266,17 +282,39 @@ export class AccessorShard extends DurableObject<Env> {
     const known = this.#inventory.find(accessors).filter(({ expiresAt }) => expiresAt === null || expiresAt > doubtful);
     const sure = new Set(known.map(({ accessor }) => accessor));
     const missing = accessors.filter((accessor) => !sure.has(accessor));
-    if (missing.length > 0) this.#describe(await describeListed(this.env, missing));
+    if (missing.length > 0) this.#put([], await describeListed(this.env, missing));
   }
 
   async #fill(): Promise<void> {
     const position = this.#fillPosition();
     if (position === null) return;
-    const accessors = this.list(position, FILL_STEP);
-    await this.fillMissing(accessors);
+    const accessors = this.#old.accessors(position, FILL_STEP);
+    await this.fillMissing(this.#moveNow(accessors));
     const last = accessors.at(-1);
-    if (last === undefined || accessors.length < FILL_STEP) this.#sql.exec("DELETE FROM filling");
-    else this.#sql.exec("UPDATE filling SET position = ?", last);
+    if (last !== undefined) this.#sql.exec("UPDATE filling SET position = ?", last);
+    else if (await this.#moveSizes()) this.#old.drop();
+  }
+
+  /** Moves what was known of these tokens before this inventory. Returns those of which nothing was. */
+  #moveNow(accessors: readonly string[]): string[] {
+    if (this.#fillPosition() === null) return [];
+    const { entries, missing } = this.#old.entries(accessors.filter((accessor) => this.#isUnknown(accessor)));
+    this.#put([], entries);
+    return missing;
+  }
+
+  /** Tells a step's sizes of trees to the shards that keep them now. Returns true when there are no more. */
+  async #moveSizes(): Promise<boolean> {
+    const trees = this.#old.sizes(FILL_STEP);
+    const byShard = Map.groupBy(trees, ({ root }) => accessorShardNumber(root));
+    await inGroups([...byShard], async ([number, of]) => {
+      const sizes = of.map(({ root, count }) => ({ root, count }));
+      const shard = accessorShard(this.env, number);
+      if (shard.id.equals(this.ctx.id)) this.#inventory.put({ sizes });
+      else await shard.tell({ made: [], changed: [], sizes, started: [] });
+    });
+    this.#old.forgetSizes(trees.map(({ tree }) => tree));
+    return trees.length < FILL_STEP;
   }
 
   /** Asks trees that were handed out a while ago whether they were ever used: what is alive there is listed then. */
@@ -321,7 +359,7 @@ export class AccessorShard extends DurableObject<Env> {
     if (!this.#schema.exists) return [];
     return this.#sql
       .exec<{ accessor: string }>(
-        "SELECT accessor FROM accessors WHERE accessor > ? ORDER BY accessor LIMIT ?",
+        `SELECT accessor FROM ${LISTED} WHERE accessor > ? ORDER BY accessor LIMIT ?`,
         after,
         limit,
       )

@@ -1,6 +1,6 @@
 import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 
-/** The index of secrets' leases in a shard; `accessors` beside it is the one of tokens' leases. */
+/** The index of secrets' leases in a shard; the list of tokens beside it is the one of tokens' leases. */
 export const LEASE_INDEX_SQL = `
   CREATE TABLE leases (tail TEXT PRIMARY KEY, path TEXT NOT NULL, expires_at INTEGER, error TEXT) WITHOUT ROWID;
   CREATE INDEX leases_by_path ON leases (path);
@@ -52,8 +52,11 @@ interface PathRow extends Record<string, SqlStorageValue> {
   id: string;
 }
 
+/** All tokens that are listed: those that the inventory has, and those of which nothing else is known. */
+export const LISTED = "(SELECT accessor, path FROM inventory UNION ALL SELECT accessor, path FROM accessors)";
+
 const SOURCES = {
-  token: { table: "accessors", column: "accessor" },
+  token: { table: LISTED, column: "accessor" },
   secret: { table: "leases", column: "tail" },
 } as const;
 const KINDS = ["token", "secret"] as const;

@@ -1,7 +1,7 @@
 import { decodeStoredId } from "../../token/ids.ts";
-import type { TreeSize } from "../inventory/counts.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
-import { accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
+import type { TreeSize } from "../inventory/shard/tree-size.ts";
+import { accessorShardNumber } from "./accessor-shard-number.ts";
 import type { ShardNews, StartedTree } from "./news.ts";
 
 /** A call that was not answered for so long (ms) never will be: the object that made it is gone. */
@@ -54,7 +54,7 @@ export class NewsQueue {
 
   /** A tree has another size. */
   sized(size: TreeSize): void {
-    this.#of(treeShardNumber(size.tree)).sizes.set(size.tree, size);
+    this.#of(accessorShardNumber(size.root)).sizes.set(size.root, size);
   }
 
   /** True while the shard may not have heard of a token that was made or changed. */
@@ -128,7 +128,7 @@ export class NewsQueue {
       waiting.changed.delete(accessor);
     }
     for (const [accessor, entry] of news.changed) if (!waiting.has(accessor)) waiting.changed.set(accessor, entry);
-    for (const [tree, size] of news.sizes) if (!waiting.sizes.has(tree)) waiting.sizes.set(tree, size);
+    for (const [root, size] of news.sizes) if (!waiting.sizes.has(root)) waiting.sizes.set(root, size);
     for (const [accessor, tree] of news.started) waiting.started.set(accessor, tree);
   }
 

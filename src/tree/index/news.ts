@@ -1,5 +1,5 @@
-import type { TreeSize } from "../inventory/counts.ts";
 import { type InventoryEntry, TOKEN_MOUNT } from "../inventory/entry.ts";
+import type { TreeSize } from "../inventory/shard/tree-size.ts";
 
 /** What one call tells a shard of the list of accessors. */
 export interface ShardNews {
@@ -7,6 +7,7 @@ export interface ShardNews {
   readonly made: readonly InventoryEntry[];
   /** Tokens of which something has changed. One that is not listed, or not any more, is left out. */
   readonly changed: readonly InventoryEntry[];
+  /** Of trees whose oldest token the shard has. */
   readonly sizes: readonly TreeSize[];
   /** Trees whose ids this shard handed out, and whose first token is on the list of one of the shards. */
   readonly started: readonly StartedTree[];

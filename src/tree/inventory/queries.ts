@@ -1,11 +1,12 @@
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { ACCESSOR_SHARDS, type AccessorShard, accessorShard, accessorShardNumber } from "../index/accessor-shard.ts";
-import type { GroupCount, TreeSize } from "./counts.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
-import type { ShardCount, ShardPage } from "./inventory-store.ts";
 import { comparePositions, keyOf, type Order, type Position } from "./order.ts";
+import type { GroupCount } from "./shard/counts.ts";
+import type { ShardCount, ShardPage } from "./shard/pages.ts";
+import type { TreeSize } from "./shard/tree-size.ts";
 import type { CountKind } from "./terms.ts";
 
 /** A page of the inventory. */
@@ -132,7 +133,7 @@ export async function largestTrees(env: Env, mount: string, limit: number): Prom
   const lists = await askShards(env, (shard) => shard.largestTrees(mount));
   return lists
     .flat()
-    .sort((a, b) => b.count - a.count || (a.tree < b.tree ? -1 : 1))
+    .sort((a, b) => b.count - a.count || (a.root < b.root ? -1 : 1))
     .slice(0, limit);
 }
 

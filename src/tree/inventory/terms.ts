@@ -18,9 +18,9 @@ export const NEVER_KEY = "never";
 /** Nearly every token has this policy: an index of those that do would be the list of all. */
 const UNINDEXED_POLICY = "default";
 
-/** The texts that a token is found by. A display name that says nothing is none of them. */
-export function termsOf(entry: InventoryEntry, tree: string): string[] {
-  const terms = [`mount:${entry.mount}`, `tree:${tree}`];
+/** The texts that a token is found by, besides its tree: that is in its accessor. */
+export function termsOf(entry: InventoryEntry): string[] {
+  const terms = [`mount:${entry.mount}`];
   if (entry.role !== "") terms.push(`role:${entry.role}`);
   if (entry.entityId !== "") terms.push(`entity:${entry.entityId}`);
   terms.push(`name:${entry.displayName}`);
@@ -56,7 +56,6 @@ export function rangesOf(filter: TokenFilter): TermRange[] {
     value === undefined || value === "" ? [] : [{ term: `${name}:${value}` }];
   const prefix = filter.displayNamePrefix ?? "";
   return [
-    ...exact("tree", filter.tree),
     ...exact("name", filter.displayName),
     ...exact("entity", filter.entityId),
     ...exact("role", filter.role),

@@ -6,7 +6,7 @@ import type { TokenSpec } from "../../token/record.ts";
 import { isOnItsWay, tellChanged, tellEverything, tellMade, tellSize } from "../index/tell-shards.ts";
 import type { SweepCandidate, SweepObserver } from "../sweep.ts";
 import type { TokenObserver, TokenRow, TreeStore } from "../tree-store.ts";
-import { fixedPart, type InventoryEntry, mountIdOf, newEntry } from "./entry.ts";
+import { fixedPart, type InventoryEntry, newEntry } from "./entry.ts";
 import { noteWaiting } from "./recent.ts";
 
 /** From a change to the reading of what it has become (ms): changes of that time go together. */
@@ -255,16 +255,11 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   }
 
   #tellSize(): void {
-    const { env, treeId } = this.#tree;
     const tokens = this.#store;
     const oldest = tokens.isCreated ? tokens.oldest() : null;
-    const first = oldest === null ? null : tokens.find(oldest);
-    tellSize(env, {
-      tree: treeId,
-      mount: first ? mountIdOf(first.fixed.record) : "",
-      root: first?.fixed.accessor ?? "",
-      count: first ? this.#countBelow() + 1 : 0,
-    });
+    const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
+    // A tree without a token is no more in the inventory than its tokens.
+    if (root !== undefined) tellSize(this.#tree.env, { root, count: this.#countBelow() + 1 });
   }
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {

@@ -202,7 +202,7 @@ describe("summaries", () => {
   });
 });
 
-it("tokens that were listed before there was an inventory come into it by themselves", async () => {
+it("tokens that an earlier release listed come into the inventory by themselves, and are listed meanwhile", async () => {
   const everything = async () => ({
     tokens: (await accessorsOf("limit=1000&sort=end")).sort(),
     summary: (await call("GET", "sys/tokens/summary?group_by=policy", { token: root })).body.data.groups,
@@ -214,7 +214,11 @@ it("tokens that were listed before there was an inventory come into it by themse
   for (const shard of shards) {
     await runInDurableObject(shard, (_, { storage: { sql } }) => {
       if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'filling'").toArray().length === 0) return;
-      for (const table of ["inventory", "terms", "counts", "trees"]) sql.exec(`DELETE FROM ${table}`);
+      sql.exec("INSERT INTO accessors SELECT accessor, path FROM inventory");
+      // Of the others no release has told anything.
+      sql.exec("INSERT INTO old_inventory SELECT id, accessor, ends, entry FROM inventory WHERE id % 2 = 0");
+      sql.exec("INSERT INTO trees SELECT accessor, tree_mount, accessor, tree_size FROM inventory WHERE tree_size > 1");
+      for (const table of ["inventory", "postings", "counts", "pending"]) sql.exec(`DELETE FROM ${table}`);
       sql.exec("INSERT INTO filling (position) VALUES ('')");
     });
     await evictDurableObject(shard);
@@ -235,10 +239,12 @@ it("a token that its tree did not tell of, and a renewal, come into the inventor
   expect(before.tokens).toHaveLength(1);
   const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
   for (const damage of [
-    "DELETE FROM inventory WHERE id = ?",
-    "UPDATE inventory SET ends = 1, entry = json_set(entry, '$.expiresAt', 1) WHERE id = ?",
+    ["INSERT INTO accessors SELECT accessor, path FROM inventory WHERE id = ?", "DELETE FROM inventory WHERE id = ?"],
+    ["UPDATE inventory SET ends = 1, entry = json_set(entry, '$.expiresAt', 1) WHERE id = ?"],
   ]) {
-    await runInDurableObject(shard, (_, { storage: { sql } }) => sql.exec(damage, place?.row).toArray());
+    await runInDurableObject(shard, (_, { storage: { sql } }) => {
+      for (const statement of damage) sql.exec(statement, place?.row);
+    });
     expect((await listed("display_name=token-lost")).tokens).toEqual([]);
     // What tidy does with each page of the list.
     await shard.fillMissing([made.accessor]);

@@ -5,8 +5,8 @@ import { type Family, type Sample, single } from "../../../metrics/family.ts";
 import { type Installation, installationAgeMs } from "../../../system/installation.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { countIrrevocable, countLeases } from "../../../tree/index/index-queries.ts";
-import type { GroupCount } from "../../../tree/inventory/counts.ts";
 import { countByGroup, countByMount, type GroupCounts } from "../../../tree/inventory/queries.ts";
+import type { GroupCount } from "../../../tree/inventory/shard/counts.ts";
 import { NEVER_KEY } from "../../../tree/inventory/terms.ts";
 import { mountNames } from "../tokens/token-view.ts";
 

@@ -8,7 +8,7 @@ import { err, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import type { Installation } from "../../../system/installation.ts";
-import type { GroupCount } from "../../../tree/inventory/counts.ts";
+import { decodeStoredId } from "../../../token/ids.ts";
 import {
   countByGroup,
   countByMount,
@@ -18,6 +18,7 @@ import {
   MAX_SHOWN_GROUPS,
 } from "../../../tree/inventory/queries.ts";
 import { FRESHNESS_MS, tellRecent } from "../../../tree/inventory/recent.ts";
+import type { GroupCount } from "../../../tree/inventory/shard/counts.ts";
 import type { CountKind } from "../../../tree/inventory/terms.ts";
 import { text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
@@ -135,9 +136,9 @@ async function mapOfMount(
     mount: mounts.get(mount)?.path ?? mount,
     count,
     trees,
-    largest: largest.map(({ tree, root, count }) => {
+    largest: largest.map(({ root, count }) => {
       const token = roots.get(root);
-      return { tree, root: token ? tokenObject(token, mounts) : null, count };
+      return { tree: treeIdOf(root), root: token ? tokenObject(token, mounts) : null, count };
     }),
     restTrees: Math.max(0, trees - largest.length),
   };
@@ -151,8 +152,13 @@ async function countByTree(env: Env, mount: string | null): Promise<{ groups: Gr
     .flat()
     .sort((a, b) => b.count - a.count)
     .slice(0, MAX_SHOWN_GROUPS)
-    .map(({ tree, count }) => ({ key: tree, count }));
+    .map(({ root, count }) => ({ key: treeIdOf(root), count }));
   return { groups, total: counts.reduce((sum, { count }) => sum + count, 0) };
+}
+
+/** The id of the tree that an accessor leads to. */
+function treeIdOf(accessor: string): string {
+  return decodeStoredId(accessor)?.treeId ?? "";
 }
 
 function withMountNames(groups: readonly GroupCount[], installation: Installation): GroupCount[] {

@@ -1,0 +1,101 @@
+import type { CountKind } from "../terms.ts";
+import type { Changes, CountDelta } from "./changes.ts";
+
+/** A group of tokens and how many there are. */
+export interface GroupCount {
+  readonly key: string;
+  readonly count: number;
+}
+
+/** Groups that one shard names. */
+const MAX_GROUPS = 1000;
+
+/** Counters of one shard, kept with every change, so that reading them does not depend on how many tokens there are. */
+export class InventoryCounts {
+  readonly #sql: SqlStorage;
+  readonly #pending: Changes;
+
+  constructor(sql: SqlStorage, pending: Changes) {
+    this.#sql = sql;
+    this.#pending = pending;
+  }
+
+  /** The mounts that have tokens here, or (`first`) trees, with their numbers. */
+  mounts(kind: "mount" | "first"): GroupCount[] {
+    const stored = this.#groups("SELECT key, n FROM counts WHERE kind = ? ORDER BY mount LIMIT ?", kind, MAX_GROUPS);
+    return withDeltas(stored, this.#deltas(kind)).slice(0, MAX_GROUPS);
+  }
+
+  /** The greatest groups of a kind among the tokens of a mount, at most `MAX_GROUPS`. */
+  greatest(kind: CountKind, mount: string): GroupCount[] {
+    const deltas = this.#deltas(kind, mount);
+    const changed = this.#stored(kind, mount, [...deltas.keys()]);
+    const groups = new Map([...this.#greatestStored(kind, mount), ...changed].map(({ key, count }) => [key, count]));
+    const stored = [...groups].map(([key, count]) => ({ key, count }));
+    return withDeltas(stored, deltas)
+      .sort((a, b) => b.count - a.count)
+      .slice(0, MAX_GROUPS);
+  }
+
+  /** How many tokens of a mount are in each of some groups; those without a token are left out. */
+  of(kind: CountKind, mount: string, keys: readonly string[]): GroupCount[] {
+    const wanted = new Set(keys);
+    const deltas = new Map([...this.#deltas(kind, mount)].filter(([key]) => wanted.has(key)));
+    return withDeltas(this.#stored(kind, mount, keys), deltas);
+  }
+
+  #greatestStored(kind: CountKind, mount: string): GroupCount[] {
+    const several = this.#groups(
+      "SELECT key, n FROM counts WHERE kind = ? AND mount = ? AND n > 1 ORDER BY n DESC LIMIT ?",
+      ...[kind, mount, MAX_GROUPS],
+    );
+    if (several.length === MAX_GROUPS) return several;
+    const first = this.#groups(
+      "SELECT key, n FROM counts WHERE kind = ? AND mount = ? ORDER BY key LIMIT ?",
+      ...[kind, mount, MAX_GROUPS],
+    );
+    return [...several, ...first];
+  }
+
+  #stored(kind: CountKind, mount: string, keys: readonly string[]): GroupCount[] {
+    if (keys.length === 0) return [];
+    return this.#groups(
+      "SELECT key, n FROM counts WHERE kind = ? AND mount = ? AND key IN (SELECT value FROM json_each(?))",
+      ...[kind, mount, JSON.stringify(keys)],
+    );
+  }
+
+  /** What is not in the table yet, by key. */
+  #deltas(kind: CountKind, mount?: string): ReadonlyMap<string, number> {
+    const deltas = [...this.#pending.counts].filter(
+      (delta) => delta.kind === kind && (mount === undefined || delta.mount === mount),
+    );
+    return new Map(deltas.map(({ key, n }) => [key, n]));
+  }
+
+  #groups(query: string, ...values: SqlStorageValue[]): GroupCount[] {
+    return this.#sql
+      .exec<{ key: string; n: number }>(query, ...values)
+      .toArray()
+      .map(({ key, n }) => ({ key, count: n }));
+  }
+}
+
+/** Writes changes of counters; one that comes to nothing goes. */
+export function writeCounts(sql: SqlStorage, deltas: Iterable<CountDelta>): void {
+  for (const { kind, mount, key, n } of deltas) {
+    sql.exec(
+      `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)
+       ON CONFLICT (kind, mount, key) DO UPDATE SET n = n + excluded.n`,
+      ...[kind, mount, key, n],
+    );
+    if (n > 0) continue;
+    sql.exec("DELETE FROM counts WHERE kind = ? AND mount = ? AND key = ? AND n <= 0", ...[kind, mount, key]);
+  }
+}
+
+function withDeltas(stored: readonly GroupCount[], deltas: ReadonlyMap<string, number>): GroupCount[] {
+  const counts = new Map(stored.map(({ key, count }) => [key, count]));
+  for (const [key, n] of deltas) counts.set(key, (counts.get(key) ?? 0) + n);
+  return [...counts].map(([key, count]) => ({ key, count })).filter(({ count }) => count > 0);
+}

@@ -1,0 +1,195 @@
+import { decodeStoredId } from "../../../token/ids.ts";
+import { listedPath } from "../../index/news.ts";
+import { createdAtOf, type InventoryEntry, type ListedToken } from "../entry.ts";
+import type { TokenFilter } from "../filter.ts";
+import { keyOf } from "../order.ts";
+import { countsOf, termsOf } from "../terms.ts";
+import { InventoryCounts } from "./counts.ts";
+import { type PageQuery, type ShardCount, type ShardPage, ShardPages } from "./pages.ts";
+import { Pending } from "./pending.ts";
+import { Postings } from "./postings.ts";
+import { type TokenRowOfShard, tokenOf } from "./row.ts";
+import { classOfSize, MAX_TREES, type TreeSize } from "./tree-size.ts";
+
+/** Row numbers of different trees can be equal: the id of a token is the first free one from its row number on. */
+const ID_PROBES = 64;
+/** Trees that are read to find the largest ones: those of one class are in no order. */
+const READ_TREES = 2 * MAX_TREES;
+
+/** What a shard hears. */
+export interface Told {
+  /** New tokens. */
+  readonly made?: readonly InventoryEntry[];
+  /** Tokens of which something has changed: those that are kept, and those of the others that are listed. */
+  readonly changed?: readonly InventoryEntry[];
+  readonly isListed?: (accessor: string) => boolean;
+  readonly sizes?: readonly TreeSize[];
+}
+
+type KnownRow = TokenRowOfShard & { tree_size: number | null };
+
+/** A row with the place that it has, or would have. */
+interface Place {
+  readonly id: number;
+  readonly known: KnownRow | null;
+}
+
+/** The inventory of one shard: a row for each token that pages are read from, the ids that terms have, and counters. */
+export class InventoryStore {
+  readonly #sql: SqlStorage;
+  readonly #pending: Pending;
+  readonly #pages: ShardPages;
+  readonly counts: InventoryCounts;
+
+  /** @param batch changes of tokens that lists of ids and counters are written for together; absent: as many as fit a row. */
+  constructor(sql: SqlStorage, batch?: number) {
+    this.#sql = sql;
+    this.#pending = new Pending(sql, batch);
+    this.#pages = new ShardPages(sql, new Postings(sql, this.#pending));
+    this.counts = new InventoryCounts(sql, this.#pending);
+  }
+
+  /** Keeps what is known of tokens now, and of trees whose oldest token is here. Safe to repeat. */
+  put({ made = [], changed = [], sizes = [], isListed = () => false }: Told): void {
+    const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
+    for (const [entry, isNew] of [...made.map(newOne), ...changed.map(knownOne)]) {
+      const { id, known } = this.#place(entry.accessor);
+      if (!known && !isNew && !isListed(entry.accessor)) continue;
+      if (known) this.#update(known, entry, sizeOf.get(entry.accessor));
+      else this.#insert(id, entry, sizeOf.get(entry.accessor) ?? 1);
+      sizeOf.delete(entry.accessor);
+    }
+    for (const [root, count] of sizeOf) {
+      const { known } = this.#place(root);
+      if (known) this.#set(known.id, this.#sizeColumns(known, tokenOf(known).mount, count));
+    }
+    this.#pending.write();
+  }
+
+  /** Forgets tokens. Safe to repeat. */
+  remove(accessors: readonly string[]): void {
+    for (const accessor of accessors) {
+      const known = this.#find(accessor);
+      if (!known) continue;
+      const token = tokenOf(known);
+      this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
+      this.#pending.token(known.id, termsOf(token), countsOf(token, createdAtOf(token)), -1);
+    }
+    this.#pending.write();
+  }
+
+  /** What is kept of the tokens with these accessors. */
+  find(accessors: readonly string[]): ListedToken[] {
+    return accessors.flatMap((accessor) => {
+      const known = this.#find(accessor);
+      return known ? [tokenOf(known)] : [];
+    });
+  }
+
+  /** True for a token that is kept. */
+  has(accessor: string): boolean {
+    return this.#find(accessor) !== null;
+  }
+
+  /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
+  page(query: PageQuery): ShardPage {
+    return this.#pages.page(query);
+  }
+
+  /** Counts the tokens that a filter means. See `ShardPages.count`. */
+  count(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
+    return this.#pages.count(filter, now, last, limit);
+  }
+
+  /** The largest trees whose first token is of a mount, at most `MAX_TREES`. Of about equal ones any are named. */
+  largestTrees(mount: string): TreeSize[] {
+    return this.#sql
+      .exec<{ root: string; count: number }>(
+        `SELECT accessor AS root, tree_size AS count FROM inventory
+         WHERE tree_mount = ? ORDER BY tree_class DESC LIMIT ?`,
+        ...[mount, READ_TREES],
+      )
+      .toArray()
+      .sort((a, b) => b.count - a.count)
+      .slice(0, MAX_TREES);
+  }
+
+  #insert(id: number, entry: InventoryEntry, size: number): void {
+    const token: ListedToken = { ...entry, id };
+    const treeClass = classOfSize(size);
+    this.#sql.exec(
+      `INSERT INTO inventory (id, accessor, path, ends, tree_mount, tree_size, tree_class, entry)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[id, entry.accessor, listedPath(entry), keyOf(token, "end")],
+      ...[treeClass === null ? null : entry.mount, treeClass === null ? null : size, treeClass, textOf(entry)],
+    );
+    this.#pending.token(id, termsOf(entry), countsOf(entry, createdAtOf(token)), 1);
+  }
+
+  #update(known: KnownRow, entry: InventoryEntry, size: number | undefined): void {
+    const before = tokenOf(known);
+    // A tree that was away does not know of uses before.
+    const token: ListedToken = { ...entry, lastUsed: entry.lastUsed ?? before.lastUsed ?? null, id: known.id };
+    const text = textOf(token);
+    this.#set(known.id, {
+      ...(text !== known.entry && { entry: text }),
+      ...(token.expiresAt !== before.expiresAt && { ends: keyOf(token, "end") }),
+      ...(size !== undefined && this.#sizeColumns(known, token.mount, size)),
+    });
+    // What a token is found by never changes.
+    const createdAt = createdAtOf(token);
+    this.#pending.moved(countsOf(before, createdAt), countsOf(token, createdAt));
+  }
+
+  /** The columns that a tree's new size changes. */
+  #sizeColumns(known: KnownRow, mount: string, count: number): Record<string, SqlStorageValue> {
+    const before = known.tree_size ?? 1;
+    if (before === count) return {};
+    const treeClass = classOfSize(count);
+    const size = { tree_size: treeClass === null ? null : count };
+    if (treeClass === classOfSize(before)) return size;
+    return { ...size, tree_class: treeClass, tree_mount: treeClass === null ? null : mount };
+  }
+
+  /** Writes columns of a row; an index that none of them is in costs nothing. */
+  #set(id: number, columns: Readonly<Record<string, SqlStorageValue>>): void {
+    const names = Object.keys(columns);
+    if (names.length === 0) return;
+    const assignments = names.map((name) => `${name} = ?`).join(", ");
+    this.#sql.exec(`UPDATE inventory SET ${assignments} WHERE id = ?`, ...Object.values(columns), id);
+  }
+
+  #find(accessor: string): KnownRow | null {
+    const row = decodeStoredId(accessor)?.row;
+    return row === undefined ? null : this.#probe(row, accessor).known;
+  }
+
+  #place(accessor: string): Place {
+    const row = decodeStoredId(accessor)?.row;
+    if (row === undefined) throw new Error("an accessor leads to a tree");
+    const place = this.#probe(row, accessor);
+    if (place.id >= row + ID_PROBES) throw new Error("too many tokens of one moment in one shard");
+    return place;
+  }
+
+  #probe(row: number, accessor: string): Place {
+    const near = this.#sql.exec<KnownRow>(
+      "SELECT id, accessor, entry, tree_size FROM inventory WHERE id BETWEEN ? AND ? ORDER BY id",
+      ...[row, row + ID_PROBES - 1],
+    );
+    let free = row;
+    for (const known of near) {
+      if (known.accessor === accessor) return { id: known.id, known };
+      if (known.id === free) free++;
+    }
+    return { id: free, known: null };
+  }
+}
+
+const newOne = (entry: InventoryEntry) => [entry, true] as const;
+const knownOne = (entry: InventoryEntry) => [entry, false] as const;
+
+function textOf(token: InventoryEntry & { readonly id?: number }): string {
+  const { accessor: _, id: _2, ...rest } = token;
+  return JSON.stringify(rest);
+}

@@ -1,0 +1,262 @@
+import { ROOT_POLICY } from "../../../policy/name.ts";
+import { decodeStoredId, firstRowAt, routedIdText } from "../../../token/ids.ts";
+import type { ListedToken } from "../entry.ts";
+import { matches, type TokenFilter } from "../filter.ts";
+import { comparePositions, keyOf, NEVER, type Order, type Position } from "../order.ts";
+import { rangesOf } from "../terms.ts";
+import type { Postings } from "./postings.ts";
+import { type TokenRowOfShard as Row, tokenOf } from "./row.ts";
+
+/** So many tokens of a term, of a tree, or of a range of ends, are read all at once and sorted. */
+const READ_ALL = 300;
+/** Tokens that one page looks at in one shard, whether the filter means them or not. */
+const MAX_SCANNED = 1000;
+/** Tokens of one tree that are put in order for a page. Those of a tree with more are looked for among all tokens. */
+const MAX_SORTED = 5000;
+/** Tokens of a term that are read at once: few at first, as the page may be full soon. */
+const FIRST_READ = 32;
+const NEXT_READ = 256;
+
+/** A page of one shard. */
+export interface PageQuery {
+  readonly filter: TokenFilter;
+  readonly order: Order;
+  /** The page begins after this; null: at the beginning. */
+  readonly after: Position | null;
+  /** Number of this shard. */
+  readonly shard: number;
+  readonly limit: number;
+  /** ms. */
+  readonly now: number;
+}
+
+/** Tokens of one shard in order. */
+export interface ShardPage {
+  readonly tokens: readonly ListedToken[];
+  /** All that is meant up to here is in the page; null: to the end. */
+  readonly upTo: Position | null;
+  /** Tokens looked at. */
+  readonly scanned: number;
+}
+
+/** How many tokens of one shard a filter means. */
+export interface ShardCount {
+  readonly count: number;
+  /** Root tokens among them. */
+  readonly roots: number;
+  /** Id of the last token that was looked at; null when there are no more. */
+  readonly last: number | null;
+}
+
+const COLUMNS = "i.id, i.accessor, i.entry";
+
+/** Reads pages of the inventory of one shard. */
+export class ShardPages {
+  readonly #sql: SqlStorage;
+  readonly #postings: Postings;
+
+  constructor(sql: SqlStorage, postings: Postings) {
+    this.#sql = sql;
+    this.#postings = postings;
+  }
+
+  /** At most `limit` tokens that the filter means, in order. Looks at a bounded number of tokens, however many there are. */
+  page(query: PageQuery): ShardPage {
+    const few = this.#fewEnds(query) ?? this.#fewOfTree(query.filter) ?? this.#fewOfTerms(query.filter);
+    return few ? sorted(query, few) : this.#walk(query);
+  }
+
+  /**
+   * Counts the tokens that the filter means, of the `limit` that an index has after a token.
+   *
+   * @param last id of that token; null: from the first one on.
+   * @returns `last` from which to go on; null when nothing comes after.
+   */
+  count(filter: TokenFilter, now: number, last: number | null, limit: number): ShardCount {
+    const order: Order = { by: "created", descending: false };
+    const after = last === null ? null : { key: last, id: last, shard: 0 };
+    const query: PageQuery = { filter, order, after, shard: 0, limit, now };
+    let scanned = 0;
+    let count = 0;
+    let roots = 0;
+    let id = 0;
+    for (const row of this.#byCreation(query)) {
+      if (scanned === limit) return { count, roots, last: id };
+      scanned++;
+      id = row.id;
+      if (!isMeant(query, row)) continue;
+      count++;
+      if (tokenOf(row).policies.includes(ROOT_POLICY)) roots++;
+    }
+    return { count, roots, last: null };
+  }
+
+  /** Tokens in the order of an index, until the page is full or enough were looked at. */
+  #walk(query: PageQuery): ShardPage {
+    const { order, limit, shard } = query;
+    const tokens: ListedToken[] = [];
+    let scanned = 0;
+    let last: Position | null = null;
+    // A cursor reads as it goes: what comes after the page is never read.
+    for (const row of order.by === "created" ? this.#byCreation(query) : this.#byEnd(query)) {
+      if (scanned >= MAX_SCANNED || tokens.length >= limit) return { tokens, upTo: last, scanned };
+      scanned++;
+      const token = tokenOf(row);
+      last = { key: keyOf(token, order.by), id: token.id, shard };
+      if (isMeant(query, row)) tokens.push(token);
+    }
+    return { tokens, upTo: null, scanned };
+  }
+
+  #byCreation({ filter, order, after, shard }: PageQuery): Iterable<Row> {
+    const { createdAfter, createdBefore } = filter;
+    // Of the same id in a later shard the page still has to come.
+    const seen = after === null ? null : { id: after.id, own: comesAfter(shard, after, order) };
+    let low = createdAfter === undefined ? 0 : firstRowAt(createdAfter + 1);
+    let high = createdBefore === undefined ? NEVER : firstRowAt(createdBefore) - 1;
+    if (seen && order.descending) high = Math.min(high, seen.own ? seen.id : seen.id - 1);
+    if (seen && !order.descending) low = Math.max(low, seen.own ? seen.id : seen.id + 1);
+    const direction = order.descending ? "DESC" : "ASC";
+    const ofTree = filter.tree === undefined ? null : this.#idsOfTree(filter.tree, low, high, direction);
+    if (ofTree) return this.#rowsOf(ofTree);
+    const term = rangesOf(filter).find(({ end }) => end === undefined)?.term;
+    if (term !== undefined) return this.#rowsOf(this.#postings.ids(term, low, high, order.descending));
+    if (filter.neverEnds === true) {
+      // The index by end has those that never end together, in the order of their ids.
+      return this.#sql.exec<Row>(
+        `SELECT ${COLUMNS} FROM inventory i WHERE i.ends = ? AND i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
+        ...[NEVER, low, high],
+      );
+    }
+    return this.#sql.exec<Row>(
+      `SELECT ${COLUMNS} FROM inventory i WHERE i.id BETWEEN ? AND ? ORDER BY i.id ${direction}`,
+      ...[low, high],
+    );
+  }
+
+  #byEnd({ filter, order, after, shard, now }: PageQuery): Iterable<Row> {
+    const [low, high] = endsOf(filter, now);
+    if (!order.descending) {
+      const own = after !== null && comesAfter(shard, after, order) ? ">=" : ">";
+      const [key, id] = after === null ? [low - 1, NEVER] : [after.key, after.id];
+      return this.#sql.exec<Row>(
+        `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${own} (?, ?) AND i.ends >= ? AND i.ends <= ?
+         ORDER BY i.ends, i.id`,
+        ...[key, id, low, high],
+      );
+    }
+    const own = after === null || comesAfter(shard, after, order) ? "<=" : "<";
+    const [key, id] = after === null ? [high, NEVER] : [after.key, after.id];
+    return this.#sql.exec<Row>(
+      `SELECT ${COLUMNS} FROM inventory i WHERE (i.ends, i.id) ${own} (?, ?) AND i.ends >= ? AND i.ends <= ?
+       ORDER BY i.ends DESC, i.id DESC`,
+      ...[key, id, low, high],
+    );
+  }
+
+  /** The tokens whose end the filter means; null when they are many, or when it says nothing about the end. */
+  #fewEnds({ filter, now }: PageQuery): Row[] | null {
+    const { endsAfter, endsBefore, neverEnds } = filter;
+    if (endsAfter === undefined && endsBefore === undefined && neverEnds === undefined) return null;
+    return this.#few("i.ends BETWEEN ? AND ?", endsOf(filter, now));
+  }
+
+  /** The tokens of the tree that the filter means; null when they are many. */
+  #fewOfTree({ tree }: TokenFilter): Row[] | null {
+    return tree === undefined ? null : this.#few(IN_TREE, accessorsOfTree(tree));
+  }
+
+  /** The tokens of the first term of the filter that has few; null when all have many. */
+  #fewOfTerms(filter: TokenFilter): Row[] | null {
+    for (const range of rangesOf(filter)) {
+      const ids = this.#postings.fewOf(range, READ_ALL);
+      if (ids) return [...this.#rowsOf(ids)];
+    }
+    return null;
+  }
+
+  /** The rows of an index to which `where` applies; null when they are more than `READ_ALL`. */
+  #few(where: string, values: readonly SqlStorageValue[]): Row[] | null {
+    const query = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
+    if (this.#sql.exec<{ n: number }>(query, ...values).one().n > READ_ALL) return null;
+    return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM inventory i WHERE ${where}`, ...values).toArray();
+  }
+
+  /** Ids of the tokens of a tree, in order; null when there are too many to be put in order. */
+  #idsOfTree(tree: string, low: number, high: number, direction: "ASC" | "DESC"): number[] | null {
+    const range = accessorsOfTree(tree);
+    const all = this.#sql
+      .exec<{ id: number }>(`SELECT i.id FROM inventory i WHERE ${IN_TREE} LIMIT ?`, ...range, MAX_SORTED + 1)
+      .toArray();
+    if (all.length > MAX_SORTED) return null;
+    const ids = all.map(({ id }) => id).filter((id) => id >= low && id <= high);
+    return ids.sort((a, b) => (direction === "ASC" ? a - b : b - a));
+  }
+
+  /** The rows with these ids, in their order. Reads as it goes. */
+  *#rowsOf(ids: Iterable<number>): Iterable<Row> {
+    let waiting: number[] = [];
+    let atOnce = FIRST_READ;
+    for (const id of ids) {
+      waiting.push(id);
+      if (waiting.length < atOnce) continue;
+      yield* this.#read(waiting);
+      waiting = [];
+      atOnce = NEXT_READ;
+    }
+    yield* this.#read(waiting);
+  }
+
+  #read(ids: readonly number[]): Row[] {
+    if (ids.length === 0) return [];
+    return this.#sql
+      .exec<Row>(
+        `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN inventory i ON i.id = j.value ORDER BY j.key`,
+        JSON.stringify(ids),
+      )
+      .toArray();
+  }
+}
+
+/** The accessors of a tree begin with its id: so many characters of them hold nothing else. */
+const TREE_CHARACTERS = 42;
+const IN_TREE = "i.accessor >= ? AND i.accessor < ?";
+
+function accessorsOfTree(tree: string): [string, string] {
+  const beginning = routedIdText(tree, 0, new Uint8Array()).slice(0, TREE_CHARACTERS);
+  return [beginning, `${beginning}\u{10ffff}`];
+}
+
+/** A page of rows that are in no order. */
+function sorted(query: PageQuery, rows: readonly Row[]): ShardPage {
+  const { order, after, limit, shard } = query;
+  const placed = rows
+    .filter((row) => isMeant(query, row))
+    .map((row) => tokenOf(row))
+    .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
+    .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
+    .sort((a, b) => comparePositions(a.position, b.position, order));
+  const page = placed.slice(0, limit);
+  return {
+    tokens: page.map(({ token }) => token),
+    upTo: placed.length > limit ? (page.at(-1)?.position ?? null) : null,
+    scanned: rows.length,
+  };
+}
+
+/** The first and the last end that a filter means, as the index has them. */
+function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number): [number, number] {
+  const low = neverEnds ? NEVER : Math.max(now, endsAfter ?? 0) + 1;
+  const high = endsBefore !== undefined ? endsBefore - 1 : neverEnds === false ? NEVER - 1 : NEVER;
+  return [low, high];
+}
+
+function isMeant({ filter, now }: PageQuery, row: Row): boolean {
+  const token = tokenOf(row);
+  return matches(filter, token, filter.tree === undefined ? "" : (decodeStoredId(row.accessor)?.treeId ?? ""), now);
+}
+
+/** True when an equal key and id in `shard` still comes after the position. */
+function comesAfter(shard: number, { shard: last }: Position, { descending }: Order): boolean {
+  return descending ? shard < last : shard > last;
+}

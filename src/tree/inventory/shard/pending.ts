@@ -1,0 +1,126 @@
+import type { CountKey } from "../terms.ts";
+import type { Changes, CountDelta, TermDelta } from "./changes.ts";
+import { writeCounts } from "./counts.ts";
+import { writePostings } from "./postings.ts";
+
+/** So many changes of tokens are written together. */
+const BATCH = 128;
+
+/** The changes in the form that is stored. */
+interface Stored {
+  readonly changes: number;
+  readonly counts: readonly (readonly [kind: CountKey["kind"], mount: string, key: string, n: number])[];
+  readonly terms: readonly (readonly [term: string, added: readonly number[], gone: readonly number[]])[];
+}
+
+/**
+ * Changes of counters and of lists of ids of one shard that are not in their tables yet. One row keeps all of them, so that a call
+ * about any number of tokens costs one row; tokens that are alike share the rows that a batch of changes is written to.
+ * Who reads those tables adds what is here.
+ */
+export class Pending implements Changes {
+  readonly #sql: SqlStorage;
+  readonly #batch: number;
+  #counts = new Map<string, CountDelta>();
+  #terms = new Map<string, TermDelta>();
+  #changes = 0;
+  #isRead = false;
+  #isDirty = false;
+
+  constructor(sql: SqlStorage, batch = BATCH) {
+    this.#sql = sql;
+    this.#batch = batch;
+  }
+
+  get counts(): Iterable<CountDelta> {
+    this.#read();
+    return this.#counts.values();
+  }
+
+  get terms(): ReadonlyMap<string, TermDelta> {
+    this.#read();
+    return this.#terms;
+  }
+
+  /** A token comes into the inventory, or leaves it. */
+  token(id: number, terms: readonly string[], counters: readonly CountKey[], by: 1 | -1): void {
+    this.#read();
+    for (const term of terms) this.#changeTerm(term, id, by);
+    for (const counter of counters) this.#count(counter, by);
+    this.#changed();
+  }
+
+  /** A token leaves some groups and comes to others. */
+  moved(from: readonly CountKey[], to: readonly CountKey[]): void {
+    this.#read();
+    const names = { from: new Set(from.map(nameOf)), to: new Set(to.map(nameOf)) };
+    const left = from.filter((counter) => !names.to.has(nameOf(counter)));
+    const come = to.filter((counter) => !names.from.has(nameOf(counter)));
+    if (left.length + come.length === 0) return;
+    for (const counter of left) this.#count(counter, -1);
+    for (const counter of come) this.#count(counter, 1);
+    this.#changed();
+  }
+
+  /** Stores what has changed since the last time: belongs to the same transaction as the changes of the tokens. */
+  write(): void {
+    if (!this.#isDirty) return;
+    if (this.#changes >= this.#batch) this.#fold();
+    this.#sql.exec("INSERT OR REPLACE INTO pending (one, changes) VALUES (1, ?)", this.#text());
+    this.#isDirty = false;
+  }
+
+  #fold(): void {
+    writeCounts(this.#sql, this.#counts.values());
+    for (const [term, delta] of this.#terms) writePostings(this.#sql, term, delta);
+    this.#counts.clear();
+    this.#terms.clear();
+    this.#changes = 0;
+  }
+
+  #changed(): void {
+    this.#changes++;
+    this.#isDirty = true;
+  }
+
+  #changeTerm(term: string, id: number, by: 1 | -1): void {
+    const delta = this.#terms.get(term) ?? { added: new Set(), gone: new Set() };
+    this.#terms.set(term, delta);
+    const [to, from] = by === 1 ? [delta.added, delta.gone] : [delta.gone, delta.added];
+    if (!from.delete(id)) to.add(id);
+    if (delta.added.size + delta.gone.size === 0) this.#terms.delete(term);
+  }
+
+  #count(counter: CountKey, by: number): void {
+    const name = nameOf(counter);
+    const n = (this.#counts.get(name)?.n ?? 0) + by;
+    if (n === 0) this.#counts.delete(name);
+    else this.#counts.set(name, { ...counter, n });
+  }
+
+  #read(): void {
+    if (this.#isRead) return;
+    this.#isRead = true;
+    const row = this.#sql.exec<{ changes: string }>("SELECT changes FROM pending").toArray()[0];
+    if (!row) return;
+    const { changes, counts, terms } = JSON.parse(row.changes) as Stored;
+    this.#changes = changes;
+    for (const [kind, mount, key, n] of counts) this.#counts.set(nameOf({ kind, mount, key }), { kind, mount, key, n });
+    for (const [term, added, gone] of terms) {
+      this.#terms.set(term, { added: new Set(added), gone: new Set(gone) });
+    }
+  }
+
+  #text(): string {
+    const stored: Stored = {
+      changes: this.#changes,
+      counts: [...this.#counts.values()].map(({ kind, mount, key, n }) => [kind, mount, key, n]),
+      terms: [...this.#terms].map(([term, { added, gone }]) => [term, [...added], [...gone]]),
+    };
+    return JSON.stringify(stored);
+  }
+}
+
+function nameOf({ kind, mount, key }: CountKey): string {
+  return JSON.stringify([kind, mount, key]);
+}

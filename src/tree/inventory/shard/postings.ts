@@ -1,0 +1,148 @@
+import type { TermRange } from "../terms.ts";
+import type { Changes, TermDelta } from "./changes.ts";
+
+/** Ids of one row at most; a row that would have more becomes several of half as many. */
+const MAX_IDS = 512;
+
+type PostingRow = { first: number; ids: string };
+
+/**
+ * For each term the ids of the tokens that have it, in rows of several hundred. A row has the ids from its `first` up to the
+ * `first` of the next one.
+ */
+export class Postings {
+  readonly #sql: SqlStorage;
+  readonly #pending: Changes;
+
+  constructor(sql: SqlStorage, pending: Changes) {
+    this.#sql = sql;
+    this.#pending = pending;
+  }
+
+  /** The ids that a term has between `low` and `high`, in order. Reads as it goes. */
+  *ids(term: string, low: number, high: number, descending: boolean): Iterable<number> {
+    const delta = this.#pending.terms.get(term);
+    const order = (a: number, b: number) => (descending ? b - a : a - b);
+    const isMeant = (id: number) => id >= low && id <= high;
+    const added = [...(delta?.added ?? [])].filter(isMeant).sort(order);
+    let next = 0;
+    for (const row of descending ? this.#rowsDown(term, low, high) : this.#rowsUp(term, low, high)) {
+      const ids = idsOf(row).filter((id) => isMeant(id) && !delta?.gone.has(id));
+      for (const id of ids.sort(order)) {
+        for (let one = added[next]; one !== undefined && order(one, id) < 0; one = added[++next]) yield one;
+        yield id;
+      }
+    }
+    yield* added.slice(next);
+  }
+
+  /** The ids of a range of terms, each once and in no order; null when there may be more than `most`. */
+  fewOf({ term, end }: TermRange, most: number): number[] | null {
+    const where = end === undefined ? "term = ?" : "term >= ? AND term < ?";
+    const values = end === undefined ? [term] : [term, end];
+    const deltas = [...this.#pending.terms].filter(([one]) =>
+      end === undefined ? one === term : one >= term && one < end,
+    );
+    let count = deltas.reduce((sum, [, { added }]) => sum + added.size, 0);
+    for (const { n } of this.#sql.exec<{ n: number }>(`SELECT n FROM postings WHERE ${where}`, ...values)) {
+      count += n;
+      if (count > most) return null;
+    }
+    if (count > most) return null;
+    const gone = new Map(deltas.map(([one, delta]) => [one, delta.gone]));
+    const ids = new Set(deltas.flatMap(([, { added }]) => [...added]));
+    const rows = this.#sql.exec<{ term: string; ids: string }>(
+      `SELECT term, ids FROM postings WHERE ${where}`,
+      ...values,
+    );
+    for (const row of rows.toArray()) {
+      for (const id of idsOf(row)) if (!gone.get(row.term)?.has(id)) ids.add(id);
+    }
+    return [...ids];
+  }
+
+  *#rowsUp(term: string, low: number, high: number): Iterable<PostingRow> {
+    const covering = rowCovering(this.#sql, term, low);
+    for (let from = covering?.first ?? low; ; ) {
+      const row = this.#one("first >= ? AND first <= ? ORDER BY first", term, from, high);
+      if (!row) return;
+      yield row;
+      from = row.first + 1;
+    }
+  }
+
+  *#rowsDown(term: string, low: number, high: number): Iterable<PostingRow> {
+    for (let to = high; ; ) {
+      const row = this.#one("first <= ? ORDER BY first DESC", term, to);
+      if (!row) return;
+      yield row;
+      if (row.first <= low) return;
+      to = row.first - 1;
+    }
+  }
+
+  #one(where: string, ...values: SqlStorageValue[]): PostingRow | undefined {
+    const query = `SELECT first, ids FROM postings WHERE term = ? AND ${where} LIMIT 1`;
+    return this.#sql.exec<PostingRow>(query, ...values).toArray()[0];
+  }
+}
+
+/** Writes changes of the ids of one term: ids that are near each other are in one row. */
+export function writePostings(sql: SqlStorage, term: string, { added, gone }: TermDelta): void {
+  const changed = [...added, ...gone].sort((a, b) => a - b);
+  for (let at = 0; at < changed.length; ) {
+    const id = changed[at] ?? 0;
+    const row = rowCovering(sql, term, id);
+    const next = sql
+      .exec<{ first: number }>(
+        "SELECT first FROM postings WHERE term = ? AND first > ? ORDER BY first LIMIT 1",
+        term,
+        id,
+      )
+      .toArray()[0];
+    const ids = new Set(row && idsOf(row));
+    for (; at < changed.length; at++) {
+      const one = changed[at] ?? 0;
+      if (next && one >= next.first) break;
+      if (added.has(one)) ids.add(one);
+      else ids.delete(one);
+    }
+    writeRow(
+      sql,
+      term,
+      row?.first ?? null,
+      [...ids].sort((a, b) => a - b),
+    );
+  }
+}
+
+/** Writes what a row has now; `first` is null for a new row. */
+function writeRow(sql: SqlStorage, term: string, first: number | null, ids: readonly number[]): void {
+  if (ids.length === 0) {
+    if (first !== null) sql.exec("DELETE FROM postings WHERE term = ? AND first = ?", term, first);
+    return;
+  }
+  const size = ids.length > MAX_IDS ? MAX_IDS / 2 : MAX_IDS;
+  for (let at = 0; at < ids.length; at += size) {
+    const part = ids.slice(at, at + size);
+    const key = at === 0 && first !== null ? first : (part[0] ?? 0);
+    sql.exec(
+      "INSERT OR REPLACE INTO postings (term, first, n, ids) VALUES (?, ?, ?, ?)",
+      ...[term, key, part.length, part.join()],
+    );
+  }
+}
+
+/** The row that has an id if the term has it. */
+function rowCovering(sql: SqlStorage, term: string, id: number): PostingRow | undefined {
+  return sql
+    .exec<PostingRow>(
+      "SELECT first, ids FROM postings WHERE term = ? AND first <= ? ORDER BY first DESC LIMIT 1",
+      ...[term, id],
+    )
+    .toArray()[0];
+}
+
+function idsOf({ ids }: Pick<PostingRow, "ids">): number[] {
+  return ids.split(",").map(Number);
+}

@@ -1,0 +1,9 @@
+import type { InventoryEntry, ListedToken } from "../entry.ts";
+
+/** A token in the table of a shard. */
+export type TokenRowOfShard = { id: number; accessor: string; entry: string };
+
+/** What a row says. */
+export function tokenOf({ id, accessor, entry }: TokenRowOfShard): ListedToken {
+  return { ...(JSON.parse(entry) as Omit<InventoryEntry, "accessor">), accessor, id };
+}
