@@ -180,6 +180,45 @@ describe("the explanation of a login by principal", () => {
     expect(outcomesOf(plain)).toMatchObject({ instance: "not_reached", inferred_role: "not_reached" });
   });
 
+  it.each([
+    { type: "cloud", kind: "vm_instance", region: "inferred_cloud_region", path: "cloud" },
+    { type: "aws", kind: "ec2_instance", region: "inferred_aws_region", path: "aws-inferring" },
+  ] as const)(
+    "passes every check of an inferred $kind, said or signed, as a login does",
+    async ({ type, kind, region, path }) => {
+      const at = type === "cloud" ? mount : await mountCloud(root, path, cloud, signer, type);
+      const ring = cloud.world.addRole(HOME, `Ring-${type}`);
+      cloud.world.addProfile(ring, `Ring-${type}`);
+      const instance = cloud.world.addInstance(HOME, "eu-west-1", { profile: `Ring-${type}`, vpcId: "vpc-ring" });
+      await at.write("role/ring", {
+        auth_type: "iam",
+        inferred_entity_type: kind,
+        [region]: "eu-west-1",
+        bound_vpc_id: "vpc-ring",
+        bound_iam_role_arn: roleArn(ring),
+        token_policies: "ring",
+      });
+      const session = cloud.world.addSession(ring, instance.id, Date.now() + 3_600_000);
+      const said = await explain(
+        { role: "ring", arn: `arn:aws:sts::${HOME}:assumed-role/Ring-${type}/${instance.id}` },
+        at,
+      );
+      const signed = await explain({ role: "ring", ...(await signCaller(session)) }, at);
+      for (const told of [said, signed]) {
+        expect(told).toMatchObject({ auth_type: "iam", allowed: true, token: { token_policies: ["default", "ring"] } });
+        expect(failedOf(told)).toEqual([]);
+        expect(outcomesOf(told)).toMatchObject({
+          inferred_session: "passed",
+          instance: "passed",
+          inferred_role: "passed",
+        });
+        expect(checkOf(told, "inferred_session")?.actual).toBe(instance.id);
+      }
+      expect([checkOf(said, "caller")?.outcome, checkOf(signed, "caller")?.outcome]).toEqual(["assumed", "passed"]);
+      expect((await at.loginCaller(session, { role: "ring" })).status).toBe(200);
+    },
+  );
+
   it("tells that the entity of a holder is disabled", async () => {
     const dan = cloud.world.addUser(HOME, "dan");
     await mount.write("config/identity", { iam_alias: "full_arn" });
