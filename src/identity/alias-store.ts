@@ -2,7 +2,7 @@ import { nameKey } from "../base/name.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { metadataOf } from "./entity-store.ts";
-import type { NoteChange } from "./lending.ts";
+import type { ChangeNotes } from "./lending.ts";
 import type { AliasRecord, Metadata } from "./model.ts";
 
 interface AliasRow extends Record<string, SqlStorageValue> {
@@ -29,11 +29,11 @@ export class AliasStore {
   readonly #sql: SqlStorage;
   /** The table as seals see it. */
   readonly sealed: SealedTable<AliasRow>;
-  readonly #noteChange: NoteChange;
+  readonly #notes: ChangeNotes;
 
-  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
+  constructor(sql: SqlStorage, seals: RowSeals, notes: ChangeNotes) {
     this.#sql = sql;
-    this.#noteChange = noteChange;
+    this.#notes = notes;
     this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
@@ -94,7 +94,7 @@ export class AliasStore {
       updated_at: alias.updatedAt,
     };
     this.#noteOwners("id = ? OR (mount_accessor = ? AND name_key = ?)", row.id, row.mount_accessor, row.name_key);
-    this.#noteChange(row.entity_id);
+    this.#notes.changed(row.entity_id);
     this.#sql.exec(
       `INSERT OR REPLACE INTO aliases
          (id, entity_id, name, name_key, mount_accessor, metadata, custom_metadata, created_at, updated_at, seal)
@@ -111,14 +111,14 @@ export class AliasStore {
   }
 
   deleteOfEntity(entityId: string): void {
-    this.#noteChange(entityId);
+    this.#notes.changed(entityId);
     this.#sql.exec("DELETE FROM aliases WHERE entity_id = ?", entityId);
   }
 
   /** Notes that the entities which have these aliases change. */
   #noteOwners(where: string, ...values: string[]): void {
     const query = `SELECT entity_id FROM aliases WHERE ${where}`;
-    for (const row of this.#sql.exec<{ entity_id: string }>(query, ...values)) this.#noteChange(row.entity_id);
+    for (const row of this.#sql.exec<{ entity_id: string }>(query, ...values)) this.#notes.changed(row.entity_id);
   }
 
   #read(query: string, ...values: (string | number)[]): AliasRecord[] {

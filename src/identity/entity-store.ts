@@ -1,7 +1,7 @@
 import { nameKey } from "../base/name.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
-import type { NoteChange } from "./lending.ts";
+import type { ChangeNotes } from "./lending.ts";
 import type { EntityWrite, Metadata } from "./model.ts";
 
 /** A row of the table of entities. Times in ms. */
@@ -30,11 +30,11 @@ export class EntityStore {
   readonly #sql: SqlStorage;
   /** The table as seals see it. */
   readonly sealed: SealedTable<EntityRow>;
-  readonly #noteChange: NoteChange;
+  readonly #notes: ChangeNotes;
 
-  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
+  constructor(sql: SqlStorage, seals: RowSeals, notes: ChangeNotes) {
     this.#sql = sql;
-    this.#noteChange = noteChange;
+    this.#notes = notes;
     this.sealed = new SealedTable(sql, seals, SHAPE);
   }
 
@@ -72,6 +72,7 @@ export class EntityStore {
     const row = { id, name, name_key, metadata, policies, disabled, revision: 0, created_at: now, updated_at: now };
     // A row of this name can only be one that was tampered with: the new one takes its place.
     this.#noteReplaced(row);
+    this.#notes.made(id);
     this.#sql.exec(
       `INSERT OR REPLACE INTO entities
          (id, name, name_key, metadata, policies, disabled, revision, created_at, updated_at, seal)
@@ -102,7 +103,7 @@ export class EntityStore {
   }
 
   delete(id: string): void {
-    this.#noteChange(id);
+    this.#notes.changed(id);
     this.#sql.exec("DELETE FROM entities WHERE id = ?", id);
   }
 
@@ -119,9 +120,9 @@ export class EntityStore {
 
   /** Notes the change of a row that is being written, and of one that it takes the place of. */
   #noteReplaced({ id, name }: EntityRow): void {
-    this.#noteChange(id);
+    this.#notes.changed(id);
     const other = this.idOfName(name);
-    if (other !== null) this.#noteChange(other);
+    if (other !== null) this.#notes.changed(other);
   }
 
   #read(query: string, ...values: (string | number)[]): EntityRow[] {

@@ -3,7 +3,7 @@ import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { metadataOf, namesOf } from "./entity-store.ts";
-import type { NoteChange } from "./lending.ts";
+import type { ChangeNotes } from "./lending.ts";
 import { MembershipStore } from "./membership-store.ts";
 import type { GroupPart, GroupType, GroupWrite } from "./model.ts";
 import { usablePolicies } from "./view.ts";
@@ -38,11 +38,13 @@ export class GroupStore {
   /** The table as seals see it. */
   readonly sealed: SealedTable<GroupRow>;
   readonly members: MembershipStore;
+  readonly #notes: ChangeNotes;
 
-  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
+  constructor(sql: SqlStorage, seals: RowSeals, notes: ChangeNotes) {
     this.#sql = sql;
+    this.#notes = notes;
     this.sealed = new SealedTable(sql, seals, SHAPE);
-    this.members = new MembershipStore(sql, seals, noteChange);
+    this.members = new MembershipStore(sql, seals, notes);
   }
 
   /** Another one after every change of any group. */
@@ -156,6 +158,7 @@ export class GroupStore {
   }
 
   #changed(): void {
+    this.#notes.groupsChanged();
     this.#sql.exec(`UPDATE group_revision SET revision = ${RANDOM_REVISION}`);
   }
 }

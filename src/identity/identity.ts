@@ -16,7 +16,7 @@ import { writeGroupAlias } from "./group-alias-writes.ts";
 import { type GroupRow, GroupStore } from "./group-store.ts";
 import { writeGroup } from "./group-writes.ts";
 import { HandedOverStore } from "./handed-over-store.ts";
-import { Lending } from "./lending.ts";
+import { type Changer, Lending } from "./lending.ts";
 import { logIn } from "./login-writes.ts";
 import type {
   AliasPlace,
@@ -82,10 +82,10 @@ export class Identity extends DurableObject<Env> {
     this.#keys = new ObjectKeys(env);
     const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
     this.#lending = new Lending(env, ctx.storage);
-    const { noteChange } = this.#lending;
-    this.#entities = new EntityStore(sql, seals, noteChange);
-    this.#aliases = new AliasStore(sql, seals, noteChange);
-    this.#groups = new GroupStore(sql, seals, noteChange);
+    const { notes } = this.#lending;
+    this.#entities = new EntityStore(sql, seals, notes);
+    this.#aliases = new AliasStore(sql, seals, notes);
+    this.#groups = new GroupStore(sql, seals, notes);
     this.#groupAliases = new GroupAliasStore(sql, seals);
     this.#handedOver = new HandedOverStore(sql);
     this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
@@ -173,7 +173,7 @@ export class Identity extends DurableObject<Env> {
         entity: { ...own, revision: crypto.randomUUID() },
         groups: { state: this.#groups.revision(), groups: this.#groups.above(own.groupIds) },
       };
-    });
+    }, "login");
   }
 
   /**
@@ -283,12 +283,14 @@ export class Identity extends DurableObject<Env> {
   }
 
   /** Deletes a group; its members stay. Safe to repeat. */
-  deleteGroup(key: IdOrName): void {
+  async deleteGroup(key: IdOrName): Promise<void> {
     if (!this.#schema.exists) return;
-    const id = "id" in key ? key.id : this.#groups.idOfName(key.name);
-    if (id === null) return;
-    this.#groupAliases.deleteOfGroup(id);
-    this.#groups.delete(id);
+    await this.#change(() => {
+      const id = "id" in key ? key.id : this.#groups.idOfName(key.name);
+      if (id === null) return;
+      this.#groupAliases.deleteOfGroup(id);
+      this.#groups.delete(id);
+    });
   }
 
   /** At most `limit` groups after `after`, an id or a name. */
@@ -378,10 +380,10 @@ export class Identity extends DurableObject<Env> {
   }
 
   /** Makes a change, see `Lending.change`. */
-  async #change<T>(write: () => T): Promise<T> {
+  async #change<T>(write: () => T, changer: Changer = "operator"): Promise<T> {
     await this.#keys.open();
     this.#schema.create();
-    return this.#lending.change(write);
+    return this.#lending.change(write, changer);
   }
 }
 

@@ -1,7 +1,8 @@
 import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
-import { isWithin } from "../system/copy-age.ts";
+import { isGoodCopy } from "../system/expected-changes.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import { groupsAnnouncedAt } from "./announcements.ts";
 import { identityOf } from "./identity.ts";
 import type { GroupPart, GroupsAnswer } from "./model.ts";
 
@@ -32,7 +33,7 @@ let known: KnownGroups | null = null;
 /** Counts the writes of this isolate: what was asked for before one may be older than it, and is not kept. */
 let writes = 0;
 
-/** Groups with all that they are in, no older than POLICY_CACHE_SECONDS. */
+/** Groups with all that they are in. They are no older than POLICY_CACHE_SECONDS, or have not changed since. */
 export async function loadGroups(env: Env, ids: readonly string[]): Promise<GroupsInState> {
   const fresh = freshGroups(env, ids);
   if (fresh) return fresh;
@@ -50,12 +51,14 @@ export async function loadGroups(env: Env, ids: readonly string[]): Promise<Grou
 
 /** The same as far as this isolate knows them; null when it would have to ask. */
 export function freshGroups(env: Env, ids: readonly string[]): GroupsInState | null {
-  if (!known || !isWithin(known.checkedAt, snapshotMaxAgeMs(env), currentTime())) return null;
+  if (!known) return null;
+  const copy = { checkedAt: known.checkedAt, announcedAt: groupsAnnouncedAt(env), maxAgeMs: snapshotMaxAgeMs(env) };
+  if (!isGoodCopy(copy, currentTime())) return null;
   const groups = partsAbove(known, ids);
   return groups && { state: known.state, groups };
 }
 
-/** The state of all groups, if this isolate knows it and it is no older than POLICY_CACHE_SECONDS. */
+/** The state of all groups, if this isolate knows it without asking anybody, else null. */
 export function freshGroupsState(env: Env): number | null {
   return freshGroups(env, [])?.state ?? null;
 }

@@ -34,10 +34,17 @@ interface LastLogin {
   /** True when `Identity` has the alias: it does for good. */
   readonly isHandedOver: boolean;
   readonly entityId: string;
-  /** Of the entity, after the login. */
-  readonly revision: string;
-  /** The groups that the method said, and the state of all groups then; null when it said none. */
-  readonly said: { readonly groups: readonly string[]; readonly state: number } | null;
+  /** The groups that the method said; null when it said none. */
+  readonly said: SaidGroups | null;
+}
+
+/** What a method said at a login about groups, and what came of it. */
+interface SaidGroups {
+  readonly names: readonly string[];
+  /** The state of all groups then. */
+  readonly state: number;
+  /** Ids of the groups that the entity was in afterwards. */
+  readonly groupIds: readonly string[];
 }
 
 const lastLogins = new GenerationalCache<string, LastLogin>(MAX_ALIASES);
@@ -79,10 +86,15 @@ function isNothingNew(env: Env, alias: LoginAlias, view: EntityView): boolean {
   if (!held || nameKey(held.name) !== nameKey(alias.aliasName)) return false;
   if (alias.metadata && !sameMetadata(held.metadata, alias.metadata)) return false;
   if (alias.groups === undefined) return true;
-  // As long as neither it nor a group has changed the entity is in the groups that its last login said.
-  const last = lastLogins.get(keyOf(alias));
-  if (!last?.said || last.revision !== view.revision) return false;
-  return last.said.state === freshGroupsState(env) && sameNames(alias.groups, last.said.groups);
+  // Of the groups of mounts it is in those that its last login said, as long as no group has changed and it is in the same ones.
+  const said = lastLogins.get(keyOf(alias))?.said ?? null;
+  return said !== null && isSaidAgain(env, alias.groups, said) && sameNames(groupIdsOf(view), said.groupIds);
+}
+
+/** True when a login says no groups, or those of the last one while no group has changed. */
+function isSaidAgain(env: Env, groups: readonly string[] | undefined, said: SaidGroups | null): boolean {
+  if (groups === undefined) return true;
+  return said !== null && said.state === freshGroupsState(env) && sameNames(groups, said.names);
 }
 
 async function askForEntity(env: Env, alias: LoginAlias): Promise<EntityView | null> {
@@ -120,8 +132,7 @@ async function askForHandedOver(
 ): Promise<EntityView | null> {
   const { mountAccessor, aliasName, metadata, groups } = alias;
   const said = lastLogins.get(keyOf(alias))?.said ?? null;
-  const mayBeKnown = groups === undefined || (said !== null && said.state === freshGroupsState(env));
-  if (holder !== null && holder !== ids.entityId && mayBeKnown) {
+  if (holder !== null && holder !== ids.entityId && isSaidAgain(env, groups, said)) {
     const view = await loadEntity(env, holder);
     if (view && isNothingNew(env, alias, view)) return remember(alias, view, true, said);
   }
@@ -134,12 +145,19 @@ async function askForHandedOver(
   const view = await learnEntity(env, found.entity, asking);
   if (id !== holder)
     await entityShard(env, shardOfAlias(mountAccessor, aliasName)).noteHolder(mountAccessor, aliasName, id);
-  return view && remember(alias, view, true, groups ? { groups, state: found.groups.state } : null);
+  if (!view) return null;
+  const saidNow = groups ? { names: groups, state: found.groups.state, groupIds: groupIdsOf(view) } : null;
+  return remember(alias, view, true, saidNow);
 }
 
-function remember(alias: LoginAlias, view: EntityView, isHandedOver: boolean, said: LastLogin["said"]): EntityView {
-  lastLogins.set(keyOf(alias), { isHandedOver, entityId: view.entity.id, revision: view.revision, said }, 1);
+function remember(alias: LoginAlias, view: EntityView, isHandedOver: boolean, said: SaidGroups | null): EntityView {
+  lastLogins.set(keyOf(alias), { isHandedOver, entityId: view.entity.id, said }, 1);
   return view;
+}
+
+/** Sorted, as views have them. */
+function groupIdsOf(view: EntityView): string[] {
+  return view.groups.map(({ id }) => id);
 }
 
 function keyOf({ mountAccessor, aliasName }: LoginAlias): string {

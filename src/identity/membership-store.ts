@@ -1,6 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
-import type { NoteChange } from "./lending.ts";
+import type { ChangeNotes } from "./lending.ts";
 
 interface EntityMember extends Record<string, SqlStorageValue> {
   entity_id: string;
@@ -46,11 +46,11 @@ export class MembershipStore {
   /** The tables as seals see them. */
   readonly entities: SealedTable<EntityMember>;
   readonly groups: SealedTable<GroupMember>;
-  readonly #noteChange: NoteChange;
+  readonly #notes: ChangeNotes;
 
-  constructor(sql: SqlStorage, seals: RowSeals, noteChange: NoteChange) {
+  constructor(sql: SqlStorage, seals: RowSeals, notes: ChangeNotes) {
     this.#sql = sql;
-    this.#noteChange = noteChange;
+    this.#notes = notes;
     this.entities = new SealedTable(sql, seals, ENTITY_MEMBER);
     this.groups = new SealedTable(sql, seals, GROUP_MEMBER);
   }
@@ -123,14 +123,14 @@ export class MembershipStore {
   }
 
   addEntity(groupId: string, entityId: string): void {
-    this.#noteChange(entityId);
+    this.#notes.changed(entityId);
     const seal = this.entities.sealOf({ entity_id: entityId, group_id: groupId });
     const statement = "INSERT OR REPLACE INTO group_entities (entity_id, group_id, seal) VALUES (?, ?, ?)";
     this.#sql.exec(statement, entityId, groupId, seal);
   }
 
   removeEntity(groupId: string, entityId: string): void {
-    this.#noteChange(entityId);
+    this.#notes.changed(entityId);
     this.#sql.exec("DELETE FROM group_entities WHERE group_id = ? AND entity_id = ?", groupId, entityId);
   }
 
@@ -156,7 +156,7 @@ export class MembershipStore {
 
   /** Takes an entity that is gone out of its groups. */
   forgetEntity(entityId: string): void {
-    this.#noteChange(entityId);
+    this.#notes.changed(entityId);
     this.#sql.exec("DELETE FROM group_entities WHERE entity_id = ?", entityId);
   }
 

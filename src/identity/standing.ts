@@ -3,7 +3,9 @@ import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { isGoodCopy } from "../system/expected-changes.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import { entityAnnouncedAt } from "./announcements.ts";
 import { forgetGroups, freshGroups, type GroupsInState, loadGroups } from "./known-groups.ts";
 import type { EntityView, OwnEntityState } from "./model.ts";
 import { shardThatTells } from "./shard/place.ts";
@@ -32,16 +34,19 @@ const views = new WeakMap<OwnEntityState, { readonly groupsState: number; readon
  */
 let writes = 0;
 
-/** The entity as this isolate knows it, no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
+/**
+ * The entity as this isolate knows it; null when there is none (any more). It is no older than POLICY_CACHE_SECONDS, or nothing of it
+ * has changed since, but for what was not announced: that is no older than a minute.
+ */
 export async function loadEntity(env: Env, id: string): Promise<EntityView | null> {
   const entity = await loadOwn(env, id);
   return entity && withGroups(env, entity);
 }
 
-/** The entity, if this isolate knows it and it is no older than POLICY_CACHE_SECONDS. Asks nobody. */
+/** The same if this isolate knows it without asking anybody, else null. */
 export function freshEntity(env: Env, id: string): EntityView | null {
   const found = known.get(id);
-  if (!found?.entity || !isFresh(env, found, currentTime())) return null;
+  if (!found?.entity || !isFresh(env, id, found, currentTime())) return null;
   const { groupIds } = found.entity;
   const groups = groupIds.length === 0 ? NO_GROUPS : freshGroups(env, groupIds);
   return groups && viewOf(found.entity, groups);
@@ -50,7 +55,7 @@ export function freshEntity(env: Env, id: string): EntityView | null {
 async function loadOwn(env: Env, id: string): Promise<OwnEntityState | null> {
   const now = currentTime();
   const before = known.get(id);
-  if (before && isFresh(env, before, now)) return before.entity;
+  if (before && isFresh(env, id, before, now)) return before.entity;
   const writesBefore = writes;
   const answer = await entityShard(env, shardThatTells(id)).entity(id, before?.entity?.revision ?? null, now);
   const entity = answer === "unchanged" ? (before?.entity ?? null) : answer;
@@ -126,6 +131,6 @@ function viewOf(entity: OwnEntityState, { state, groups }: GroupsInState): Entit
   return view;
 }
 
-function isFresh(env: Env, { checkedAt }: KnownEntity, now: number): boolean {
-  return now - checkedAt < snapshotMaxAgeMs(env) && now >= checkedAt;
+function isFresh(env: Env, id: string, { checkedAt }: KnownEntity, now: number): boolean {
+  return isGoodCopy({ checkedAt, announcedAt: entityAnnouncedAt(env, id), maxAgeMs: snapshotMaxAgeMs(env) }, now);
 }

@@ -9,6 +9,7 @@ import { QuotaTable } from "../quota/quota-table.ts";
 import { isWithin, useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
 import type { CustomIdFilter } from "./custom-id-filter.ts";
+import type { ExpectedChanges } from "./expected-changes.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
@@ -40,6 +41,8 @@ export class Installation {
   readonly quotas: QuotaTable;
   /** Which tokens were ended together. */
   readonly watermarks: Watermarks;
+  /** Of which entities and groups changes are to be expected; null when nobody said. */
+  readonly expectedChanges: ExpectedChanges | null;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
   readonly tokenHashes: GenerationalCache<string, string>;
   /** Hashes of texts that fields repeat, for the same log. */
@@ -68,6 +71,7 @@ export class Installation {
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
       : kept(before).watermarks;
+    this.expectedChanges = parts.expectedChanges ?? before?.expectedChanges ?? null;
     this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
   }
 
@@ -147,6 +151,11 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
 export async function loadInstallationSince(env: Env, watermark: number): Promise<Result<Installation, Failure>> {
   const loaded = await loadInstallation(env);
   return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
+}
+
+/** The installation if this isolate knows it and it is no older than POLICY_CACHE_SECONDS, else null. Asks nobody. */
+export function freshInstallation(env: Env): Installation | null {
+  return cached && isWithin(cached.checkedAt, snapshotMaxAgeMs(env), currentTime()) ? cached.installation : null;
 }
 
 /** How old what this isolate works with is, in ms; 0 before anything was read. `now` in ms. */

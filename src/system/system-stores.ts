@@ -4,6 +4,7 @@ import { parsePolicy } from "../policy/parse.ts";
 import { QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { CustomIdStore } from "./custom-id-store.ts";
+import { ExpectedChangeStore } from "./expected-change-store.ts";
 import { InstallationStore } from "./installation-store.ts";
 import { tokenMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
@@ -23,6 +24,7 @@ export interface SystemStores {
   readonly rootGeneration: RootGenerationStore;
   readonly quotas: QuotaStore;
   readonly watermarks: WatermarkStore;
+  readonly expectedChanges: ExpectedChangeStore;
   /** Whoever changes a part of the snapshot draws a version for it in the same step. */
   readonly versions: PartVersionStore;
 }
@@ -38,6 +40,7 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
     rootGeneration: new RootGenerationStore(sql),
     quotas: new QuotaStore(sql, seals),
     watermarks: new WatermarkStore(sql, seals),
+    expectedChanges: new ExpectedChangeStore(sql),
     versions: new PartVersionStore(sql),
   };
 }

@@ -62,7 +62,7 @@ export class System extends DurableObject<Env> {
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
     const opened = await this.#keys.open();
-    const { installation, customIds, policies, mounts, quotas, watermarks } = this.#stores;
+    const { installation, customIds, policies, mounts, quotas, watermarks, expectedChanges } = this.#stores;
     const versions = this.#stores.versions.now;
     const changed = changedParts(known, versions);
     return {
@@ -77,6 +77,7 @@ export class System extends DurableObject<Env> {
         ...(changed.has("watermarks") && {
           watermarks: opened ? watermarks.snapshot() : { list: [], newest: watermarks.newest() },
         }),
+        ...(changed.has("expectedChanges") && { expectedChanges: expectedChanges.all() }),
       },
     };
   }
@@ -215,6 +216,16 @@ export class System extends DurableObject<Env> {
   async announceMethodState(uuid: string, state: number): Promise<void> {
     await this.#keys.mustOpen();
     this.#mounts.noteMethodState(uuid, state);
+  }
+
+  /**
+   * Tells every isolate that changes are to be expected of some parts of the entities and groups, see `expected-changes.ts`.
+   *
+   * @param now ms.
+   */
+  announceChanges(parts: readonly number[], now: number): void {
+    this.#stores.expectedChanges.announce(parts, now);
+    this.#stores.versions.change("expectedChanges");
   }
 
   /** The mount at `path`, in service or not. */

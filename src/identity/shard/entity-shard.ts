@@ -7,6 +7,7 @@ import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "
 import { isWithin } from "../../system/copy-age.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
 import { sameMetadata } from "../alias-store.ts";
+import { Announcements } from "../announcements.ts";
 import { metadataOf } from "../entity-store.ts";
 import { identityOf } from "../identity.ts";
 import type { EntityRecord, Metadata, OwnEntityState } from "../model.ts";
@@ -32,6 +33,7 @@ export class EntityShard extends DurableObject<Env> {
   readonly #sql: SqlStorage;
   readonly #logins: LoginStore;
   readonly #copies: CopyStore;
+  readonly #announcements: Announcements;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
   /** Whether aliases can be older than the shards; null until it is needed. */
@@ -46,6 +48,7 @@ export class EntityShard extends DurableObject<Env> {
     const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
     this.#logins = new LoginStore(this.#sql, seals);
     this.#copies = new CopyStore(this.#sql, seals);
+    this.#announcements = new Announcements(env);
     this.#schema = new Schema(this.#sql, ENTITY_SHARD_MIGRATIONS);
   }
 
@@ -64,13 +67,17 @@ export class EntityShard extends DurableObject<Env> {
     newId: string,
     now: number,
   ): Promise<OwnEntityState | Elsewhere | null> {
-    const found = await this.#find(mountAccessor, name);
-    if (found === "tampered") return null;
-    if (!found) return ownOfLogin(this.#logins.insert(newId, mountAccessor, name, metadata ?? {}, now));
-    if (!isHere(found)) return found;
-    if (found.leaving) return this.#handOver(found);
-    const isNews = metadata !== null && !sameMetadata(metadataOf(found.metadata), metadata);
-    return ownOfLogin(isNews ? this.#logins.update(found, metadata, now) : found);
+    for (let triedToAnnounce = false; ; triedToAnnounce = true) {
+      const found = await this.#find(mountAccessor, name);
+      if (found === "tampered") return null;
+      if (!found) return ownOfLogin(this.#logins.insert(newId, mountAccessor, name, metadata ?? {}, now));
+      if (!isHere(found)) return found;
+      if (found.leaving) return this.#handOver(found);
+      if (metadata === null || sameMetadata(metadataOf(found.metadata), metadata)) return ownOfLogin(found);
+      const unannounced = this.#announcements.lacking([shardThatTells(found.id)], now);
+      if (triedToAnnounce || unannounced.length === 0) return ownOfLogin(this.#logins.update(found, metadata, now));
+      await this.#announcements.tryToAnnounce(unannounced, now);
+    }
   }
 
   /**
@@ -126,8 +133,11 @@ export class EntityShard extends DurableObject<Env> {
   /** Deletes entities with their aliases. Those that are not here are left alone. Safe to repeat. */
   async deleteEntities(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      const row = await this.#entity(id);
-      if (row) this.#logins.delete(id);
+      if (!(await this.#entity(id))) continue;
+      const now = currentTime();
+      await this.#announcements.announce(this.#announcements.lacking([shardThatTells(id)], now), now);
+      // It may have been handed over meanwhile.
+      if (await this.#entity(id)) this.#logins.delete(id);
     }
   }
 

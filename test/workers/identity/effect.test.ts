@@ -6,6 +6,7 @@ import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { shardThatTells } from "../../../src/identity/shard/place.ts";
 import { entityShard } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
@@ -288,6 +289,9 @@ describe("what a login costs", () => {
     const login = (metadata: Record<string, string> | null, aliasName = "Fresh") =>
       entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName, metadata, groups: ["a", "b"] });
     vi.useFakeTimers({ toFake: ["Date"] });
+    // No change of other tests is expected any more.
+    vi.setSystemTime(Date.now() + 200_000);
+    await loadInstallation(bindings);
     const none: string[] = [];
     const one = ["Identity.logIn"];
     // Groups are with `Identity`, so the alias goes there at the first login that says some.
@@ -301,8 +305,21 @@ describe("what a login costs", () => {
         entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName: "fresh", metadata: null, groups: ["a"] }),
       ),
     ).toEqual(one);
+    await loadInstallation(bindings);
+    // What changed a moment ago may change again: the entity is asked for as often as POLICY_CACHE_SECONDS say.
     vi.setSystemTime(Date.now() + 5000);
+    await loadInstallation(bindings);
     expect(await callsDuring(() => login({ zone: "b" }))).toEqual(one);
+    vi.setSystemTime(Date.now() + 5000);
+    await loadInstallation(bindings);
+    expect(await callsDuring(() => login({ zone: "b" }))).toEqual(["EntityShard.entity", "Identity.lendEntity"]);
+    // A minute later it need not be asked for.
+    vi.setSystemTime(Date.now() + 60_000);
+    await loadInstallation(bindings);
+    await login({ zone: "b" });
+    vi.setSystemTime(Date.now() + 50_000);
+    await loadInstallation(bindings);
+    expect(await callsDuring(() => login({ zone: "b" }))).toEqual(none);
   });
 
   it("a login that changes the groups of one entity leaves what is known of others", async () => {

@@ -4,11 +4,13 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { writeEntity } from "../../../src/identity/entities.ts";
 import { Identity, identityOf } from "../../../src/identity/identity.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
-import type { EntityWrite } from "../../../src/identity/model.ts";
+import type { EntityWrite, GroupWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
 import { shardThatTells } from "../../../src/identity/shard/place.ts";
 import { entityShard } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
+import { System } from "../../../src/system/system.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
 
@@ -313,8 +315,7 @@ describe("groups", () => {
     const original = Identity.prototype.groupsAbove;
     vi.spyOn(Identity.prototype, "groupsAbove").mockImplementationOnce(async function (this: Identity, ...asking) {
       const answer = await original.apply(this, asking);
-      const write = { name: null, type: null, metadata: null, policies: ["e"], memberEntityIds: null };
-      await this.writeGroup(inner, { ...write, memberGroupIds: null }, "", "", Date.now());
+      await rewriteGroup(inner, { policies: ["e"] });
       expect((await loadEntity(cachedEnv, id))?.policies).toEqual(["e"]);
       return answer;
     });
@@ -338,6 +339,116 @@ describe("groups", () => {
     expect(await policiesOf(id)).toEqual(["e", "g", "outer"]);
   });
 });
+
+describe("an isolate that knows an entity and its groups", () => {
+  const cachedEnv = { ...bindings, POLICY_CACHE_SECONDS: "5" };
+  const pass = async (ms: number) => {
+    vi.setSystemTime(Date.now() + ms);
+    await loadInstallation(cachedEnv);
+  };
+  const policies = async (id: string) => (await loadEntity(cachedEnv, id))?.policies;
+
+  let later = 0;
+
+  /** A member of a group, known here, of which nothing has changed for long. */
+  async function member() {
+    // Later than whatever another test announced.
+    later += 1_000_000;
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + later });
+    const id = await written({ policies: ["e"] });
+    const groupId = await group({ policies: ["g"], member_entity_ids: [id] });
+    await pass(200_000);
+    forgetEntities();
+    expect(await policies(id)).toEqual(["e", "g"]);
+    return { id, groupId };
+  }
+
+  it("asks nobody for a minute, while nothing of them changes", async () => {
+    const { id } = await member();
+    const looks = async () => {
+      for (const ms of [4_000, 6_000, 20_000, 29_000]) {
+        await pass(ms);
+        expect(await policies(id)).toEqual(["e", "g"]);
+      }
+    };
+    expect(await asked(looks)).toEqual({ shards: 0, lent: 0, groups: 0 });
+    await pass(1_000);
+    expect(await asked(() => policies(id))).toEqual({ shards: 1, lent: 0, groups: 1 });
+  });
+
+  it.each<[string, (id: string, groupId: string) => Promise<unknown>, readonly string[]]>([
+    ["the entity", (id) => change(id, { policies: ["other"] }), ["g", "other"]],
+    ["who is in the group", (_, groupId) => rewriteGroup(groupId, { memberEntityIds: [] }), ["e"]],
+    ["the group", (_, groupId) => rewriteGroup(groupId, { policies: ["other"] }), ["e", "other"]],
+    ["that there is the group", (_, groupId) => identity().deleteGroup({ id: groupId }), ["e"]],
+  ])("learns within POLICY_CACHE_SECONDS what another one changes: %s", async (_, write, after) => {
+    const { id, groupId } = await member();
+    await pass(30_000);
+    await write(id, groupId);
+    expect(await policies(id)).toEqual(["e", "g"]);
+    await pass(5_000);
+    expect(await policies(id)).toEqual(after);
+  });
+
+  it("learns as soon of what changes next, which is not announced again for a while", async () => {
+    const { id } = await member();
+    const announced = vi.spyOn(System.prototype, "announceChanges");
+    for (const name of ["a", "b", "c", "d"]) {
+      await change(id, { policies: [name] });
+      await pass(5_000);
+      expect(await policies(id)).toEqual([name, "g"].sort());
+      await pass(4_000);
+    }
+    expect(announced).toHaveBeenCalledTimes(1);
+    await pass(4_000);
+    await change(id, { policies: ["e"] });
+    expect(announced).toHaveBeenCalledTimes(2);
+    await pass(5_000);
+    expect(await policies(id)).toEqual(["e", "g"]);
+    // Quiet again.
+    await pass(55_000);
+    await policies(id);
+    await pass(55_000);
+    expect(await asked(() => policies(id))).toEqual({ shards: 0, lent: 0, groups: 0 });
+  });
+
+  it("goes by POLICY_CACHE_SECONDS alone while its copy of the installation is too old", async () => {
+    const { id } = await member();
+    vi.setSystemTime(Date.now() + 5_000);
+    expect(await asked(() => policies(id))).toMatchObject({ shards: 1 });
+  });
+
+  it("is not changed while that can't be announced, unless by a login", async () => {
+    const { id } = await member();
+    const alias = { mountAccessor: mount, aliasName: `alias of ${id}` };
+    await post("entity-alias", { name: alias.aliasName, mount_accessor: mount, canonical_id: id });
+    await pass(200_000);
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    vi.spyOn(System.prototype, "announceChanges").mockImplementation(() => {
+      throw new Error("away");
+    });
+    expect((await post(`entity/id/${id}`, { disabled: true })).status).toBe(500);
+    expect((await told(id))?.disabled).toBe(false);
+    const login = await entityForLogin(cachedEnv, { ...alias, metadata: { zone: "a" } });
+    expect(login.ok && login.value.entity.aliases[mount]?.metadata).toEqual({ zone: "a" });
+    expect((await told(id))?.entity.aliases[mount]?.metadata).toEqual({ zone: "a" });
+    vi.mocked(System.prototype.announceChanges).mockRestore();
+    expect((await post(`entity/id/${id}`, { disabled: true })).status).toBe(204);
+  });
+});
+
+/** Changes a group as another isolate would. */
+async function rewriteGroup(id: string, fields: Partial<GroupWrite>): Promise<void> {
+  const nothing = {
+    name: null,
+    type: null,
+    metadata: null,
+    policies: null,
+    memberEntityIds: null,
+    memberGroupIds: null,
+  };
+  expect((await identity().writeGroup(id, { ...nothing, ...fields }, "", "", Date.now())).ok).toBe(true);
+}
 
 describe("random histories of views and changes, two at a time", () => {
   const step = fc.oneof(

@@ -2,6 +2,9 @@ import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { methodsOf } from "../../../scripts/scale/operations.ts";
 import { app } from "../../../src/app/app.ts";
+import { Identity } from "../../../src/identity/identity.ts";
+import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
+import { loadInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
 import { TokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { CustomIds } from "../../../src/tree/custom-ids.ts";
@@ -101,6 +104,29 @@ describe("calls to objects", () => {
     const made = await call("POST", "auth/token/create/plain", { token });
     const renewal = await hopsOf("POST", "auth/token/renew-self", { token: made.body.auth.client_token, body: {} });
     expect(renewal).toEqual(["TokenTree.act", "TokenTree.run"]);
+  });
+
+  it("an entity and its groups are asked for at the first look-up, and not again while nothing of them changes", async () => {
+    const policy = { policies: ["maker"] };
+    await call("POST", "auth/token/roles/person", { token: root, body: { allowed_entity_aliases: "*" } });
+    const made = await call("POST", "auth/token/create/person", {
+      token: root,
+      body: { ...policy, entity_alias: "ada" },
+    });
+    const { client_token: ofPerson, entity_id: entity } = made.body.auth;
+    await call("POST", `identity/entity/id/${entity}`, { token: root, body: { metadata: { a: "b" } } });
+    await call("POST", "identity/group", { token: root, body: { ...policy, member_entity_ids: [entity] } });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 200_000 });
+    const look = () => hopsOf("GET", "auth/token/lookup-self", { token: ofPerson });
+    // The request before the measured one asks for what is not known.
+    expect(await look()).toEqual(["TokenTree.run"]);
+    for (const ms of [6_000, 20_000, 30_000]) {
+      vi.setSystemTime(Date.now() + ms);
+      await loadInstallation(bindings);
+      const asked = [vi.spyOn(EntityShard.prototype, "entity"), vi.spyOn(Identity.prototype, "groupsAbove")];
+      expect(await look()).toEqual(["TokenTree.run"]);
+      expect(asked.map((spy) => spy.mock.calls.length)).toEqual([0, 0]);
+    }
   });
 
   it("an id that root chose is looked up once", async () => {
