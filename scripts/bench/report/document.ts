@@ -13,6 +13,12 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
     chart: "operations",
     text: "Rates of 16 connections, median of the rounds with the least and the greatest. The ratio is taken round by round, so that a machine that slows down for a while slows both sides. CPU is the time of the server process for one request (with that of the gateway, where the request came through it), and the CPU ratio what it would be on a disk that costs nothing: every write waits for the disk once, in Grove as in the bare Worker.",
   },
+  against: {
+    text: "Grove as clients reach it: workerd and, after the plus, the gateway, with the audit lines written. CPU is that of all server processes for one request, in turns with the other server; a busy machine changes the microseconds, and their ratio much less.",
+  },
+  "cpu-shares": {
+    text: "Medians in us for one request. What Grove's Worker uses has in it what the runtime does by itself: see the bare Worker beside it, which does the same kind of work on the same workerd, without bodies, keyed hashes and audit lines. Look-ups of a token that the Worker knows make no call, so they can take less than the bare read.",
+  },
   cascade: {
     chart: "cascade",
     text: "Half of the connections look up tokens in the tree whose branch was revoked, half tokens in other trees; both as fast as they are answered, in windows of two seconds.",

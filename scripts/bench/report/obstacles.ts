@@ -6,6 +6,7 @@ import { rates } from "./verdicts.ts";
 export type Obstacle =
   | "look-up"
   | "batch look-up"
+  | "creation of a batch token"
   | "renewal"
   | "creation of a child"
   | "creation of an orphan"
@@ -24,8 +25,10 @@ export function reasonOf(obstacle: Obstacle, report: Report): string {
       return "the bare read answers a call with one short text. Here a request and its policies travel to the tree and twenty fields come back; they are judged, rendered and written to the audit log. In a profile the runtime and the call are a third, reading the row and writing the audit line a seventh each, and nothing else is more than a fifteenth.";
     case "batch look-up":
       return "the static answer is one comparison of a path. Reading the request, rendering twenty fields and the audit line are the rest, in about equal parts.";
+    case "creation of a batch token":
+      return "in a profile of workerd's CPU 36 % is the runtime by itself (sockets, HTTP, the turns of its loop, freeing memory), 42 % are calls into it (making and sending the answer 7, JSON 5, keyed hashes and the seal 5, keeping the request alive when its client leaves 3, the body 3, the rest in small parts) and 22 % Grove's own code, of which no function has more than a tenth. The other server writes no audit lines here.";
     case "renewal":
-      return "as for a look-up; in a tree of several tokens the row that is written also has an entry in the index of expiry.";
+      return "in a profile of workerd's CPU 46 % is the runtime by itself, with the commit; 38 % are calls into it (the call to the tree 9, SQLite 6, making and sending the answer 5) and 16 % Grove's own code. One row is written in one commit; in a tree of several tokens it also has an entry in the index of expiry.";
     case "creation of a child":
       return "each of the two writes has an index to keep, and drawing the token's two ids takes two keyed hashes and their random bytes.";
     case "creation of an orphan":

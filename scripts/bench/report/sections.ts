@@ -16,6 +16,7 @@ export interface Section {
   readonly name:
     | "operations"
     | "against"
+    | "cpu-shares"
     | "cascade"
     | "growth-tree"
     | "growth-forest"
@@ -43,7 +44,7 @@ const TOKENS_A_DAY = 1e6;
 export function sections(report: Report): Section[] {
   return [
     ...(report.operations ? [operations(report)] : []),
-    ...(report.operations && report.against !== "" ? [against(report)] : []),
+    ...(report.operations && report.against !== "" ? [against(report), cpuShares(report)] : []),
     ...(report.cascade ? [cascade(report)] : []),
     ...(report.growth
       ? [
@@ -104,6 +105,22 @@ function files({ atOnce, rounds }: FileGrowth): Section {
     title: "Files after tokens that came and went",
     header: ["tokens until then", "of them at a time", "files of trees"],
     rows: rounds.map(({ tokens, files: left }) => [amount(tokens), amount(atOnce), amount(left)]),
+  };
+}
+
+/** Where the CPU of a request through the gateway goes, in us: medians. */
+function cpuShares({ operations: all = [] }: Report): Section {
+  const micros = (samples: readonly Sample[]) => median(samples.map(({ cpuMicros }) => cpuMicros));
+  return {
+    name: "cpu-shares",
+    title: "Where the CPU goes",
+    header: ["operation", "the gateway", "Grove's Worker", "the bare Worker", "for"],
+    rows: all
+      .filter(({ served }) => served.length > 0)
+      .map(({ title, served, references, reference }) => {
+        const gateway = median(served.map(({ gatewayMicros }) => gatewayMicros));
+        return [title, amount(gateway), amount(micros(served)), amount(micros(references)), reference];
+      }),
   };
 }
 

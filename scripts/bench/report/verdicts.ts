@@ -87,6 +87,7 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   lookup: "look-up",
   "lookup-trees": "look-up",
   "lookup-batch": "batch look-up",
+  "create-batch": "creation of a batch token",
   renew: "renewal",
   "create-child": "creation of a child",
   "create-orphan": "creation of an orphan",
