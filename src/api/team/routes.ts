@@ -14,7 +14,7 @@ import { TEAMS_ROUTES } from "./teams.ts";
 import { TOKEN_LIST_ROUTES } from "./token-list.ts";
 import { TOKEN_TTL_ROUTES } from "./token-ttl-policies.ts";
 import { TEAM_TOKEN_ROUTES } from "./tokens.ts";
-import { WEBHOOK_ROUTES } from "./webhooks.ts";
+import { WEBHOOK_ROUTES } from "./webhooks/routes.ts";
 
 /** The interface of teams, by full path. */
 export const TEAM_ROUTES: readonly Route[] = [
