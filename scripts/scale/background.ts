@@ -29,6 +29,7 @@ const PAGE_SECONDS = 0.2;
 /** The calls that no request makes: refreshing of copies, ends of tokens, tidy. */
 export function background(world: World, release: Release): Stream[] {
   const { isolates, rates, liveTrees } = world;
+  const started = startedTrees(world);
   const ends: Calls = release === "now" ? OPERATIONS.revoke.afterwards : { "AccessorShard.remove": cost(2, 2) };
   return [
     { calls: { "System.snapshot": cost(release === "now" ? 0 : 1, 0) }, perSecond: isolates / POLL_SECONDS },
@@ -36,7 +37,8 @@ export function background(world: World, release: Release): Stream[] {
     ...(release === "now" ? [rolesRead(world)] : []),
     { calls: release === "now" ? WRITTEN_TOGETHER : {}, perSecond: 2 * births(world) },
     // As many tokens end as are made. The end of a revoked token is counted with its revocation.
-    { calls: ends, perSecond: Math.max(0, births(world) - rates.revoke) },
+    { calls: ends, perSecond: Math.max(0, births(world) - started - rates.revoke) },
+    { calls: release === "now" ? END_OF_TREE : ends, perSecond: started },
     release === "now" ? checks(world) : { calls: WALK, perSecond: liveTrees / TIDY_SECONDS },
   ];
 }
@@ -46,6 +48,10 @@ export function background(world: World, release: Release): Stream[] {
  * 128 tokens of one kind writes 18 rows (test/workers/inventory/index.test.ts). Assumed is that it has tokens of seven kinds.
  */
 const WRITTEN_TOGETHER: Calls = { "AccessorShard.tell": cost(2, 1, 0) };
+
+const { "AccessorShard.tell": _, ...endOfTree } = OPERATIONS.revoke.afterwards;
+/** What follows from the end of a token without a parent: no other changes with it. */
+export const END_OF_TREE: Calls = endOfTree;
 
 /** Before: a call of the one object that walks, which reached 190 trees a second and so counts as two. */
 const WALK: Calls = { "Tidy.alarm": cost(2, 4, 2), "TokenTree.tidy": cost(6, 0) };
@@ -69,6 +75,11 @@ function checks({ liveTokens, liveTrees }: World): Stream {
 function rolesRead({ isolates, rates }: World): Stream {
   const refreshed = (isolates * ROLES_OF_AN_ISOLATE) / CACHE_SECONDS;
   return { calls: { "TokenRoles.read": cost(1, 0) }, perSecond: Math.min(rates.createByRole, refreshed) };
+}
+
+/** Trees that are started in a second. */
+export function startedTrees({ rates }: World): number {
+  return rates.createOrphan + rates.loginByDocument + rates.loginBySignature;
 }
 
 /** Service tokens that are made in a second. */

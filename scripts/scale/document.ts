@@ -1,5 +1,6 @@
 import { amount } from "../bench/report/numbers.ts";
 import { markdownTable } from "../bench/report/table.ts";
+import { END_OF_TREE } from "./background.ts";
 import { BEFORE } from "./before.ts";
 import { monthlyBill } from "./bill.ts";
 import { billChart, type Chart, growthChart, utilisationChart } from "./charts.ts";
@@ -43,7 +44,7 @@ export function scalePage(histories: string): Page {
     "When everything in a world grows together, this reaches its ceiling first.",
     breakTable(),
     "## What a month costs",
-    "The vendor's list prices of the paid plan in US dollars, without what the plan includes. CPU and the time that objects work are estimates; calls and rows are not. Most of it is rows that are written, and most of those are the inventory's (`sys/tokens`), which 0.1.0 did not have: AccessorShard in the table below.",
+    "The vendor's list prices of the paid plan in US dollars, without what the plan includes. CPU and the time that objects work are estimates; calls and rows are not. Most of it is rows that are written. Those of AccessorShard are mostly the inventory's (`sys/tokens`), which 0.1.0 did not have; the table is of tokens that are alone, without their share of lists of ids and counters, which are written for 128 changes at once (the bill has a row for each change).",
     rowsTable(),
     billTable(),
     picture("scale-bill"),
@@ -62,6 +63,7 @@ Sources: developers.cloudflare.com, \`durable-objects/platform/limits\`, \`durab
 \`workers/platform/pricing\`, read on 2026-11-22. *Before* is Grove 0.1.0, whose objects had not been split by then.`;
 
 const LOADS = `Calls to one object in a second, in a world with these rates; besides requests there are copies of the installation that isolates read every four seconds, the ends of tokens, and tidy.
+Trees tell AccessorShard what has changed through their isolate: all news of a second for one shard is one call, counted by how news spread at random over isolates and shards.
 An object above ${COMFORTABLE * 100} % has no room for bursts.`;
 
 function operationsTable(): string {
@@ -157,7 +159,8 @@ function billTable(): string {
 
 /** Rows that a token costs from its creation to its end, by the class that writes them. */
 function rowsTable(): string {
-  const life = (name: OperationName): Calls[] => [allCalls(name), OPERATIONS.revoke.afterwards];
+  const end = (name: OperationName): Calls => (name === "createChild" ? OPERATIONS.revoke.afterwards : END_OF_TREE);
+  const life = (name: OperationName): Calls[] => [allCalls(name), end(name)];
   const rows = (["createChild", "createOrphan", "loginByDocument", "loginBySignature"] as const).map((name) => [
     `${OPERATIONS[name].title}, and its end`,
     ...["TokenTree", "AccessorShard"].map((type) =>

@@ -2,6 +2,7 @@ import { background, type Stream } from "./background.ts";
 import { BEFORE } from "./before.ts";
 import { objectsOf, type Release } from "./objects.ts";
 import { allCalls, type OperationName } from "./operations.ts";
+import { toldTogether } from "./told-together.ts";
 import { CEILING } from "./vendor.ts";
 import { grown, type World } from "./world.ts";
 
@@ -23,7 +24,8 @@ export function streams(world: World, release: Release): Stream[] {
     const operation = name as OperationName;
     return { calls: release === "now" ? allCalls(operation) : BEFORE[operation], perSecond };
   });
-  return [...ofRequests, ...background(world, release)];
+  const all = [...ofRequests, ...background(world, release)];
+  return release === "now" ? toldTogether(world, all) : all;
 }
 
 /** The load of all objects that clients share, the highest first. Trees are left out: each has clients of its own. */

@@ -6,6 +6,7 @@ import { playHistories } from "../../../scripts/scale/histories/play.ts";
 import { playRevocations } from "../../../scripts/scale/histories/revocations.ts";
 import { Violation } from "../../../scripts/scale/histories/violation.ts";
 import { firstToBreak, sharedLoads } from "../../../scripts/scale/load.ts";
+import { callsPerSecond } from "../../../scripts/scale/told-together.ts";
 import { FLEET, grown, loginsPerSecond, WORLDS } from "../../../scripts/scale/world.ts";
 import { ok } from "../../../src/base/result.ts";
 
@@ -48,6 +49,18 @@ describe("the load of what all share", () => {
       expect(at(1.01)?.utilisation).toBeGreaterThan(1);
       expect(at(0.99)?.utilisation).toBeLessThan(1);
     }
+  });
+
+  it("counts news of one isolate for one shard once a second, and never more calls than news", () => {
+    const world = { isolates: 10 };
+    expect(callsPerSecond(world, 0.001, 0)).toBeCloseTo(0.001, 5);
+    expect(callsPerSecond(world, 1e9, 1e9)).toBeCloseTo(10 * 16, 3);
+    for (const news of [1, 100, 10_000]) {
+      expect(callsPerSecond(world, news, 0)).toBeLessThan(news);
+      // What can wait for other news costs a call when there are none.
+      expect(callsPerSecond(world, news, 10) - callsPerSecond(world, news, 0)).toBeLessThan(10);
+    }
+    expect(callsPerSecond(world, 0, 0.001)).toBeCloseTo(0.001, 4);
   });
 
   it("costs about twice as much at twice the rates", () => {

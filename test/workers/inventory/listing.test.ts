@@ -282,6 +282,28 @@ describe("the last use of a token", () => {
   });
 });
 
+it("the last use of a token is not told while TRACK_LAST_USE is false", async () => {
+  const made = await createToken(root, { display_name: "untracked", no_parent: true, policies: ["default"] });
+  const { stub } = await locate(made.client_token);
+  const setting = (value: string) =>
+    runInDurableObject(stub, (tree) => {
+      const env: object = Reflect.get(tree, "env");
+      Reflect.set(env, "TRACK_LAST_USE", value);
+    });
+  const lastUse = async () => {
+    await call("GET", "auth/token/lookup-self", { token: made.client_token });
+    await stub.tellInventory();
+    return (await listed("display_name=token-untracked")).tokens[0]?.last_used;
+  };
+  await setting("false");
+  try {
+    expect(await lastUse()).toBeNull();
+  } finally {
+    await setting("true");
+  }
+  expect(await lastUse()).toMatch(/:00:00/);
+});
+
 describe("a crash between the answer to a creation and the call that lists the token", () => {
   const accessors = async () => keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
   afterEach(() => vi.useRealTimers());
