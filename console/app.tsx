@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { duration } from "./format.ts";
 import { href } from "./href.ts";
 import { EndsPage } from "./pages/ends.tsx";
@@ -82,6 +83,13 @@ function Shell() {
   const place = usePlace();
   const session = useSession();
   const parts = partsOf(place);
+  const page = parts[0] ?? "";
+  const nav = useRef<HTMLElement>(null);
+  // On a narrow screen the links are in one line, of which a part is in view.
+  useEffect(() => {
+    const current = nav.current?.querySelector<HTMLElement>(`a[href="${href(page === "" ? [] : [page])}"]`);
+    if (nav.current && current) nav.current.scrollLeft = current.offsetLeft - nav.current.clientWidth / 3;
+  }, [page]);
   return (
     <div class="shell">
       <a class="skip" href="#main">
@@ -92,9 +100,9 @@ function Shell() {
           <Icon name="forest" size={20} />
           Grove
         </a>
-        <nav class="nav" aria-label="Pages">
+        <nav class="nav" aria-label="Pages" ref={nav}>
           {NAV.map(({ title, items }) => (
-            <NavGroup key={title} title={title} items={items} current={parts[0] ?? ""} session={session} />
+            <NavGroup key={title} title={title} items={items} current={page} session={session} />
           ))}
         </nav>
         <Who session={session} />

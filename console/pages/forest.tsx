@@ -182,8 +182,12 @@ function Tree({ accessor }: { readonly accessor: string }) {
           <Empty title="Nothing hangs below this token" />
         </div>
       )}
-      {items.length > 0 && <Treemap items={items} by={by} label="Tokens below, by the number below each" />}
-      {value?.more && <p class="muted">The largest branches are shown.</p>}
+      {items.length > 0 && (
+        <div class="stack">
+          <Treemap items={items} by={by} label="Tokens below, by the number below each" />
+          {value?.more && <p class="muted">The largest branches are shown.</p>}
+        </div>
+      )}
     </>
   );
 }

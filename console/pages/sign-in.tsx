@@ -62,7 +62,8 @@ export function SignIn({ state }: { readonly state: SessionState }) {
             <div>
               {problem.status === 403 || problem.status === 400 ? (
                 <Notice tone="bad" title={`This ${kind} is not valid here.`}>
-                  It may have expired, been used up or been revoked.
+                  It may have expired, been used up or been revoked, or its policies let it do nothing, not even look
+                  itself up.
                 </Notice>
               ) : (
                 <ProblemNotice problem={problem} />

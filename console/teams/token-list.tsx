@@ -58,7 +58,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
       label: "Description",
       cell: ({ attributes: { description, "rotated-at": rotated } }) => (
         <>
-          {description ?? <span class="muted">none</span>}
+          {description ?? <span class="muted">none</span>}{" "}
           {rotated !== undefined && <span class="tag warn">rotated</span>}
         </>
       ),

@@ -17,7 +17,12 @@ export function Time({ at, both = false }: { readonly at: string; readonly both?
   return (
     <time dateTime={at} title={exact(at)}>
       {relative(at, now)}
-      {both && <span class="muted"> · {exact(at)}</span>}
+      {both && (
+        <span class="muted">
+          {" "}
+          · <span class="whole">{exact(at)}</span>
+        </span>
+      )}
     </time>
   );
 }
