@@ -11,6 +11,7 @@ import {
   shardOfAlias,
   shardOfEntity,
   shardOfName,
+  shardThatTells,
 } from "../../../src/identity/shard/place.ts";
 
 const shard = fc.nat(ENTITY_SHARDS - 1);
@@ -22,6 +23,7 @@ describe("the place of an entity that a login made", () => {
         const id = drawEntityId(number);
         expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
         expect(shardOfEntity(id)).toBe(number);
+        expect(shardThatTells(id)).toBe(number);
         expect(shardOfName(nameOfEntity(id))).toBe(number);
         expect(shardOfName(nameOfEntity(id).toUpperCase())).toBe(number);
         expect(entityIdOfAlias(aliasIdOf(id))).toBe(id);
@@ -36,7 +38,10 @@ describe("the place of an entity that a login made", () => {
     for (let draw = 0; draw < 100; draw++) {
       const id = crypto.randomUUID();
       expect([shardOfEntity(id), entityIdOfAlias(id)]).toEqual([null, null]);
+      // Some shard tells of it all the same.
+      expect(shardThatTells(id)).toBe(Number.parseInt(id.slice(0, 2), 16));
     }
+    expect(shardThatTells("no id")).toBe(0);
     for (const name of ["", "entity_0123abcd.root", "entity_0123456789abcdef.root", "ada", "entity_"]) {
       expect(shardOfName(name), name).toBeNull();
     }
