@@ -118,7 +118,7 @@ export default defineConfig({
         ],
         test: {
           ...PROPERTIES,
-          setupFiles: [...PROPERTIES.setupFiles, "./test/support/entry-once.ts"],
+          setupFiles: [...PROPERTIES.setupFiles, "./test/support/entry-after-end.ts"],
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
           // A file waits for its objects most of the time: two at once also where there are two cores.
