@@ -3,9 +3,8 @@ import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { accessorShardNumber } from "./accessor-shard-number.ts";
 import type { ShardNews, StartedTree } from "./news.ts";
+import { LOST_CALL_MS, ShardCalls } from "./shard-calls.ts";
 
-/** A call that was not answered for so long (ms) never will be: the object that made it is gone. */
-const LOST_CALL_MS = 10_000;
 /** Between two looks whether a call of another object is over (ms). */
 const LOOK_MS = 5;
 
@@ -33,11 +32,11 @@ class Waiting {
 
 /**
  * What the trees of one isolate have to tell the shards: news of many trees go with one call, and of each token only the
- * newest. A shard hears one call after the other, so that nothing older overtakes.
+ * newest.
  */
 export class NewsQueue {
   readonly #waiting = new Map<number, Waiting>();
-  readonly #calls = new Map<number, { readonly news: Waiting; readonly since: number }>();
+  readonly #calls = new ShardCalls<Waiting>((shard, news) => this.#putBack(shard, news));
 
   /** A token was made. */
   made(entry: InventoryEntry, drawnFrom: number | null): void {
@@ -60,7 +59,7 @@ export class NewsQueue {
   /** True while the shard may not have heard of a token that was made or changed. */
   isOnItsWay(accessor: string): boolean {
     const shard = accessorShardNumber(accessor);
-    return (this.#waiting.get(shard)?.has(accessor) || this.#calls.get(shard)?.news.has(accessor)) ?? false;
+    return (this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor)) ?? false;
   }
 
   /** True when nothing waits at all. */
@@ -70,15 +69,13 @@ export class NewsQueue {
 
   /** True when nothing waits but what can wait for other news. */
   get isQuiet(): boolean {
-    if (this.#calls.size > 0) return false;
+    if (!this.#calls.isEmpty) return false;
     return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
   }
 
   /** Tells everything that waits, except to shards that are being told: what waits for those is left. `now` in ms. */
   async send(deliver: Deliver, now: number): Promise<void> {
-    for (const [shard, { news, since }] of this.#calls) {
-      if (since < now - LOST_CALL_MS) this.#failed(shard, news);
-    }
+    this.#calls.giveUpLost(now);
     const shards = [...this.#waiting.keys()].filter((shard) => !this.#calls.has(shard));
     await Promise.all(shards.map((shard) => this.#sendTo(shard, deliver, now)));
   }
@@ -87,7 +84,7 @@ export class NewsQueue {
   async takeBack(accessors: readonly string[]): Promise<void> {
     for (const accessor of accessors) {
       const shard = accessorShardNumber(accessor);
-      for (let waited = 0; this.#calls.get(shard)?.news.has(accessor) && waited < LOST_CALL_MS; waited += LOOK_MS) {
+      for (let waited = 0; this.#calls.carriedTo(shard)?.has(accessor) && waited < LOST_CALL_MS; waited += LOOK_MS) {
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
       const waiting = this.#waiting.get(shard);
@@ -100,28 +97,20 @@ export class NewsQueue {
 
   async #sendTo(shard: number, deliver: Deliver, now: number): Promise<void> {
     const news = this.#of(shard);
-    const call = { news, since: now };
     this.#waiting.delete(shard);
-    this.#calls.set(shard, call);
-    try {
-      await deliver(shard, {
+    const answered = await this.#calls.make(shard, news, now, () =>
+      deliver(shard, {
         made: [...news.made.values()].map(({ entry }) => entry),
         changed: [...news.changed.values()],
         sizes: [...news.sizes.values()],
         started: [...news.started.values()],
-      });
-      if (this.#calls.get(shard) !== call) return;
-      this.#calls.delete(shard);
-      for (const made of news.made.values()) this.#noteStarted(made);
-    } catch (error) {
-      if (this.#calls.get(shard) === call) this.#failed(shard, news);
-      throw error;
-    }
+      }),
+    );
+    if (answered) for (const made of news.made.values()) this.#noteStarted(made);
   }
 
   /** Puts news back, behind what came since. */
-  #failed(shard: number, news: Waiting): void {
-    this.#calls.delete(shard);
+  #putBack(shard: number, news: Waiting): void {
     const waiting = this.#of(shard);
     for (const [accessor, made] of news.made) {
       waiting.made.set(accessor, { ...made, entry: waiting.changed.get(accessor) ?? made.entry });

@@ -1,20 +1,13 @@
 import { accessorShardNumber } from "./accessor-shard-number.ts";
-
-/** A call that was not answered for so long (ms) never will be: the object that made it is gone. */
-const LOST_CALL_MS = 10_000;
+import { ShardCalls } from "./shard-calls.ts";
 
 /** Takes accessors off the list of one shard. Rejects when they may still be on it. */
 export type Remove = (shard: number, accessors: readonly string[]) => Promise<void>;
 
-interface Call {
-  readonly accessors: ReadonlySet<string>;
-  readonly since: number;
-}
-
 /** What sweeps of many trees take off the lists: one call to a shard for all that has come together. */
 export class RemovalQueue {
   readonly #waiting = new Map<number, Set<string>>();
-  readonly #calls = new Map<number, Call>();
+  readonly #calls = new ShardCalls<ReadonlySet<string>>((shard, accessors) => this.#putBack(shard, accessors));
 
   /** These are to go. */
   add(accessors: readonly string[]): void {
@@ -25,7 +18,7 @@ export class RemovalQueue {
   areGone(accessors: readonly string[]): boolean {
     return !accessors.some((accessor) => {
       const shard = accessorShardNumber(accessor);
-      return this.#waiting.get(shard)?.has(accessor) || this.#calls.get(shard)?.accessors.has(accessor);
+      return this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor);
     });
   }
 
@@ -34,9 +27,7 @@ export class RemovalQueue {
    * what one call takes at most. `now` in ms.
    */
   next(most: number, now: number): number[] {
-    for (const [shard, { accessors, since }] of this.#calls) {
-      if (since < now - LOST_CALL_MS) this.#failed(shard, accessors);
-    }
+    this.#calls.giveUpLost(now);
     const shards: number[] = [];
     let sum = 0;
     for (const [shard, { size }] of this.#waiting) {
@@ -52,21 +43,12 @@ export class RemovalQueue {
     const waiting = this.#waiting.get(shard);
     if (!waiting || this.#calls.has(shard)) return;
     const accessors = new Set([...waiting].slice(0, most));
-    const call = { accessors, since: now };
     for (const accessor of accessors) waiting.delete(accessor);
     if (waiting.size === 0) this.#waiting.delete(shard);
-    this.#calls.set(shard, call);
-    try {
-      await remove(shard, [...accessors]);
-      if (this.#calls.get(shard) === call) this.#calls.delete(shard);
-    } catch (error) {
-      if (this.#calls.get(shard) === call) this.#failed(shard, accessors);
-      throw error;
-    }
+    await this.#calls.make(shard, accessors, now, () => remove(shard, [...accessors]));
   }
 
-  #failed(shard: number, accessors: ReadonlySet<string>): void {
-    this.#calls.delete(shard);
+  #putBack(shard: number, accessors: ReadonlySet<string>): void {
     const waiting = this.#of(shard);
     for (const accessor of accessors) waiting.add(accessor);
   }
