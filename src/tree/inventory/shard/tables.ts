@@ -14,8 +14,8 @@ export const FIRST_INVENTORY_SQL = `
 
 /**
  * The inventory as it is: one row for each token, which is its place on the list of accessors too. `accessors` keeps those of which
- * nothing else is known. What was in the tables of before is moved by the alarm, `filling` tells how far: \`old_inventory\` and
- * \`trees\` are empty when it is done. The columns \`tree_...\` are set for the oldest token of a tree of several.
+ * nothing else is known. What was in the tables of before is moved by the alarm, `filling` tells how far: `old_inventory` and
+ * `trees` are empty when it is done. The columns `tree_...` are set for the oldest token of a tree of several.
  */
 export const INVENTORY_SQL = `
   DROP INDEX inventory_by_end;
