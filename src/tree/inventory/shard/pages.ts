@@ -84,9 +84,10 @@ export class ShardPages {
       if (scanned === limit) return { count, roots, last: id };
       scanned++;
       id = row.id;
-      if (!isMeant(query, row)) continue;
+      const token = tokenOf(row);
+      if (!isMeant(query, token)) continue;
       count++;
-      if (tokenOf(row).policies.includes(ROOT_POLICY)) roots++;
+      if (token.policies.includes(ROOT_POLICY)) roots++;
     }
     return { count, roots, last: null };
   }
@@ -103,7 +104,7 @@ export class ShardPages {
       scanned++;
       const token = tokenOf(row);
       last = { key: keyOf(token, order.by), id: token.id, shard };
-      if (isMeant(query, row)) tokens.push(token);
+      if (isMeant(query, token)) tokens.push(token);
     }
     return { tokens, upTo: null, scanned };
   }
@@ -231,8 +232,8 @@ function accessorsOfTree(tree: string): [string, string] {
 function sorted(query: PageQuery, rows: readonly Row[]): ShardPage {
   const { order, after, limit, shard } = query;
   const placed = rows
-    .filter((row) => isMeant(query, row))
     .map((row) => tokenOf(row))
+    .filter((token) => isMeant(query, token))
     .map((token) => ({ token, position: { key: keyOf(token, order.by), id: token.id, shard } }))
     .filter(({ position }) => after === null || comparePositions(position, after, order) > 0)
     .sort((a, b) => comparePositions(a.position, b.position, order));
@@ -251,9 +252,8 @@ function endsOf({ endsAfter, endsBefore, neverEnds }: TokenFilter, now: number):
   return [low, high];
 }
 
-function isMeant({ filter, now }: PageQuery, row: Row): boolean {
-  const token = tokenOf(row);
-  return matches(filter, token, filter.tree === undefined ? "" : (decodeStoredId(row.accessor)?.treeId ?? ""), now);
+function isMeant({ filter, now }: PageQuery, token: ListedToken): boolean {
+  return matches(filter, token, filter.tree === undefined ? "" : (decodeStoredId(token.accessor)?.treeId ?? ""), now);
 }
 
 /** True when an equal key and id in `shard` still comes after the position. */
