@@ -3,6 +3,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
+import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { ACCESSOR_SHARDS } from "../tree/index/accessor-shard.ts";
@@ -26,8 +27,6 @@ export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
 export const CHECK_INTERVAL_MS = 3_600_000;
 /** Pause after a step that failed, for example because the shard did not answer (ms). */
 const RETRY_MS = 30_000;
-/** An alarm that should have come this long ago will not come any more (ms). */
-const LOST_ALARM_MS = 600_000;
 
 /** A check of the whole list of one shard. Times in ms. */
 export interface ShardCheck {
@@ -85,8 +84,7 @@ export class ShardTidy extends DurableObject<Env> {
       JSON.stringify(none),
     );
     const now = currentTime();
-    const alarm = await this.ctx.storage.getAlarm();
-    if (alarm === null || alarm < now - LOST_ALARM_MS) await this.ctx.storage.setAlarm(this.#nextAlarm(0, now));
+    if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(this.#nextAlarm(0, now));
   }
 
   /** One step of the check in progress, or of the one that is due. */

@@ -9,6 +9,7 @@ import { authorize } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
+import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { readVersions } from "../storage/schema.ts";
 import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
 import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
@@ -34,9 +35,6 @@ import { TokenWriter } from "./token-writer.ts";
 import { REVOKED, type TokenRow, TreeStore } from "./tree-store.ts";
 import { TreeSweep } from "./tree-sweep.ts";
 import { TreeTargets } from "./tree-targets.ts";
-
-/** An alarm that should have come this long ago will not come any more. */
-const LOST_ALARM_MS = 600_000;
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
@@ -134,10 +132,8 @@ export class TokenTree extends DurableObject<Env> {
     if (this.#store.isCreated) {
       ctx.blockConcurrencyWhile(async () => {
         this.#refresh();
-        // An alarm can be lost to a restore or to a fault of the platform; the rows say when it is due.
-        const alarm = await ctx.storage.getAlarm();
-        const lost = alarm !== null && alarm < currentTime() - LOST_ALARM_MS;
-        this.#alarmAt = lost ? null : alarm;
+        // The rows say when one that was lost is due.
+        this.#alarmAt = await pendingAlarm(ctx.storage, currentTime());
         this.#arm();
       });
     }
@@ -356,7 +352,7 @@ export class TokenTree extends DurableObject<Env> {
       const { swept } = await this.#sweep.step();
       // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
       this.#refresh();
-      this.#alarmAt = await this.ctx.storage.getAlarm();
+      this.#alarmAt = await pendingAlarm(this.ctx.storage, currentTime());
       this.#arm();
       // The alarm frees a tree that this has emptied.
       if (swept > 0 && this.#isEmpty) this.#setAlarm(currentTime());

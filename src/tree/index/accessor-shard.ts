@@ -3,6 +3,7 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
+import { pendingAlarm } from "../../storage/pending-alarm.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { describeListed } from "../inventory/fill.ts";
@@ -77,8 +78,6 @@ const ASK_PAUSE_MS = 1000;
 const ASK_STEP = 60;
 /** By how much clocks on the network may differ (ms), where no id is handed out twice. */
 const MAX_SKEW_MS = 60_000;
-/** An alarm that should have come this long ago will not come any more. */
-const LOST_ALARM_MS = 600_000;
 /** A token that is still listed so long after its end (ms) was renewed, or its tree is at work on it. */
 const LATE_END_MS = 60_000;
 
@@ -109,9 +108,7 @@ export class AccessorShard extends DurableObject<Env> {
     this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
-        const alarm = await ctx.storage.getAlarm();
-        const isLost = alarm !== null && alarm < currentTime() - LOST_ALARM_MS;
-        this.#alarmAt = isLost ? null : alarm;
+        this.#alarmAt = await pendingAlarm(ctx.storage, currentTime());
         await this.#arm(this.#nextWorkAt());
       });
     }
