@@ -1,3 +1,4 @@
+import { inTime } from "../base/in-time.ts";
 import type { Env } from "../env.ts";
 import { isAnnounced } from "../system/expected-changes.ts";
 import { freshInstallation } from "../system/installation.ts";
@@ -36,16 +37,10 @@ export class Announcements {
    * a minute then.
    */
   async tryToAnnounce(parts: readonly number[], now: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
-    });
     try {
-      await Promise.race([this.announce(parts, now), tooLate]);
+      await inTime(this.announce(parts, now), PATIENCE_MS);
     } catch (error) {
       console.error(JSON.stringify({ type: "announcement", error: String(error) }));
-    } finally {
-      clearTimeout(timer);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
+import { inTime } from "../base/in-time.ts";
 import { isWithin } from "./copy-age.ts";
 
 /** How long a request waits for an object when it has a copy that it can go on with, in ms. */
@@ -60,20 +61,14 @@ export class CopySource {
    */
   async tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
     this.#renewalBegan = currentTime();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const tooLate = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer in ${PATIENCE_MS} ms`)), PATIENCE_MS);
-    });
     const reading = read();
     // It may end after the request that began it, whose answer does not wait for it.
     waitUntil(reading.catch(() => null));
     try {
-      return await Promise.race([reading, tooLate]);
+      return await inTime(reading, PATIENCE_MS);
     } catch (error) {
       this.#noteTrouble(error, copy, currentTime());
       return null;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -1,4 +1,5 @@
 import { currentTime } from "../../../base/clock.ts";
+import { inTime } from "../../../base/in-time.ts";
 import type { Env } from "../../../env.ts";
 import { identityOf } from "../../../identity/identity.ts";
 import { systemOf } from "../../../system/system.ts";
@@ -59,15 +60,10 @@ async function failingObjects(env: Env): Promise<string[]> {
 }
 
 async function answers(ask: () => Promise<unknown>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), PROBE_MS);
-  });
-  const asked = ask().then(
-    () => true,
-    () => false,
-  );
-  const answered = await Promise.race([asked, late]);
-  clearTimeout(timer);
-  return answered;
+  try {
+    await inTime(ask(), PROBE_MS);
+    return true;
+  } catch {
+    return false;
+  }
 }

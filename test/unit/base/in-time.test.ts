@@ -1,0 +1,22 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { inTime } from "../../../src/base/in-time.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+describe("an answer in time", () => {
+  it("is what was asked for, or why there is none, and leaves no timer", async () => {
+    expect(await inTime(Promise.resolve("here"), 1_000)).toBe("here");
+    await expect(inTime(Promise.reject(new Error("away")), 1_000)).rejects.toThrow("away");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("is not waited for any longer, and what comes late is nobody's error", async () => {
+    const { promise, reject } = Promise.withResolvers<string>();
+    const refused = expect(inTime(promise, 1_000)).rejects.toThrow("no answer in 1000 ms");
+    await vi.advanceTimersByTimeAsync(1_000);
+    await refused;
+    reject(new Error("too late"));
+    await vi.advanceTimersByTimeAsync(0);
+  });
+});
