@@ -1,4 +1,5 @@
 import { currentTime } from "../base/clock.ts";
+import { sleep } from "../base/sleep.ts";
 import type { Env } from "../env.ts";
 import { isOneProcess } from "./live-tokens.ts";
 import { pauseAfter, wasBusy } from "./sweep-pace.ts";
@@ -84,8 +85,4 @@ const OF_THE_PROCESS = new SweepTurns();
 /** The turns that a tree takes its own in. */
 export function turnsOf(env: Env): SweepTurns {
   return isOneProcess(env) ? OF_THE_PROCESS : new SweepTurns();
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

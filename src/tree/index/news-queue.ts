@@ -1,3 +1,4 @@
+import { sleep } from "../../base/sleep.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
@@ -85,7 +86,7 @@ export class NewsQueue {
     for (const accessor of accessors) {
       const shard = accessorShardNumber(accessor);
       for (let waited = 0; this.#calls.carriedTo(shard)?.has(accessor) && waited < LOST_CALL_MS; waited += LOOK_MS) {
-        await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+        await sleep(LOOK_MS);
       }
       const waiting = this.#waiting.get(shard);
       const made = waiting?.made.get(accessor);

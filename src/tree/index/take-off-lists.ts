@@ -1,4 +1,5 @@
 import { currentTime } from "../../base/clock.ts";
+import { sleep } from "../../base/sleep.ts";
 import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { isOneProcess } from "../live-tokens.ts";
@@ -54,7 +55,7 @@ export async function takeOffLists(
 
 async function sendUntilGone(accessors: readonly string[], remove: Remove, turns: SweepTurns): Promise<void> {
   for (const end = currentTime() + MAX_WAIT_MS; currentTime() < end; ) {
-    await new Promise((resolve) => setTimeout(resolve, GATHER_MS));
+    await sleep(GATHER_MS);
     // Another sweep may have called them.
     while (!QUEUE.areGone(accessors) && QUEUE.next(1, currentTime()).length > 0) {
       await turns.piece(async () => {

@@ -1,5 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
+import { sleep } from "../../base/sleep.ts";
 import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
@@ -57,7 +58,7 @@ export function tellNoMoreOf(accessors: readonly string[]): Promise<void> {
 export async function tellEverything(env: Env): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
     if (!(await send(env)) || QUEUE.isQuiet) return;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await sleep(LOOK_MS);
   }
 }
 

@@ -3,6 +3,7 @@ import type { Failure } from "../../../base/errors.ts";
 import { invalid } from "../../../base/errors.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { sleep } from "../../../base/sleep.ts";
 import { countEvent } from "../../../metrics/events.ts";
 import {
   type CloudAnswer,
@@ -52,7 +53,7 @@ export async function callService(
     countEvent("cloud_call", [service.toLowerCase(), resultOf(sent)]);
     const pause = pauseBeforeNext(sent, attempt, policy, Math.random());
     if (pause === null || attempt >= retries || currentTime() + pause >= deadline) return outcomeOf(service, sent);
-    await new Promise((resolve) => setTimeout(resolve, pause));
+    await sleep(pause);
   }
 }
 
