@@ -1,7 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { inTime } from "../base/in-time.ts";
-import { isWithin } from "./copy-age.ts";
+import { type CopyUse, isWithin } from "./copy-age.ts";
 
 /** How long a request waits for an object when it has a copy that it can go on with, in ms. */
 const PATIENCE_MS = 1_000;
@@ -49,17 +49,23 @@ export class CopySource {
     return this.#troubleAt;
   }
 
-  /** Reads the source anew in the background. Nobody waits for it. */
-  renew(copy: UsedCopy, read: () => Promise<unknown>): void {
-    waitUntil(this.tryToRead(copy, read));
+  /** What a request gets that has a copy: what the copy `has`, or what `read` brings, as `use` says. */
+  async serve<T>(use: CopyUse, copy: UsedCopy, has: T, read: () => Promise<T>): Promise<T> {
+    switch (use) {
+      case "use":
+        return has;
+      case "renew":
+        waitUntil(this.#tryToRead(copy, read));
+        return has;
+      case "try":
+        return (await this.#tryToRead(copy, read)) ?? has;
+      case "wait":
+        return read();
+    }
   }
 
-  /**
-   * Reads the source anew, for a request that can go on with a copy.
-   *
-   * @returns null when there is no answer in time. The reading goes on then.
-   */
-  async tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
+  /** Reads the source anew. Returns null when there is no answer in time; the reading goes on then. */
+  async #tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
     this.#renewalBegan = currentTime();
     const reading = read();
     // It may end after the request that began it, whose answer does not wait for it.

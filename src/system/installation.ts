@@ -129,18 +129,8 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
   const now = currentTime();
   const copy = { checkedAt, maxAgeMs: snapshotMaxAgeMs(env), graceMs: snapshotGraceMs(env) };
   const { renewalBegan, troubleAt } = source;
-  const read = () => refreshInstallation(env);
-  switch (useOfCopy({ checkedAt, renewalBegan, troubleAt }, copy, now)) {
-    case "use":
-      return ok(installation);
-    case "renew":
-      source.renew(copy, read);
-      return ok(installation);
-    case "try":
-      return (await source.tryToRead(copy, read)) ?? ok(installation);
-    case "wait":
-      return read();
-  }
+  const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, copy, now);
+  return source.serve(use, copy, ok(installation), () => refreshInstallation(env));
 }
 
 /**

@@ -65,16 +65,7 @@ export async function configurationForLogin(
   };
   const read = () => readAnew(cloudAuthAt(env, mount), of, source, needed, known, now);
   const copy = wholeCopy(known);
-  if (!copy) return read();
-  switch (copy.oldest.use) {
-    case "use":
-      return copy.configuration;
-    case "renew":
-      source.renew(copy.oldest, read);
-      return copy.configuration;
-    case "try":
-      return (await source.tryToRead(copy.oldest, read)) ?? copy.configuration;
-  }
+  return copy ? source.serve(copy.oldest.use, copy.oldest, copy.configuration, read) : read();
 }
 
 /** What is needed from copies alone, with the one of them that has to be read anew first; null when one is lacking. */
