@@ -1,3 +1,5 @@
+import { rmSync } from "node:fs";
+import * as z from "zod";
 import { inGroups } from "../../../src/base/parallel.ts";
 import type { LoadRequest } from "../load/request.ts";
 import { call, makeToken } from "../servers/call.ts";
@@ -20,6 +22,8 @@ const WINDOWS_BEFORE = 3;
 /** The list is asked for so many tokens: more than stay. */
 const PAGE = 500;
 
+const COUNTED = z.object({ counters: z.object({ service_tokens: z.object({ total: z.number() }) }) });
+
 /** Many tokens that were ended by one call. Times in ms. */
 export interface Ending {
   readonly by: "mount" | "prefix";
@@ -39,6 +43,8 @@ export interface Ending {
   /** Seconds until the ended tokens were off the lists; null when they were not yet when the watching ended. */
   readonly cleanAfterSeconds: number | null;
   readonly watchedSeconds: number;
+  /** Tokens that went off the lists meanwhile. */
+  readonly gone: number;
 }
 
 /** How many tokens are ended together, in how many trees, and how many seconds the clean-up is watched at most. */
@@ -52,6 +58,7 @@ export interface EndingSize {
 export async function endTogether(bench: Bench, by: Ending["by"], size: EndingSize): Promise<Ending> {
   const { trees, tokens, watchSeconds } = size;
   const { directory, tops } = await plantForest(bench, trees, tokens, { name: `ending-${by}`, onlyLogins: true });
+  bench.say(`ending by ${by}: ${tokens} tokens; the clean-up is watched for ${watchSeconds} s at most`);
   const server = await GroveServer.start(bench.build, directory);
   try {
     const probes = tops.filter((_, index) => index % Math.ceil(tops.length / PROBES) === 0);
@@ -65,6 +72,7 @@ export async function endTogether(bench: Bench, by: Ending["by"], size: EndingSi
     }
     const others: string[] = [];
     while (others.length < OTHERS) others.push((await makeToken(server, "create-orphan", { ttl: "24h" })).token);
+    const listed = await tokensListed(server);
     const before: number[] = [];
     while (before.length < WINDOWS_BEFORE) before.push(await lookUps(bench, server, others));
     const ms =
@@ -79,6 +87,8 @@ export async function endTogether(bench: Bench, by: Ending["by"], size: EndingSi
       during.push(await lookUps(bench, server, others));
       if (await isClean(server)) cleanAfterSeconds = secondsSince(began);
     }
+    const watchedSeconds = secondsSince(began);
+    const gone = listed - (await tokensListed(server));
     return {
       by,
       tokens,
@@ -91,10 +101,13 @@ export async function endTogether(bench: Bench, by: Ending["by"], size: EndingSi
       acceptedAfter,
       lookUps: beside(median(before), during),
       cleanAfterSeconds,
-      watchedSeconds: secondsSince(began),
+      watchedSeconds,
+      gone,
     };
   } finally {
     await server.stop();
+    // The next forest has the disk and the system's cache for itself.
+    rmSync(directory, { recursive: true, force: true });
   }
 }
 
@@ -119,6 +132,13 @@ async function lookUps({ load }: Bench, { place }: GroveServer, tokens: readonly
   const { labels } = await load.run({ place, seconds: WINDOW_SECONDS, streams });
   for (const [name, label] of Object.entries(labels)) assertAllGood(name, label);
   return labels["look-up"]?.latencyMs.p99 ?? 0;
+}
+
+/** How many tokens the lists have. */
+async function tokensListed(server: GroveServer): Promise<number> {
+  const { body } = await call(server, "GET", "sys/internal/counters/tokens");
+  const { total } = COUNTED.parse(body?.data).counters.service_tokens;
+  return total;
 }
 
 /** True when the list has no more tokens than those that stay. */

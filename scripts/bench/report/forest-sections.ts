@@ -73,6 +73,7 @@ export function endingSection(endings: readonly Ending[]): Section {
       "during",
       "worst",
       "off the lists after, s",
+      "tokens/s",
     ],
     rows: endings.map((ending) => [
       ending.by === "mount" ? "disabling the mount" : "revoke-prefix",
@@ -87,6 +88,7 @@ export function endingSection(endings: readonly Ending[]): Section {
       amount(ending.lookUps.during),
       amount(ending.lookUps.worst),
       ending.cleanAfterSeconds === null ? `> ${amount(ending.watchedSeconds)}` : amount(ending.cleanAfterSeconds),
+      amount(ending.gone / ending.watchedSeconds),
     ]),
   };
 }

@@ -178,30 +178,31 @@ async function growTree(
   const ttl = kind.period || hours * HOUR_SECONDS;
   // Somewhere in the first half of its life, and the tokens below it a second later each.
   const bornAt = now - Math.floor((((number * 37) % 100) / 200) * ttl * 1000) - size * 10;
-  const tokens: SeededToken[] = [];
-  for (let index = 0; index < size; index++) {
-    const createdAt = bornAt + index * 10;
-    const parent = index === 0 ? null : tokens[Math.floor((index - 1) / FAN_OUT)];
-    const own: Pick<TokenRecord, "path" | "displayName" | "role" | "login"> =
+  const createdAt = (index: number) => bornAt + index * 10;
+  // At once: each waits for threads that hash.
+  const ids = await Promise.all(
+    Array.from({ length: size }, (_, index) => newTokenIds(keys, treeId, createdAt(index))),
+  );
+  return ids.map((own, index) => {
+    const made: Pick<TokenRecord, "path" | "displayName" | "role" | "login"> =
       index === 0
         ? kind.record
         : { path: "auth/token/create", displayName: `token-job-${index % 12}`, role: null, login: null };
-    tokens.push({
-      ids: await newTokenIds(keys, treeId, createdAt),
-      parent: parent?.ids.row ?? null,
+    return {
+      ids: own,
+      parent: index === 0 ? null : (ids[Math.floor((index - 1) / FAN_OUT)]?.row ?? null),
       record: {
         ...PLAIN_RECORD,
-        ...own,
+        ...made,
         policies: kind.record.policies,
-        createdAt,
+        createdAt: createdAt(index),
         creationTtl: ttl,
         period: index === 0 ? kind.period : 0,
         renewable: true,
       },
-      expiresAt: createdAt + ttl * 1000,
-    });
-  }
-  return tokens;
+      expiresAt: createdAt(index) + ttl * 1000,
+    };
+  });
 }
 
 function writeTree(path: string, keys: Keys, treeId: string, like: Row, tokens: readonly SeededToken[]): void {
