@@ -8,7 +8,7 @@ import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
-import { ANY_FIELDS } from "../wire/fields.ts";
+import { ANY_FIELDS, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../wire/reply.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
@@ -50,7 +50,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
         "delete",
         path,
         { summary: "Does nothing: a path is missing.", operationId: `${id}-delete`, answers: NO_CONTENT },
-        z.object({}),
+        NO_FIELDS,
         async () => ok(EMPTY),
       ),
     ];
@@ -64,7 +64,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
       parameters: PATH,
       answers: dataAnswer({ "*": "any" }),
     },
-    z.object({}),
+    NO_FIELDS,
     {
       prepare: (context) => refuseOthers(context),
       action: async ({ params }) => ({ kind: "cubbyhole_read", path: params.path ?? "" }),
@@ -117,7 +117,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
       parameters: PATH,
       answers: NO_CONTENT,
     },
-    z.object({}),
+    NO_FIELDS,
     {
       prepare: (context) => refuseOthers(context),
       action: async ({ params }) => ({ kind: "cubbyhole_delete", path: params.path ?? "" }),

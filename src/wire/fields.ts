@@ -15,6 +15,9 @@ import type { Shape } from "./shape.ts";
  */
 type Field<T> = z.ZodType<T, unknown>;
 
+/** The fields of a request that has none. */
+export const NO_FIELDS = z.object({});
+
 /** What is known of the values of a field, for descriptions of the interface. */
 interface FieldKind {
   /** What a client sends at best; other forms are taken too. */

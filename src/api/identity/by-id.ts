@@ -5,6 +5,7 @@ import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import type { Installation } from "../../system/installation.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -31,8 +32,6 @@ export interface IdentityKind<T extends { readonly id: string }> {
   summarize(thing: T, installation: Installation): Record<string, unknown>;
   show(thing: T, installation: Installation): Record<string, unknown>;
 }
-
-const NO_FIELDS = z.object({});
 
 /** The routes that list, read and delete things of a kind by their ids. */
 export function routesById<T extends { readonly id: string }>(kind: IdentityKind<T>): Route[] {

@@ -6,6 +6,7 @@ import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/identity.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import type { Installation } from "../../system/installation.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -22,8 +23,6 @@ export interface NamedKind<T extends { readonly name: string }> {
   delete(env: Env, key: IdOrName): Promise<void>;
   show(thing: T, installation: Installation): Record<string, unknown>;
 }
-
-const NO_FIELDS = z.object({});
 
 /** The routes that list, read and delete things of a kind by their names. */
 export function routesByName<T extends { readonly name: string }>(named: NamedKind<T>): Route[] {

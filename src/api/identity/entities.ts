@@ -10,7 +10,7 @@ import { generatedName, identityPolicies, metadataProblem, nameProblem } from ".
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
-import { commaList, flag, pairs, sent, text } from "../../wire/fields.ts";
+import { commaList, flag, NO_FIELDS, pairs, sent, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
@@ -21,7 +21,6 @@ import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTE
 
 const ID = { id: "The id of the entity" };
 const NAME = { name: "The name of the entity" };
-const NO_FIELDS = z.object({});
 const FIELDS = z.object({
   id: text().describe("The id of the entity; a new one is made unless sent"),
   name: text().describe("The name of the entity; one is made unless sent"),

@@ -4,7 +4,7 @@ import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-descrip
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
-import { ANY_FIELDS, text } from "../../wire/fields.ts";
+import { ANY_FIELDS, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
 
 const DEVICE = { path: "The name of an audit device" };
@@ -28,7 +28,7 @@ export const AUDIT_ROUTES: readonly Route[] = [
       operationId: "auditing-list-enabled-devices",
       answers: injectedAnswer({ "*": "object" }),
     },
-    z.object({}),
+    NO_FIELDS,
     async () => ok(injectedReply({})),
   ),
 
@@ -56,7 +56,7 @@ export const AUDIT_ROUTES: readonly Route[] = [
       parameters: DEVICE,
       answers: NO_CONTENT,
     },
-    z.object({}),
+    NO_FIELDS,
     async () => ok(EMPTY),
   ),
 

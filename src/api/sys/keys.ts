@@ -6,11 +6,9 @@ import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
-import { count, flag, sent, sentDuration } from "../../wire/fields.ts";
+import { count, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
-
-const NO_FIELDS = z.object({});
 
 const ROTATION = z.object({
   enabled: sent(flag(true)).describe("False: never"),

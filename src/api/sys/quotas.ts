@@ -4,12 +4,11 @@ import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { err, ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
-import { decimal, duration, flag, list, sent, text } from "../../wire/fields.ts";
+import { decimal, duration, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
 import { PAGE, pageOf } from "../../wire/page.ts";
 import { dataReply, keysReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
-const NO_FIELDS = z.object({});
 const QUOTA = "sys/quotas/rate-limit/:name{\\w(?:[\\w.-]*\\w)?}";
 
 /** The reference shows a type of quota, of which there is one, and takes it back. */

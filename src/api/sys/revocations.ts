@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { inGroups } from "../../base/parallel.ts";
@@ -9,6 +8,7 @@ import { progressOfEnd } from "../../lease/walk.ts";
 import { systemOf } from "../../system/system.ts";
 import type { StoredWatermark } from "../../system/watermark-store.ts";
 import { prefixOf } from "../../system/watermarks.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
@@ -35,7 +35,7 @@ export const REVOCATION_ROUTES: readonly Route[] = [
       operationId: "leases-list-revocations",
       answers: dataAnswer({ revocations: [REVOCATION_SHAPE] }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) => {
       const watermarks = (await systemOf(env).watermarks()).toReversed();
       const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_ASKED));

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { aclOfRequest } from "../../auth/acl-of-request.ts";
 import { callerRecord } from "../../auth/caller.ts";
 import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
@@ -9,6 +8,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
 import { resultantAcl } from "../../policy/ui.ts";
 import { type Installation, loadInstallation } from "../../system/installation.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import { fixedMounts, MOUNT_SHAPE, mountObject, optionsOf } from "./mounts/view.ts";
 
@@ -47,7 +47,7 @@ export const UI_ROUTES: readonly Route[] = [
       operationId: "internal-ui-read-resultant-acl",
       answers: dataAnswer({ root: "boolean", "exact_paths?": { "*": "object" }, "glob_paths?": { "*": "object" } }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, installation, caller }) => {
       const acl = await aclOfToken(env, installation, callerRecord(caller));
       return acl.ok ? ok(dataReply({ ...resultantAcl(acl.value, currentTime()) })) : acl;

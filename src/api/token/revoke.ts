@@ -13,7 +13,7 @@ import {
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { type FieldSchema, text, unread } from "../../wire/fields.ts";
+import { type FieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 
 /**
@@ -88,7 +88,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
       operationId: "revoke-orphan-with-token-in-path",
       parameters: { token: "The token, as older clients send it" },
     },
-    z.object({}),
+    NO_FIELDS,
     (context) => context.params.token,
   ),
 ];

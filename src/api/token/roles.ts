@@ -8,6 +8,7 @@ import { mountTtl } from "../../system/mount.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
 import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
@@ -37,7 +38,7 @@ export const ROLE_ROUTES: readonly Route[] = [
       parameters: ROLE_PARAMETER,
       answers: dataAnswer(ROLE_SHAPE),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, params }) => {
       const role = await tokenRoles(env).read(params.role_name ?? "");
       return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
@@ -84,7 +85,7 @@ export const ROLE_ROUTES: readonly Route[] = [
       parameters: ROLE_PARAMETER,
       answers: DONE_OR_WARNED,
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, params, verdict }) => {
       // As for a revocation by prefix: who may write a role may not end what it made.
       if (!verdict.sudo) return err({ code: "permission_denied" });
@@ -98,7 +99,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     "delete",
     `roles/${ROLE_NAME}`,
     { summary: "Deletes a token role.", operationId: "delete-role", parameters: ROLE_PARAMETER, answers: NO_CONTENT },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, params }) => {
       const name = params.role_name ?? "";
       await tokenRoles(env).delete(name);

@@ -1,9 +1,9 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { BEGUN, dataAnswer, ENVELOPE } from "../../auth/route-description.ts";
 import { ok } from "../../base/result.ts";
 import { tidyOf } from "../../tidy/tidy.ts";
 import type { TidyRun } from "../../tidy/tidy-store.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { tidyReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
@@ -26,7 +26,7 @@ export const TIDY_ROUTES: readonly Route[] = [
       operationId: "tidy",
       answers: [BEGUN, ENVELOPE],
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) => ok(tidyReply(await tidyOf(env).start())),
   ),
 
@@ -38,7 +38,7 @@ export const TIDY_ROUTES: readonly Route[] = [
       operationId: "tidy-status",
       answers: dataAnswer(STATUS_SHAPE),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) => {
       const { running, last, nextAt, shards } = await tidyOf(env).status();
       return ok({

@@ -7,6 +7,7 @@ import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { mountTtl } from "../../system/mount.ts";
+import { NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
 import { namedSegment } from "../path-name.ts";
@@ -20,8 +21,6 @@ import { ROLE_FIELDS, ROLE_SHAPE, renderRole } from "./role.ts";
 const ROLE_PATH = `role/${namedSegment("name")}`;
 
 const ROLE = { name: "The name of the role" };
-const NO_FIELDS = z.object({});
-
 /** The endpoints of a mount of the jwt method. */
 export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
   simpleRoute(

@@ -5,10 +5,9 @@ import { ok } from "../../../base/result.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { readIssuer } from "../../../issuer/rules.ts";
-import { optionalText } from "../../../wire/fields.ts";
+import { NO_FIELDS, optionalText } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 
-const NO_FIELDS = z.object({});
 const CONFIG_FIELDS = z.object({
   issuer: optionalText().describe('The URL that tokens name; "" for the address by which the service was called'),
 });

@@ -10,12 +10,11 @@ import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { writeSigningKey } from "../../../issuer/service.ts";
-import { commaList, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { commaList, NO_FIELDS, sent, sentDuration, text } from "../../../wire/fields.ts";
 import { PAGE, pageOf } from "../../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
 
 const KEY_NAME = { name: "The name of the key" };
-const NO_FIELDS = z.object({});
 const KEY_FIELDS = z.object({
   algorithm: sent(text()).describe("The algorithm that it signs with"),
   rotation_period: sentDuration().describe("How long a key signs"),

@@ -10,12 +10,11 @@ import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { ensureDefaultKey } from "../../../issuer/service.ts";
 import { templateProblem } from "../../../issuer/template.ts";
-import { optionalText, sentDuration } from "../../../wire/fields.ts";
+import { NO_FIELDS, optionalText, sentDuration } from "../../../wire/fields.ts";
 import { PAGE, pageOf } from "../../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
-const NO_FIELDS = z.object({});
 const ROLE_FIELDS = z.object({
   key: optionalText().describe("The name of the signing key"),
   template: optionalText().describe("Claims to add, as JSON or as base64 of it"),

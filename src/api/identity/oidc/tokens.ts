@@ -11,12 +11,11 @@ import { loadPublishedKeys } from "../../../issuer/published-keys.ts";
 import { maySign } from "../../../issuer/rules.ts";
 import { claimsFromTemplate } from "../../../issuer/template.ts";
 import { issuerUrl, signToken, verifyToken } from "../../../issuer/tokens.ts";
-import { text } from "../../../wire/fields.ts";
+import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { plainDocument } from "./document.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
-const NO_FIELDS = z.object({});
 const INTROSPECT_FIELDS = z.object({
   token: text().describe("The token"),
   client_id: text().describe("The audience of tokens; one is made unless sent"),

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { BEGUN } from "../../../auth/route-description.ts";
 import { logInfo } from "../../../base/log.ts";
 import { ok } from "../../../base/result.ts";
 import { walkOf } from "../../../lease/walk.ts";
 import type { WalkJob } from "../../../lease/walk-job.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { tidyReply } from "../../../wire/reply.ts";
 import { IRREVOCABLE_LEASE_ROUTES } from "./irrevocable.ts";
 import { LEASE_LOOKUP_ROUTES } from "./lookup.ts";
@@ -21,7 +21,7 @@ export const LEASE_ROUTES: readonly Route[] = [
     "update",
     "sys/leases/tidy",
     { summary: "Revokes leases and tokens whose end was not seen to.", operationId: "leases-tidy", answers: BEGUN },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) => {
       const job: WalkJob = { mode: "tidy", prefix: "" };
       const started = await walkOf(env, job).startUnlessRunning(job);

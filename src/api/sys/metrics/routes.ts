@@ -11,7 +11,7 @@ import { metricsObject, prometheusText } from "../../../metrics/family.ts";
 import { isolateFamilies } from "../../../metrics/isolate-families.ts";
 import { loadInstallation } from "../../../system/installation.ts";
 import { countByMount } from "../../../tree/inventory/queries.ts";
-import { text } from "../../../wire/fields.ts";
+import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 import { installationFamilies, installationFigures, stateFamilies } from "./installation-figures.ts";
 
@@ -55,7 +55,7 @@ export const METRICS_ROUTES: readonly Route[] = [
       operationId: "internal-count-tokens",
       answers: dataAnswer({ counters: { service_tokens: { total: "integer" } } }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) => {
       const total = (await countByMount(env, "tokens")).reduce((sum, { count }) => sum + count, 0);
       return ok(dataReply({ counters: { service_tokens: { total } } }));
@@ -70,7 +70,7 @@ export const METRICS_ROUTES: readonly Route[] = [
       operationId: "internal-count-entities",
       answers: dataAnswer({ counters: { entities: { total: "integer" } } }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) =>
       ok(dataReply({ counters: { entities: { total: await countEntities(env, Number.MAX_SAFE_INTEGER) } } })),
   ),

@@ -7,7 +7,7 @@ import { walkOfMove } from "../../../lease/walk.ts";
 import type { MountMove } from "../../../system/mount.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
-import { text } from "../../../wire/fields.ts";
+import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { changedReply } from "../../changed-reply.ts";
 
 const FIELDS = z.object({
@@ -56,7 +56,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
         migration_info: { source_mount: "string", target_mount: "string", status: "string" },
       }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, params }) => {
       const move = (await systemOf(env).findMove(params.migration_id ?? ""))?.move;
       if (!move) return err({ code: "not_found" });

@@ -1,17 +1,16 @@
-import * as z from "zod";
-import { type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
+import { type ReadyContext, type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import { err, ok } from "../../../base/result.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
-import { injectedReply } from "../../../wire/reply.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
+import { injectedReply, type Reply } from "../../../wire/reply.ts";
 import { disableMount, ENABLE_FIELDS, enableMount } from "./enable.ts";
 import { noAuthMount, noEngine } from "./failures.ts";
 import { TUNE_SUFFIX, tunedPath, tuneMountRoutes } from "./tune.ts";
 import { fixedMounts, fixedTuneObject, MOUNT_SHAPE, mountObject, TUNE_SHAPE } from "./view.ts";
 
 const MOUNT = { path: "The path of the mount" };
-
-const NO_FIELDS = z.object({});
 
 /** Auth mounts and their tuning, and what there is of other mounts. */
 export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPath, [
@@ -64,11 +63,7 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       answers: injectedAnswer(MOUNT_SHAPE),
     },
     NO_FIELDS,
-    async ({ installation, params }) => {
-      const path = normalizeMountPath(params.path ?? "");
-      const mount = installation.mountAt(path);
-      return mount ? ok(injectedReply(mountObject(mount))) : err(noAuthMount(path));
-    },
+    async (context) => readMount(context, noAuthMount),
   ),
   simpleRoute(
     "update",
@@ -117,11 +112,7 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
       answers: injectedAnswer(MOUNT_SHAPE),
     },
     NO_FIELDS,
-    async ({ installation, params }) => {
-      const path = normalizeMountPath(params.path ?? "");
-      const mount = installation.mountAt(path);
-      return mount ? ok(injectedReply(mountObject(mount))) : err(noEngine(`auth/${path}`));
-    },
+    async (context) => readMount(context, (path) => noEngine(`auth/${path}`)),
   ),
   simpleRoute(
     "read",
@@ -140,6 +131,13 @@ export const MOUNT_ROUTES: readonly Route[] = withCanonicalPath(canonicalMountPa
     },
   ),
 ]);
+
+/** Answers with an auth mount, or with what `missing` says of its path. */
+function readMount({ installation, params }: ReadyContext, missing: (path: string) => Failure): Result<Reply, Failure> {
+  const path = normalizeMountPath(params.path ?? "");
+  const mount = installation.mountAt(path);
+  return mount ? ok(injectedReply(mountObject(mount))) : err(missing(path));
+}
 
 /** The path with that of the mount as it is stored, without the slash at its end. */
 function canonicalMountPath(path: string): string {

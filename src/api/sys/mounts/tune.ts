@@ -7,7 +7,7 @@ import { walkOf } from "../../../lease/walk.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
-import { optionalText, text, unread } from "../../../wire/fields.ts";
+import { NO_FIELDS, optionalText, text, unread } from "../../../wire/fields.ts";
 import { injectedReply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
@@ -16,8 +16,6 @@ import { readSettings, SETTINGS, UNUSED_SETTINGS } from "./settings.ts";
 import { TUNE_SHAPE, tuneObject } from "./view.ts";
 
 const MOUNT = { path: "The path of the mount" };
-
-const NO_FIELDS = z.object({});
 
 /** How the path of the tuning of a mount ends. */
 export const TUNE_SUFFIX = /\/tune$/;

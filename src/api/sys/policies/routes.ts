@@ -10,13 +10,13 @@ import {
 } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { normalizePolicyName } from "../../../policy/name.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, injectedReply } from "../../../wire/reply.ts";
 import { OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
 import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_SHAPE, readPolicy } from "./read.ts";
 import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts";
 
-const NO_FIELDS = z.object({});
 const NAMES = z.object(PAGE);
 
 const POLICY = { name: "The name of the policy" };

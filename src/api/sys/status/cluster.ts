@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { openRoute, type Route, simpleRoute } from "../../../auth/route.ts";
 import { injectedAnswer, plainAnswer } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { injectedReply, plainReply } from "../../../wire/reply.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { API_VERSION } from "./state.ts";
@@ -37,7 +37,7 @@ export const CLUSTER_ROUTES: readonly Route[] = [
       operationId: "ha-status",
       answers: injectedAnswer({ nodes: [NODE_SHAPE] }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ request }) => ok(injectedReply({ nodes: [nodeAt(request.baseUrl())] })),
   ),
 ];

@@ -7,6 +7,7 @@ import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { readAccessor } from "../../../token/ids.ts";
 import { treeOf } from "../../../tree/find-tree.ts";
 import { leaseIdOf } from "../../../tree/leases/record.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
@@ -60,7 +61,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
         more: "boolean",
       }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, installation, params }) => {
       const address = await readAccessor(installation.keys, params.accessor ?? "");
       const found = address && (await treeOf(env, address.treeId)?.picture(address.row, address.tail));

@@ -16,7 +16,7 @@ import { matches, type TokenFilter } from "../../../tree/inventory/filter.ts";
 import { countMeant, findInInventory, pageOfInventory } from "../../../tree/inventory/queries.ts";
 import { tellRecent } from "../../../tree/inventory/recent.ts";
 import { type RevocationJob, revocationsOf } from "../../../tree/inventory/revocations.ts";
-import { count, flag, list, sent } from "../../../wire/fields.ts";
+import { count, flag, list, NO_FIELDS, sent } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
@@ -79,14 +79,14 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
       operationId: "inventory-list-jobs",
       answers: dataAnswer({ jobs: [JOB_SHAPE] }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env }) => ok(dataReply({ jobs: (await revocationsOf(env).list()).map(jobObject) })),
   ),
   simpleRoute(
     "read",
     "sys/tokens/jobs/:id",
     { summary: "How far a revocation is.", operationId: "inventory-read-job", parameters: PARAMETERS, answers: JOB },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, params }) => jobReply(await revocationsOf(env).read(params.id ?? "")),
   ),
   simpleRoute(
@@ -98,7 +98,7 @@ export const TOKEN_REVOCATION_ROUTES: readonly Route[] = [
       parameters: PARAMETERS,
       answers: JOB,
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, params }) => jobReply(await revocationsOf(env).stop(params.id ?? "")),
   ),
 ];

@@ -20,7 +20,7 @@ import {
 import { FRESHNESS_MS, tellRecent } from "../../../tree/inventory/recent.ts";
 import type { GroupCount } from "../../../tree/inventory/shard/counts.ts";
 import type { CountKind } from "../../../tree/inventory/terms.ts";
-import { text } from "../../../wire/fields.ts";
+import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
 import { FILLING } from "./list.ts";
 import { type MappedMount, withRest } from "./map-rest.ts";
@@ -103,7 +103,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         fresh_as_of: "string",
       }),
     },
-    z.object({}),
+    NO_FIELDS,
     async ({ env, installation }) => {
       const now = currentTime();
       await tellRecent(env, now);

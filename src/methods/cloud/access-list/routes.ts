@@ -1,8 +1,8 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
@@ -40,7 +40,7 @@ function accessListRoutes(path: string, name: string): Route[] {
         parameters: INSTANCE,
         answers: dataAnswer(ENTRY_SHAPE),
       },
-      z.object({}),
+      NO_FIELDS,
       async (context) => {
         const { instanceId, list, place } = entryOf(context);
         const entry = await list.read(place, instanceId);
@@ -57,7 +57,7 @@ function accessListRoutes(path: string, name: string): Route[] {
         parameters: INSTANCE,
         answers: NO_CONTENT,
       },
-      z.object({}),
+      NO_FIELDS,
       async (context) => {
         const { instanceId, list, place } = entryOf(context);
         await list.delete(place, instanceId);

@@ -3,7 +3,7 @@ import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text, unread } from "../../../wire/fields.ts";
+import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../certificates/registered.ts";
@@ -37,7 +37,7 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
       parameters: NAME,
       answers: dataAnswer({ cloud_public_cert: "string", type: "string" }),
     },
-    z.object({}),
+    NO_FIELDS,
     async (context) => {
       const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
       if (!certificate) return err({ code: "not_found" });
@@ -77,7 +77,7 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
       parameters: NAME,
       answers: NO_CONTENT,
     },
-    z.object({}),
+    NO_FIELDS,
     async (context) => {
       await changeConfiguration(context, (auth) => auth.deleteCertificate(context.params.cert_name ?? ""));
       return ok(EMPTY);

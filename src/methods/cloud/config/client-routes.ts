@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { privateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { sealSecret } from "../secrets.ts";
@@ -19,8 +19,6 @@ import {
   SECRET_KEY,
 } from "./client.ts";
 import { rotateRoot } from "./rotate-root.ts";
-
-const NO_FIELDS = z.object({});
 
 /** `config/client` and `config/rotate-root`. */
 export const CLIENT_ROUTES: readonly Route[] = [

@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { changeConfiguration } from "./change.ts";
@@ -17,7 +17,7 @@ export const IDENTITY_ROUTES: readonly Route[] = [
       operationId: "read-identity-integration-configuration",
       answers: dataAnswer(IDENTITY_SHAPE),
     },
-    z.object({}),
+    NO_FIELDS,
     async (context) => ok(dataReply(renderIdentity(await cloudAuthOf(context).readIdentity()))),
   ),
 

@@ -3,7 +3,7 @@ import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text, unread } from "../../../wire/fields.ts";
+import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
@@ -37,7 +37,7 @@ export const STS_ROUTES: readonly Route[] = [
       parameters: ACCOUNT,
       answers: dataAnswer({ sts_role: "string", "external_id?": "string" }),
     },
-    z.object({}),
+    NO_FIELDS,
     async (context) => {
       const role = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
       if (!role) return err({ code: "not_found" });
@@ -81,7 +81,7 @@ export const STS_ROUTES: readonly Route[] = [
       parameters: ACCOUNT,
       answers: NO_CONTENT,
     },
-    z.object({}),
+    NO_FIELDS,
     async (context) => {
       await changeConfiguration(context, (auth) => auth.deleteStsRole(context.params.account_id ?? ""));
       return ok(EMPTY);

@@ -1,7 +1,7 @@
-import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { readTidyChange, renderTidy, TIDY_FIELDS, TIDY_SHAPE, type TidyList } from "./tidy-settings.ts";
@@ -24,7 +24,7 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
         operationId: `read-${name}-tidy-settings`,
         answers: dataAnswer(TIDY_SHAPE),
       },
-      z.object({}),
+      NO_FIELDS,
       async (context) => {
         const settings = await cloudAuthOf(context).readTidy(list);
         return settings ? ok(dataReply(renderTidy(settings))) : err({ code: "not_found" });
@@ -54,7 +54,7 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       "delete",
       path,
       { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings`, answers: NO_CONTENT },
-      z.object({}),
+      NO_FIELDS,
       async (context) => {
         await cloudAuthOf(context).deleteTidy(list);
         return ok(EMPTY);

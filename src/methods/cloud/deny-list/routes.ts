@@ -6,7 +6,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
-import { unread } from "../../../wire/fields.ts";
+import { NO_FIELDS, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
@@ -40,7 +40,7 @@ function denyListRoutes(path: string, name: string): Route[] {
         parameters: TAG,
         answers: dataAnswer({ creation_time: "string", expiration_time: "string" }),
       },
-      z.object({}),
+      NO_FIELDS,
       async (context) => {
         const entry = await cloudAuthOf(context).readDenied(tagOf(context));
         return entry ? ok(dataReply(renderDenyEntry(entry))) : err({ code: "not_found" });
@@ -67,7 +67,7 @@ function denyListRoutes(path: string, name: string): Route[] {
         parameters: TAG,
         answers: NO_CONTENT,
       },
-      z.object({}),
+      NO_FIELDS,
       async (context) => {
         await cloudAuthOf(context).deleteDenied(tagOf(context));
         return ok(EMPTY);

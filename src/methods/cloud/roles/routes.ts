@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
 import { namedSegment } from "../../path-name.ts";
 import { changeConfiguration } from "../config/change.ts";
@@ -39,7 +39,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     "read",
     PATH,
     { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, answers: dataAnswer(ROLE_SHAPE) },
-    z.object({}),
+    NO_FIELDS,
     async (context) => {
       const role = await cloudAuthOf(context).readRole(nameOf(context));
       return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
@@ -67,7 +67,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     "delete",
     PATH,
     { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE, answers: NO_CONTENT },
-    z.object({}),
+    NO_FIELDS,
     async (context) => {
       await changeConfiguration(context, (auth) => auth.deleteRole(nameOf(context)));
       return ok(EMPTY);
