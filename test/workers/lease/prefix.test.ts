@@ -1,6 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
 import type { WalkJob } from "../../../src/lease/walk-job.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
@@ -13,6 +12,7 @@ import { issuingMount } from "../../support/logins.ts";
 import { asOneProcess, bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
+import { holdWalks, stepWalk } from "../../support/walks.ts";
 
 let root: string;
 
@@ -43,10 +43,6 @@ function walk(prefix: string, mode: WalkJob["mode"] = "revoke") {
   const job: WalkJob = { mode, prefix };
   return { job, stub: walkOf(bindings, job) };
 }
-
-const alarm = LeaseWalk.prototype.alarm;
-const holdWalks = () => vi.spyOn(LeaseWalk.prototype, "alarm").mockResolvedValue(undefined);
-const stepsOf = (stub: DurableObjectStub<LeaseWalk>) => runInDurableObject(stub, (object) => alarm.call(object));
 
 describe("revoke-prefix", { timeout: 30_000 }, () => {
   it("reaches the tokens of a role in any number of trees, and no others", async () => {
@@ -139,7 +135,7 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
     expect(await post("sys/leases/revoke-prefix/async", { sync: false })).toMatchObject({ status: 202, body: null });
     expect(asked).not.toHaveBeenCalled();
     held.mockRestore();
-    for (let i = 0; i < 10; i++) await stepsOf(walk("async/").stub);
+    for (let i = 0; i < 10; i++) await stepWalk(walk("async/").stub);
     expect((await indexedPaths("secret")).filter((path) => path.startsWith("async"))).toEqual([]);
   });
 
@@ -184,7 +180,7 @@ describe("a walk over many trees", { timeout: 30_000 }, () => {
       underWay--;
       swept.add(treeId);
     });
-    for (let i = 0; i < 10; i++) await stepsOf(stub);
+    for (let i = 0; i < 10; i++) await stepWalk(stub);
     held.mockRestore();
     sweeping.mockRestore();
     expect(swept).toEqual(trees);
@@ -202,7 +198,7 @@ describe("a walk over many trees", { timeout: 30_000 }, () => {
     const failing = vi.spyOn(AccessorShard.prototype, "remove").mockImplementation(() => {
       throw new Error("the shard does not answer");
     });
-    for (let i = 0; i < 5; i++) await stepsOf(stub);
+    for (let i = 0; i < 5; i++) await stepWalk(stub);
     failing.mockRestore();
     held.mockRestore();
     const { stub: tree } = await locate(token);
@@ -246,10 +242,10 @@ describe("a walk that is disturbed", { timeout: 30_000 }, () => {
       return original.call(this, kind, prefix, start, 1);
     });
     const told = vi.spyOn(TokenTree.prototype, "walk");
-    await stepsOf(stub);
+    await stepWalk(stub);
     const before = told.mock.calls.length;
     await evictDurableObject(stub);
-    for (let i = 0; i < 10; i++) await stepsOf(stub);
+    for (let i = 0; i < 10; i++) await stepWalk(stub);
     expect(before).toBeGreaterThan(0);
     expect(before).toBeLessThan(40);
     expect(told).toHaveBeenCalledTimes(40);
@@ -271,7 +267,7 @@ describe("a walk that is disturbed", { timeout: 30_000 }, () => {
       if (++calls === 6) throw new Error("the shard is gone for a moment");
       return original.apply(this, args);
     });
-    for (let i = 0; i < 6; i++) await stepsOf(stub);
+    for (let i = 0; i < 6; i++) await stepWalk(stub);
     // A step asks six shards.
     expect(calls).toBe(32 + 6);
     held.mockRestore();
@@ -296,10 +292,10 @@ describe("a walk that is disturbed", { timeout: 30_000 }, () => {
       }
       return original.call(this, found, ...how);
     });
-    await stepsOf(stub);
+    await stepWalk(stub);
     failing.mockRestore();
     expect((await alive([unlucky, ...others])).filter((yes) => yes)).toHaveLength(1);
-    for (let i = 0; i < 5; i++) await stepsOf(stub);
+    for (let i = 0; i < 5; i++) await stepWalk(stub);
     held.mockRestore();
     expect(await alive([unlucky, ...others])).toEqual([false, false, false, false, false]);
   });
@@ -375,7 +371,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     expect((await call("DELETE", "sys/auth/keeper", { token: root })).status).toBe(204);
     expect(await tables()).not.toEqual([]);
     // Long before the end of the walk, which waits until nobody can be left who does not know of it.
-    await stepsOf(walkOfMount(bindings, mount.uuid));
+    await stepWalk(walkOfMount(bindings, mount.uuid));
     held.mockRestore();
     expect(await tables()).toEqual([]);
   });
@@ -403,7 +399,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     held.mockRestore();
     const stub = walkOfMount(bindings, mount.uuid);
     await evictDurableObject(stub);
-    for (let i = 0; i < 6; i++) await stepsOf(stub);
+    for (let i = 0; i < 6; i++) await stepWalk(stub);
     const { stub: tree } = await locate(before);
     await sweep(tree);
     expect(await countRows(tree)).toBe(0);
@@ -420,7 +416,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     expect(answer.status).toBe(500);
     crashing.mockRestore();
     held.mockRestore();
-    for (let i = 0; i < 6; i++) await stepsOf(walkOfMount(bindings, mount.uuid));
+    for (let i = 0; i < 6; i++) await stepWalk(walkOfMount(bindings, mount.uuid));
     forgetInstallation();
     expect(await login()).toEqual({ ok: false, error: { code: "permission_denied" } });
     expect(await systemMount("early/")).toBeNull();
@@ -437,7 +433,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
       sql.exec("UPDATE walk SET mount = ?", JSON.stringify({ path: mount.path, uuid: mount.uuid }));
     });
     held.mockRestore();
-    for (let i = 0; i < 6; i++) await stepsOf(stub);
+    for (let i = 0; i < 6; i++) await stepWalk(stub);
     forgetInstallation();
     expect(await systemMount("begun/")).toBeNull();
     expect(await isAlive(before)).toBe(false);
@@ -465,7 +461,7 @@ describe("sys/leases/tidy", { timeout: 30_000 }, () => {
     expect(answer.status).toBe(202);
     expect(answer.body.warnings[0]).toMatch(/^Tidy operation successfully started\./);
     const { stub: tidy } = walk("", "tidy");
-    for (let i = 0; i < 40; i++) await stepsOf(tidy);
+    for (let i = 0; i < 40; i++) await stepWalk(tidy);
     expect((await indexedPaths("secret")).filter((path) => path.startsWith("tidy/"))).toEqual(["tidy/live"]);
     expect(await listed()).toContain(data.accessor);
     expect(await listed()).not.toContain(goneAccessor);
@@ -479,7 +475,7 @@ describe("sys/leases/tidy", { timeout: 30_000 }, () => {
     expect(await stub.startUnlessRunning(job)).toBe(false);
     expect((await post("sys/leases/tidy")).status).toBe(202);
     held.mockRestore();
-    for (let i = 0; i < 40; i++) await stepsOf(stub);
+    for (let i = 0; i < 40; i++) await stepWalk(stub);
     expect(await stub.startUnlessRunning(job)).toBe(true);
   });
 });

@@ -1,6 +1,5 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { Schema } from "../../../src/storage/schema.ts";
@@ -11,6 +10,7 @@ import { System, systemOf } from "../../../src/system/system.ts";
 import { SYSTEM_MIGRATIONS } from "../../../src/system/system-migrations.ts";
 import { crash } from "../../support/objects.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
+import { holdWalks } from "../../support/walks.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -139,7 +139,7 @@ describe("while the system object does not answer", () => {
 
 it("a poll reads nothing while nothing has changed, and a change sends its own part alone", async () => {
   // The walk that a watermark begins would change it.
-  vi.spyOn(LeaseWalk.prototype, "alarm").mockResolvedValue(undefined);
+  holdWalks();
   const system = systemOf(bindings);
   const first = await system.snapshot(null);
   if (!first) throw new Error("whoever knows nothing is told everything");

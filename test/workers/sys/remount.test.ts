@@ -7,6 +7,7 @@ import { System, systemOf } from "../../../src/system/system.ts";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { holdWalks, stepWalk } from "../../support/walks.ts";
 
 let root: string;
 
@@ -18,9 +19,6 @@ const get = (path: string, token = root) => call("GET", path, { token });
 const post = (path: string, body: unknown = {}, token = root) => call("POST", path, { token, body });
 const isAlive = async (token: string) => (await get("auth/token/lookup-self", token)).status === 200;
 const enable = (path: string, type = "aws") => post(`sys/auth/${path}`, { type, description: `the one of ${path}` });
-
-const alarm = LeaseWalk.prototype.alarm;
-const holdWalks = () => vi.spyOn(LeaseWalk.prototype, "alarm").mockResolvedValue(undefined);
 
 /** Moves a mount as far as the answer; the walk stands still. */
 async function beginMove(from: string, to: string): Promise<string> {
@@ -35,7 +33,7 @@ async function beginMove(from: string, to: string): Promise<string> {
 async function walkToTheEnd(id: string): Promise<void> {
   const held = holdWalks();
   const stub = walkOfMove(bindings, id);
-  for (let i = 0; i < 3; i++) await runInDurableObject(stub, (object) => alarm.call(object));
+  for (let i = 0; i < 3; i++) await stepWalk(stub);
   held.mockRestore();
   forgetInstallation();
 }

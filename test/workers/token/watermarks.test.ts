@@ -1,6 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { LeaseWalk } from "../../../src/app/lease-walk.ts";
 import { walkOf } from "../../../src/lease/walk.ts";
 import { forgetInstallation, loadInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
@@ -13,6 +12,7 @@ import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { asOneProcess, bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { countRows, growTree, locate, restartTree, rewriteRecord, sweep } from "../../support/trees.ts";
+import { holdWalks, stepWalk } from "../../support/walks.ts";
 
 let root: string;
 
@@ -50,10 +50,7 @@ async function role(name: string): Promise<void> {
 }
 
 const revoke = (prefix: string) => post(`sys/leases/revoke-prefix/${prefix}`);
-const alarm = LeaseWalk.prototype.alarm;
-const holdWalks = () => vi.spyOn(LeaseWalk.prototype, "alarm").mockResolvedValue(undefined);
 const walkBelow = (prefix: string) => walkOf(bindings, { mode: "revoke", prefix });
-const step = (stub: DurableObjectStub<LeaseWalk>) => runInDurableObject(stub, (object) => alarm.call(object));
 
 async function watermarkOf(prefix: string) {
   const all = await systemOf(bindings).watermarks();
@@ -199,7 +196,7 @@ describe("a token that was changed in the storage", { timeout: 30_000 }, () => {
     await revoke("auth/token/create/walked");
     await revoke("auth/token/create/tidied");
     const stub = walkBelow("auth/token/create/walked/");
-    for (let i = 0; i < 6; i++) await step(stub);
+    for (let i = 0; i < 6; i++) await stepWalk(stub);
     await tidied.stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [], aged: [] });
     await systemOf(bindings).watermarksCleaned(null, Number.MAX_SAFE_INTEGER, Date.now());
     forgetInstallation();
@@ -222,7 +219,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     };
     expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 0 });
     const stub = walkBelow("auth/token/create/clean/");
-    for (let i = 0; i < 6; i++) await step(stub);
+    for (let i = 0; i < 6; i++) await stepWalk(stub);
     expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 3 });
     for (const { stub: tree } of trees) {
       await sweep(tree);
@@ -230,7 +227,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     }
     // The last pass waits until everybody knows.
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 130_000 });
-    for (let i = 0; i < 6; i++) await step(stub);
+    for (let i = 0; i < 6; i++) await stepWalk(stub);
     expect(await shown()).toMatchObject({ clean_up: "finished", clean_up_finished: expect.any(String) });
     expect(await stub.progress()).toBeNull();
   });
@@ -242,7 +239,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     await revoke("auth/token/create/late");
     const stub = walkBelow("auth/token/create/late/");
     for (let i = 0; i < 6; i++) {
-      await step(stub);
+      await stepWalk(stub);
       await evictDurableObject(stub);
     }
     const late = await create("create/late");
@@ -250,7 +247,7 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     const { stub: tree } = await locate(late);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 130_000 });
     for (let i = 0; i < 6; i++) {
-      await step(stub);
+      await stepWalk(stub);
       await evictDurableObject(stub);
     }
     expect((await watermarkOf("auth/token/create/late/"))?.cleaned).toBe(true);
@@ -269,8 +266,8 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     crashing.mockRestore();
     expect(await isAlive(token)).toBe(true);
     const stub = walkBelow("auth/token/create/crashed/");
-    await step(stub);
-    await step(stub);
+    await stepWalk(stub);
+    await stepWalk(stub);
     expect((await watermarkOf("auth/token/create/crashed/"))?.cleaned).toBe(false);
     forgetInstallation();
     expect(await isAlive(token)).toBe(false);
@@ -415,7 +412,7 @@ describe("the system object", { timeout: 30_000 }, () => {
     expect((await post("sys/leases/revoke-prefix/auth/token/create/crowded", { sync: false })).status).toBe(202);
     expect(await isAlive(token)).toBe(true);
     const walk = walkBelow("auth/token/create/crowded/");
-    while (await walk.progress()) await step(walk);
+    while (await walk.progress()) await stepWalk(walk);
     expect(await isAlive(token)).toBe(false);
     expect((await post("sys/auth/token/tune", { not_before: "now" })).status).toBe(400);
   });
