@@ -36,8 +36,8 @@ export const RETRY_AFTER_SECONDS = 1;
 
 /**
  * Milliseconds after its last request in which a connection to the service is used again. workerd closes one that was not used for
- * 5 seconds, and a request sent into that closing is lost: it cannot be sent again, because a token's use may have been counted
- * already. So the gateway closes first, early enough for a workerd that was kept from running and looks at its clock before it reads.
+ * 5 seconds, and a request sent into that closing is lost: only some services let it be sent again (`repeats` of the gateway's
+ * options). So the gateway closes first, early enough for a workerd that was kept from running and looks at its clock before it reads.
  */
 export const UPSTREAM_IDLE_MS = 1_500;
 

@@ -33,6 +33,11 @@ export interface ListenAddress {
 export interface GatewayOptions {
   readonly listen: ListenAddress;
   readonly upstream: UpstreamAddress;
+  /**
+   * True when the service is one process that remembers which requests it has begun (src/app/begun-exchanges.ts): a request that is lost
+   * before that is sent once more. Never true of another service.
+   */
+  readonly repeats?: boolean;
   /** Proxies whose X-Forwarded-For is believed; none unless given. */
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes?: number;
@@ -81,7 +86,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const refusals = new Map<number, number>();
   const places = shares(options.maxConnections ?? MAX_CONNECTIONS);
   const settings: ConnectionSettings = {
-    upstream: new Upstream(options.upstream, options.log),
+    upstream: new Upstream(options.upstream, options.repeats ?? false, options.log),
     trustedProxies: options.trustedProxies,
     maxBodyBytes,
     bodyRoom: shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), maxBodyBytes),

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { err, type Result } from "../src/base/result.ts";
+import type { Exchange } from "../src/wire/exchange.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
 import { type MessageBody, openBody } from "./message-body.ts";
@@ -17,17 +18,26 @@ export interface UpstreamAnswer {
 /** One connection to the service: one request at a time. */
 export class UpstreamConnection {
   #sentAt = 0;
+  #sent = 0;
+  readonly #name: string;
   readonly #socket: Socket;
   readonly #reader: ByteReader;
   readonly #deadline = new Deadline();
   #error: Error | undefined;
 
-  /** @param onClose called once, however the connection ends. */
-  constructor(socket: Socket, onClose: (connection: UpstreamConnection) => void) {
+  /**
+   * @param name for the service
+   * @param onClose called once, however the connection ends.
+   */
+  constructor(socket: Socket, name: string, onClose: (connection: UpstreamConnection) => void) {
     this.#socket = socket;
+    this.#name = name;
     this.#reader = new ByteReader(socket);
     socket.on("error", (error) => {
       this.#error = error;
+    });
+    socket.on("end", () => {
+      this.#error ??= new Error("the connection was closed");
     });
     socket.on("close", () => {
       this.#deadline.disarm();
@@ -48,6 +58,17 @@ export class UpstreamConnection {
     return this.#sentAt;
   }
 
+  /** True when it was the other end that closed the connection, or it could not be opened. */
+  get isLost(): boolean {
+    return this.#error !== undefined;
+  }
+
+  /** The next request on it. */
+  nextExchange(): Exchange {
+    this.#sent++;
+    return { connection: this.#name, number: this.#sent, again: false };
+  }
+
   /**
    * Sends a whole request and waits for the answer's head.
    *
@@ -61,7 +82,7 @@ export class UpstreamConnection {
     writeMessage(this.#socket, head, body);
     const response = await readResponseHead(this.#reader, method);
     if (response.ok) return response;
-    const text = response.error === "ended" ? "the connection was closed" : "it does not speak HTTP as expected";
+    const text = response.error === "ended" ? "it was given up" : "it does not speak HTTP as expected";
     return err(this.#error ?? new Error(text));
   }
 

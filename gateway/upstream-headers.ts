@@ -47,7 +47,7 @@ export interface PassedRequest {
   readonly bodyBytes: number;
 }
 
-/** The head of a request to the service, as latin1. Bodies are sent whole, so their length is always known. */
+/** The head of a request to the service, as latin1, without the empty line at its end. Bodies are sent whole, so their length is always known. */
 export function renderRequestHead(head: RequestHead, request: PassedRequest): string {
   const { method, target, host, client, bodyBytes } = request;
   const named = connectionOptions(head.headers);
@@ -61,7 +61,7 @@ export function renderRequestHead(head: RequestHead, request: PassedRequest): st
   }
   if (bodyBytes > 0 || method === "POST" || method === "PUT" || method === "PATCH")
     text += `Content-Length: ${bodyBytes}\r\n`;
-  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.chain}\r\n\r\n`;
+  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.chain}\r\n`;
 }
 
 /** The header lines of an answer that go on to the client, and a date where the service sends none. Its framing is the gateway's own. */

@@ -1,5 +1,7 @@
+import { randomBytes } from "node:crypto";
 import { connect, isIP } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { EXCHANGE_HEADER, type Exchange, NOT_BEGUN_STATUS, renderExchange } from "../src/wire/exchange.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { MAX_UPSTREAM_CONNECTIONS, UPSTREAM_IDLE_MS } from "./limits.ts";
 import type { ShareKey } from "./shares.ts";
@@ -13,7 +15,7 @@ export type UpstreamAddress =
 /** A whole request as it goes over the wire. */
 export interface UpstreamRequest {
   readonly method: string;
-  /** Latin1, with the empty line at its end. */
+  /** Latin1, without the empty line at its end. */
   readonly head: string;
   readonly body: Buffer;
   /** Milliseconds after which the answer is not waited for any more. */
@@ -28,7 +30,11 @@ export class Upstream {
   /** The Host that requests to the service carry. */
   readonly host: string;
   readonly #address: UpstreamAddress;
+  readonly #repeats: boolean;
   readonly #log: (line: string) => void;
+  /** Begins the names of its connections. No client can guess it. */
+  readonly #name = randomBytes(16).toString("base64url");
+  #connected = 0;
   /** The one used last is used next, so that those that are not needed age. */
   readonly #idle: UpstreamConnection[] = [];
   readonly #open = new Set<UpstreamConnection>();
@@ -37,28 +43,54 @@ export class Upstream {
   #failing = false;
   #closed = false;
 
-  constructor(address: UpstreamAddress, log: (line: string) => void) {
+  /** @param repeats whether the service remembers which requests it has begun. */
+  constructor(address: UpstreamAddress, repeats: boolean, log: (line: string) => void) {
     this.#address = address;
+    this.#repeats = repeats;
     this.#log = log;
     this.host = address.kind === "socket" ? "localhost" : address.url.host;
     this.#sweeper = setInterval(() => this.#closeUnused(performance.now()), SWEEP_MS).unref();
   }
 
   /**
-   * Sends a whole request and waits for the head of the answer. A failed request is never sent again: a use of the token
-   * may have been counted.
+   * Sends a whole request and waits for the head of the answer. A failed request may have been acted on, so it is not sent
+   * again; only to a service that remembers what it has begun, once, and the service refuses what it can't be sure of.
    *
    * @param key whose turn it is when requests have to wait for a connection
    */
   async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "unavailable">> {
     const connection = this.#takeIdle() ?? (await this.#newConnection(key));
     if (connection === undefined) return err("unavailable");
-    const { method, head, body, abandonMs } = request;
-    const response = await connection.exchange(head, body, method, abandonMs);
-    this.#report(response.ok ? undefined : response.error);
+    const exchange = connection.nextExchange();
+    const answer = await this.#exchange(connection, request, exchange);
+    if (answer.ok || !this.#repeats || !connection.isLost) return this.#reported(answer);
+    return this.#reported(await this.#sendAgain(request, exchange, key, answer.error));
+  }
+
+  async #sendAgain(
+    request: UpstreamRequest,
+    exchange: Exchange,
+    key: ShareKey,
+    lost: Error,
+  ): Promise<Result<UpstreamAnswer, Error>> {
+    const connection = await this.#newConnection(key);
+    if (connection === undefined) return err(lost);
+    const answer = await this.#exchange(connection, request, { ...exchange, again: true });
+    if (!answer.ok || answer.value.head.status !== NOT_BEGUN_STATUS) return answer;
+    answer.value.release(answer.value.body.takeWhole() !== undefined);
+    return err(lost);
+  }
+
+  async #exchange(
+    connection: UpstreamConnection,
+    { method, head, body, abandonMs }: UpstreamRequest,
+    exchange: Exchange,
+  ): Promise<Result<UpstreamAnswer, Error>> {
+    const numbered = this.#repeats ? `${head}${EXCHANGE_HEADER}: ${renderExchange(exchange)}\r\n\r\n` : `${head}\r\n`;
+    const response = await connection.exchange(numbered, body, method, abandonMs);
     if (!response.ok) {
       connection.destroy();
-      return err("unavailable");
+      return response;
     }
     const { keepAlive } = response.value;
     return ok({
@@ -98,7 +130,9 @@ export class Upstream {
   }
 
   #connect(): UpstreamConnection {
-    const connection = new UpstreamConnection(openSocket(this.#address), (closed) => this.#onClose(closed));
+    this.#connected++;
+    const name = `${this.#name}-${this.#connected}`;
+    const connection = new UpstreamConnection(openSocket(this.#address), name, (closed) => this.#onClose(closed));
     this.#open.add(connection);
     return connection;
   }
@@ -128,10 +162,11 @@ export class Upstream {
   }
 
   /** One line when the service goes away and one when it is back, not one for each request. */
-  #report(error: Error | undefined): void {
-    if (error !== undefined && !this.#failing) this.#log(`the service does not answer: ${describe(error)}`);
-    if (error === undefined && this.#failing) this.#log("the service answers again");
-    this.#failing = error !== undefined;
+  #reported(answer: Result<UpstreamAnswer, Error>): Result<UpstreamAnswer, "unavailable"> {
+    if (!answer.ok && !this.#failing) this.#log(`the service does not answer: ${describe(answer.error)}`);
+    if (answer.ok && this.#failing) this.#log("the service answers again");
+    this.#failing = !answer.ok;
+    return answer.ok ? answer : err("unavailable");
   }
 }
 

@@ -105,6 +105,8 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
   const gateway = await startGateway({
     listen: command.listen,
     upstream: { kind: "socket", path: socket },
+    // This Worker runs as one process, which remembers what it has begun.
+    repeats: true,
     trustedProxies: command.trustedProxies,
     clientSharePercent: command.clientSharePercent,
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),

@@ -58,8 +58,8 @@ export interface Env {
   readonly POLICY_GRACE_SECONDS?: string;
   /**
    * "true" where one process serves everything: what one isolate knows all know, and what a tree knows of its live tokens
-   * is read by the Worker without a call. Set by `npm run serve`, and by nothing else: on Cloudflare's network an object can
-   * be in another isolate.
+   * is read by the Worker without a call; and which requests of the gateway have begun is remembered. Set by `npm run serve`,
+   * and by nothing else: on Cloudflare's network an object can be in another isolate.
    */
   readonly ONE_PROCESS?: string;
   /** Where Cloudflare keeps and runs all objects (`eu`, …); empty: anywhere. Never changes once there is an installation. */

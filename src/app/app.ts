@@ -10,10 +10,13 @@ import { countEvent } from "../metrics/events.ts";
 import { dataPoint, noteAnswer, noteArrival } from "../metrics/request-figures.ts";
 import type { Operation } from "../policy/acl.ts";
 import { sealKeyProblem } from "../system/open-ring.ts";
+import { isOneProcess } from "../tree/live-tokens.ts";
 import { unservedPath } from "../wire/audit.ts";
 import type { Dialect } from "../wire/dialect.ts";
 import { failureOfException } from "../wire/exception.ts";
+import { EXCHANGE_HEADER, NOT_BEGUN_STATUS, readExchange } from "../wire/exchange.ts";
 import { type RequestHead, readHead } from "../wire/request.ts";
+import { BegunExchanges } from "./begun-exchanges.ts";
 import { consoleAnswer } from "./console.ts";
 import { dialectOf } from "./dialect.ts";
 import { type Handled, handle } from "./pipeline.ts";
@@ -27,6 +30,7 @@ export const app = new Hono<{ Bindings: Env }>({ getPath: () => "/" });
 
 app.all("*", (context) => {
   const { raw } = context.req;
+  if (isOneProcess(context.env) && !mayBegin(raw.headers)) return new Response(null, { status: NOT_BEGUN_STATUS });
   const head = readHead(raw, context.env);
   const page = consoleAnswer(raw, head.pathname);
   if (page) return page;
@@ -35,6 +39,17 @@ app.all("*", (context) => {
   context.executionCtx.waitUntil(answered);
   return answered;
 });
+
+/** Of all gateways: where one process serves, all requests come to one isolate. */
+const BEGUN = new BegunExchanges();
+
+/** False for a request of the gateway that may have been begun already. Others say nothing of an exchange. */
+function mayBegin(headers: Headers): boolean {
+  const text = headers.get(EXCHANGE_HEADER);
+  if (text === null) return true;
+  const exchange = readExchange(text);
+  return exchange !== null && BEGUN.begin(exchange);
+}
 
 /** Answers a request, with its lines in the audit log. Never throws. */
 async function answer(raw: Request, env: Env, head: RequestHead): Promise<Response> {

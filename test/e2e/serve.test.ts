@@ -84,6 +84,8 @@ describe("npm run serve", () => {
     for (const name of ["X-Grove-Client-Address", "x-grove-client-address", "X-Forwarded-For", "CF-Connecting-IP"]) {
       expect(await pastGateway(bound, { [name]: "127.0.0.1" })).toBe(403);
     }
+    // Nor which request of the gateway it is: that would be refused here as begun before.
+    expect(await pastGateway(token, { "X-Grove-Exchange": "malformed" })).toBe(200);
   });
 
   it("has on record what a client asked for that hung up at once", async () => {
@@ -100,6 +102,36 @@ describe("npm run serve", () => {
     await expect.poll(() => server.output()).toMatch(/"type":"response".*left-behind.*"status":204/);
     expect((await call(server, "GET", path, { token: server.rootToken })).status).toBe(200);
   });
+
+  it("answers every request, each acted on once, when workerd was kept from running for longer than it keeps connections", async () => {
+    const lanes = 24;
+    const policies = ["default"];
+    const made = await Promise.all(
+      Array.from({ length: lanes }, () => createToken({ ttl: "1h", num_uses: 1000, policies })),
+    );
+    const [workerd = 0] = await descendants(server.child.pid ?? 0);
+    const ask = async ({ client_token: token }: { client_token: string }, rounds: number): Promise<number[]> => {
+      const statuses: number[] = [];
+      for (let round = 0; round < rounds; round++) statuses.push(await lookUp(token));
+      return statuses;
+    };
+    // So that every connection of the gateway has answered something.
+    await Promise.all(made.map((token) => ask(token, 2)));
+    process.kill(workerd, "SIGSTOP");
+    const asked = Promise.all(made.map((token) => ask(token, 3)));
+    // workerd closes a connection after 5 seconds.
+    await new Promise((resolve) => setTimeout(resolve, 5_600));
+    process.kill(workerd, "SIGCONT");
+    expect((await asked).flat()).toEqual(Array(lanes * 3).fill(200));
+    for (const { accessor } of made.slice(0, 4)) {
+      const { body } = await call(server, "POST", "/v1/auth/token/lookup-accessor", {
+        token: server.rootToken,
+        body: { accessor },
+      });
+      expect(body.data).toMatchObject({ num_uses: 1000 - 5 });
+    }
+    expect(server.output()).not.toContain("the service does not answer");
+  }, 60_000);
 
   it("keeps data and configuration for this user only, and secrets out of both and of the process list", async () => {
     for (const entry of await readdir(data)) expect((await stat(join(data, entry))).mode & 0o077).toBe(0);

@@ -54,6 +54,7 @@ export interface TestGateway {
   readonly trustProxy?: string;
   readonly maxBodyBytes?: number;
   readonly maxRequests?: number;
+  readonly repeats?: boolean;
   readonly unavailable?: () => string | undefined;
   readonly timeouts?: Partial<Timeouts>;
   readonly maxConnections?: number;
