@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { HELP, parseBenchArguments } from "./bench/arguments.ts";
+import type { Report } from "./bench/report/report.ts";
 import { renderText } from "./bench/report/text.ts";
 import { writeDocument } from "./bench/report/write.ts";
 import { runBench } from "./bench/run.ts";
@@ -12,8 +13,8 @@ async function main(): Promise<number> {
   const command = commandToRun(parseBenchArguments(process.argv.slice(2)), HELP, say);
   if (!command.ok) return command.error;
   try {
-    const report = await runBench(command.value, say);
-    if (command.value.write) writeDocument(join(PROJECT, "docs"), report);
+    const keep = command.value.write ? (part: Report) => writeDocument(join(PROJECT, "docs"), part) : () => {};
+    const report = await runBench(command.value, say, keep);
     process.stdout.write(command.value.json ? `${JSON.stringify(report, null, 2)}\n` : renderText(report));
     return 0;
   } catch (error) {

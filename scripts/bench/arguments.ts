@@ -34,7 +34,7 @@ Measures Grove under workerd against a bare Worker under the same workerd, in tu
   --pid PID            the process of that server, when it runs on this machine: its CPU is compared as well
   --dir DIR            where the servers keep their data (default the system's temporary directory)
   --json               prints the report as JSON
-  --write              writes docs/performance.md with its charts
+  --write              writes the parts that run into docs/performance.md, and leaves the others as they are
   --help               this text
 `;
 
@@ -68,8 +68,13 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   if (!(loadSeconds >= 1 && loadSeconds <= 3600)) return err("--load-seconds takes a number from 1 to 3600");
   const chosen = chooseParts(values.only);
   if (!chosen.ok) return chosen;
+  const write = values.write ?? false;
+  if (write && quick) return err("--write takes figures of whole runs, not of --quick");
+  if (write && isPartial(chosen.value)) return err("--write takes whole parts, not single operations");
   const against = readAgainst(values.against, values.pid, positionals);
   if (!against.ok) return against;
+  if (against.value !== null && !chosen.value.cases.includes("operations"))
+    return err("--against goes with operations");
   return ok({
     kind: "run",
     ...chosen.value,
@@ -80,7 +85,7 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     against: against.value,
     directory: values.dir ?? null,
     json: values.json ?? false,
-    write: values.write ?? false,
+    write,
   });
 }
 
@@ -124,6 +129,10 @@ function chooseParts(only: string | undefined): Result<Pick<BenchCommand, "cases
   const operations = asked.includes("operations") ? names : names.filter((name) => asked.includes(name));
   const cases = CASES.filter((name) => (name === "operations" ? operations.length > 0 : asked.includes(name)));
   return ok({ cases, operations });
+}
+
+function isPartial({ cases, operations }: Pick<BenchCommand, "cases" | "operations">): boolean {
+  return cases.includes("operations") && operations.length < OPERATIONS.length;
 }
 
 function readAgainst(

@@ -1,15 +1,24 @@
 import { median } from "../statistics.ts";
 
-/** p99 of look-ups (ms): before something began, and while it goes on the middle and the worst of several windows. */
+/** p99 of look-ups (ms), before something began and while it goes on. */
 export interface Beside {
-  readonly before: number;
-  readonly during: number;
+  readonly before: Windows;
+  readonly during: Windows;
+}
+
+/** The middle and the worst of several windows. */
+export interface Windows {
+  readonly median: number;
   readonly worst: number;
 }
 
 /** Sums up the windows. */
-export function beside(before: number, during: readonly number[]): Beside {
-  return { before, during: median(during), worst: Math.max(0, ...during) };
+export function beside(before: readonly number[], during: readonly number[]): Beside {
+  return { before: windows(before), during: windows(during) };
+}
+
+function windows(all: readonly number[]): Windows {
+  return { median: median(all), worst: Math.max(0, ...all) };
 }
 
 /** Seconds since a moment of `performance.now()`. */

@@ -99,7 +99,7 @@ export async function endTogether(bench: Bench, by: Ending["by"], size: EndingSi
       probes: probes.length,
       acceptedBefore,
       acceptedAfter,
-      lookUps: beside(median(before), during),
+      lookUps: beside(before, during),
       cleanAfterSeconds,
       watchedSeconds,
       gone,

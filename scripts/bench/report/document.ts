@@ -1,8 +1,9 @@
 import { type Chart, charts } from "./charts.ts";
+import type { Machine } from "./machine.ts";
 import { amount } from "./numbers.ts";
 import { reasonOf } from "./obstacles.ts";
 import { CPU_MS_A_REQUEST, OBJECT_SECONDS_A_CALL, PRICES } from "./price.ts";
-import type { Report } from "./report.ts";
+import type { PartRun, Report } from "./report.ts";
 import { type Section, sections } from "./sections.ts";
 import { markdownTable } from "./table.ts";
 import { verdicts } from "./verdicts.ts";
@@ -21,7 +22,7 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   },
   cascade: {
     chart: "cascade",
-    text: "Half of the connections look up tokens in the tree whose branch was revoked, half tokens in other trees; both as fast as they are answered, in windows of two seconds.",
+    text: "Half of the connections look up tokens in the tree whose branch was revoked, half tokens in other trees; both as fast as they are answered, in windows of two seconds: the middle of their p99, and the worst.",
   },
   "growth-tree": {
     chart: "growth-tree",
@@ -67,23 +68,44 @@ export function renderDocument(report: Report): string {
   const pictures = charts(report);
   const all = verdicts(report);
   const missed = all.filter(({ met }) => !met).length;
+  const newest = newestRun(report);
   const parts = [
     "# Performance",
     "Figures of a self-hosted Grove (`npm run serve`'s build under workerd) beside a bare Worker: the same workerd, and as little code as does the same " +
       "kind of work. What one costs of the other tells about Grove; the absolute figures tell about the machine.",
-    `Written by \`npm run bench -- --write\` on ${report.date.slice(0, 10)}${report.commit === "" ? "" : `, commit ${report.commit}`}: ${report.rounds} rounds of ${amount(report.seconds)} s each. ` +
-      (missed === 0
-        ? `All ${all.length} targets are met.`
-        : `${all.length - missed} of ${all.length} targets are met.`),
-    machineTable(report),
+    `Written by \`npm run bench -- --write\`, which replaces the parts that it runs: each says when it was measured. ${
+      missed === 0 ? `All ${all.length} targets are met.` : `${all.length - missed} of ${all.length} targets are met.`
+    }`,
+    ...(newest ? [machineTable(newest.machine)] : []),
     ...sections(report).flatMap((section) => [
-      ...renderSection(section, pictures),
+      ...renderSection(section, report, pictures),
       ...(section.name === "cost" ? [formula()] : []),
     ]),
     ...missedTargets(report),
     HOW,
+    ...durations(report),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+function newestRun({ runs }: Report): PartRun | undefined {
+  return Object.values(runs).toSorted((a, b) => (a.date < b.date ? 1 : -1))[0];
+}
+
+/** When and how a part was measured. */
+function provenance(run: PartRun, newest: PartRun | undefined): string {
+  const { date, commit, rounds, seconds, machine } = run;
+  const { processor, cores, memoryGiB, workerd } = machine;
+  const known = newest?.machine;
+  const same = known?.processor === processor && known.cores === cores && known.memoryGiB === memoryGiB;
+  return [
+    `Measured on ${date.slice(0, 10)}`,
+    ...(commit === "" ? [] : [`commit ${commit}`]),
+    `${rounds} rounds of ${amount(seconds)} s`,
+    `a small write with fsync took ${amount(machine.syncMs)} ms`,
+    ...(same ? [] : [`on another machine (${processor}, ${cores} cores, ${memoryGiB} GiB)`]),
+    ...(known?.workerd === workerd ? [] : [workerd]),
+  ].join(", ");
 }
 
 /** The targets that were missed, each with the reason. */
@@ -97,28 +119,40 @@ function missedTargets(report: Report): string[] {
   return ["### Targets that are missed", lines.join("\n")];
 }
 
-function machineTable({ machine }: Report): string {
+function machineTable(machine: Machine): string {
   return markdownTable(
     ["machine", ""],
     [
       ["processor", `${machine.processor}, ${machine.cores} cores`],
       ["memory", `${machine.memoryGiB} GiB`],
       ["system", machine.system],
-      ["disk", `${machine.disk}; a small write with fsync takes ${amount(machine.syncMs)} ms`],
+      ["disk", machine.disk],
       ["Node, workerd", `${machine.node}, ${machine.workerd}`],
     ],
   );
 }
 
-function renderSection(section: Section, pictures: readonly Chart[]): string[] {
+function renderSection(section: Section, report: Report, pictures: readonly Chart[]): string[] {
   const note = NOTES[section.name];
   const picture = pictures.find(({ name }) => name === note?.chart);
+  const run = section.part && report.runs[section.part];
   return [
     `## ${section.title}`,
+    ...(run ? [`${provenance(run, newestRun(report))}.`] : []),
     ...(note ? [note.text] : []),
     ...(picture ? [`![${picture.title}](performance/${picture.name}.svg)`] : []),
     markdownTable(section.header, section.rows),
   ];
+}
+
+/** How long the parts took, for whoever wants to run some of them. */
+function durations({ runs }: Report): string[] {
+  const rows = Object.entries(runs).flatMap(([part, { tookSeconds, rounds, seconds }]) =>
+    tookSeconds === undefined || part === "against"
+      ? []
+      : [[part, amount(tookSeconds), `${rounds} rounds of ${amount(seconds)} s`]],
+  );
+  return rows.length === 0 ? [] : [markdownTable(["part", "took, s", "with"], rows)];
 }
 
 function formula(): string {
@@ -140,16 +174,17 @@ A month is 30 days of a million of them. Storage is $0.20 a GB and month; a toke
 const HOW = `## How to run it
 
 \`\`\`
-npm run bench                                   # everything, some fifteen minutes
+npm run bench                                   # everything, more than an hour
 npm run bench -- --quick                        # a minute or two, to see that it works
 npm run bench -- --only lookup,renew --rounds 9
 npm run bench -- --only load --load-seconds 600 # the long load
-npm run bench -- --against http://127.0.0.1:8300 TOKEN --pid PID
+npm run bench -- --only cascade,files --write   # measures two parts anew, for this page
+npm run bench -- --only operations --against http://127.0.0.1:8300 TOKEN --pid PID
 npm run bench:kill                              # kills the server again and again and looks for lost answers
 \`\`\`
 
 \`--against\` adds a table of ratios to another server with the same API; with \`--pid\`, the process of that server on this machine, also of the CPU that both
 sides use for a request. Grove is measured there as clients reach it, through the gateway, and both its processes count.
 
-\`--dir\` chooses the disk; \`--json\` prints everything that was measured. The load client is a process of its own; with the server that makes two busy
+\`--write\` keeps the figures of every part in \`docs/performance/figures.json\` and makes the whole page from them. \`--dir\` chooses the disk; \`--json\` prints everything that was measured. The load client is a process of its own; with the server that makes two busy
 processes, with the gateway three, so a machine with fewer cores measures their quarrel too.`;

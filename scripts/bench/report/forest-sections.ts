@@ -1,7 +1,7 @@
 import type { ConsoleReport } from "../cases/console.ts";
 import type { Ending } from "../cases/ending.ts";
 import type { ForestReport } from "../cases/forest.ts";
-import { amount } from "./numbers.ts";
+import { amount, windowsText } from "./numbers.ts";
 import type { Section } from "./sections.ts";
 
 /** What operators ask, at each size of the forest. */
@@ -9,6 +9,7 @@ export function forestSection(forests: readonly ForestReport[]): Section {
   const questions = forests[0]?.questions ?? [];
   return {
     name: "forest",
+    part: "forest",
     title: "Questions about a forest",
     header: [
       "question",
@@ -31,6 +32,7 @@ export function forestSection(forests: readonly ForestReport[]): Section {
 export function bulkSection(forests: readonly ForestReport[]): Section {
   return {
     name: "bulk-revocation",
+    part: "forest",
     title: "Bulk revocation with a kill in the middle",
     header: [
       "forest",
@@ -59,6 +61,7 @@ export function bulkSection(forests: readonly ForestReport[]): Section {
 export function endingSection(endings: readonly Ending[]): Section {
   return {
     name: "ending",
+    part: "ending",
     title: "Ending all tokens of a mount at once",
     header: [
       "ended by",
@@ -69,9 +72,8 @@ export function endingSection(endings: readonly Ending[]): Section {
       "asked for",
       "accepted before",
       "right after",
-      "look-ups: p99 before, ms",
+      "look-ups: p99 before, ms (worst)",
       "during",
-      "worst",
       "off the lists after, s",
       "tokens/s",
     ],
@@ -84,9 +86,8 @@ export function endingSection(endings: readonly Ending[]): Section {
       amount(ending.probes),
       amount(ending.acceptedBefore),
       amount(ending.acceptedAfter),
-      amount(ending.lookUps.before),
-      amount(ending.lookUps.during),
-      amount(ending.lookUps.worst),
+      windowsText(ending.lookUps.before),
+      windowsText(ending.lookUps.during),
       ending.cleanAfterSeconds === null ? `> ${amount(ending.watchedSeconds)}` : amount(ending.cleanAfterSeconds),
       amount(ending.gone / ending.watchedSeconds),
     ]),
@@ -98,6 +99,7 @@ export function consoleSection(consoles: readonly ConsoleReport[]): Section {
   const steps = consoles[0]?.steps ?? [];
   return {
     name: "console",
+    part: "console",
     title: "The console",
     header: [
       "step",

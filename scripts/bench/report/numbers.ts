@@ -1,3 +1,4 @@
+import type { Windows } from "../cases/beside.ts";
 import type { Spread } from "../statistics.ts";
 
 /** A number with three digits that count, thousands set apart. */
@@ -11,4 +12,9 @@ export function amount(value: number): string {
 /** `median (min-max)`. */
 export function amounts({ median, min, max }: Spread): string {
   return `${amount(median)} (${amount(min)}-${amount(max)})`;
+}
+
+/** `median (worst)`. */
+export function windowsText({ median, worst }: Windows): string {
+  return `${amount(median)} (${amount(worst)})`;
 }

@@ -11,31 +11,50 @@ import type { Comparison } from "../cases/operations.ts";
 import type { Paging, TidyRun } from "../cases/tidy.ts";
 import type { Machine } from "./machine.ts";
 
-/** Everything that a run of the bench found. What was not asked for is absent. */
-export interface Report {
-  /** RFC 3339. */
-  readonly date: string;
-  readonly machine: Machine;
-  /** The commit that was measured, "" outside of a repository. */
-  readonly commit: string;
-  readonly rounds: number;
-  /** Length of one measurement. */
-  readonly seconds: number;
-  /** The server of `--against`, "" without one. */
-  readonly against: string;
-  readonly operations?: readonly Comparison[];
-  readonly cascade?: readonly Cascade[];
-  readonly growth?: {
+/** What the parts of the bench find. */
+export interface Figures {
+  readonly operations: readonly Comparison[];
+  /** Those of the operations that the server of `--against` has. */
+  readonly against: { readonly server: string; readonly operations: readonly Comparison[] };
+  readonly cascade: readonly Cascade[];
+  readonly growth: {
     readonly tree: readonly Growth[];
     readonly forest: readonly Growth[];
     readonly teams: readonly Growth[];
   };
-  readonly load?: { readonly mixed: MixedLoad; readonly overload: Overload };
-  readonly cost?: readonly OperationCost[];
-  readonly anonymous?: AnonymousCosts;
-  readonly files?: FileGrowth;
-  readonly forest?: readonly ForestReport[];
-  readonly ending?: readonly Ending[];
-  readonly console?: readonly ConsoleReport[];
-  readonly tidy?: { readonly runs: readonly TidyRun[]; readonly listing: Paging };
+  readonly load: { readonly mixed: MixedLoad; readonly overload: Overload };
+  readonly cost: readonly OperationCost[];
+  readonly anonymous: AnonymousCosts;
+  readonly files: FileGrowth;
+  readonly forest: readonly ForestReport[];
+  readonly ending: readonly Ending[];
+  readonly console: readonly ConsoleReport[];
+  readonly tidy: { readonly runs: readonly TidyRun[]; readonly listing: Paging };
+}
+
+/** A part of the report: each may come from a run of its own. */
+export type Part = keyof Figures;
+
+/** How a part was measured. */
+export interface PartRun {
+  /** RFC 3339. */
+  readonly date: string;
+  /** The commit that was measured, "" outside of a repository. */
+  readonly commit: string;
+  readonly machine: Machine;
+  readonly rounds: number;
+  /** Length of one measurement. */
+  readonly seconds: number;
+  /** How long the whole part took (s). Absent in figures that were taken before this was noted. */
+  readonly tookSeconds?: number;
+}
+
+/** The figures of some parts, each with its run. What was not measured is absent. */
+export interface Report extends Partial<Figures> {
+  readonly runs: Readonly<Partial<Record<Part, PartRun>>>;
+}
+
+/** All parts of `newer`, and of `kept` those that it lacks. */
+export function mergeReports(kept: Report, newer: Report): Report {
+  return { ...kept, ...newer, runs: { ...kept.runs, ...newer.runs } };
 }

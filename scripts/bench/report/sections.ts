@@ -5,9 +5,9 @@ import type { FileGrowth } from "../cases/files.ts";
 import type { Growth } from "../cases/growth.ts";
 import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
 import { bulkSection, consoleSection, endingSection, forestSection } from "./forest-sections.ts";
-import { amount, amounts } from "./numbers.ts";
+import { amount, amounts, windowsText } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
-import type { Report } from "./report.ts";
+import type { Figures, Part, Report } from "./report.ts";
 import { pagingSection, tidySection } from "./tidy-sections.ts";
 import { cpuRatio, cpus, rateRatio, rates, verdicts } from "./verdicts.ts";
 
@@ -32,6 +32,8 @@ export interface Section {
     | "tidy"
     | "listing"
     | "targets";
+  /** Where its figures come from; null: from all that there are. */
+  readonly part: Part | null;
   readonly title: string;
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -44,7 +46,7 @@ const TOKENS_A_DAY = 1e6;
 export function sections(report: Report): Section[] {
   return [
     ...(report.operations ? [operations(report)] : []),
-    ...(report.operations && report.against !== "" ? [against(report), cpuShares(report)] : []),
+    ...(report.against ? [against(report.against), cpuShares(report.against)] : []),
     ...(report.cascade ? [cascade(report)] : []),
     ...(report.growth
       ? [
@@ -68,6 +70,7 @@ export function sections(report: Report): Section[] {
 function operations({ operations: all = [] }: Report): Section {
   return {
     name: "operations",
+    part: "operations",
     title: "Operations",
     header: [
       "operation",
@@ -102,6 +105,7 @@ function operations({ operations: all = [] }: Report): Section {
 function files({ atOnce, rounds }: FileGrowth): Section {
   return {
     name: "files",
+    part: "files",
     title: "Files after tokens that came and went",
     header: ["tokens until then", "of them at a time", "files of trees"],
     rows: rounds.map(({ tokens, files: left }) => [amount(tokens), amount(atOnce), amount(left)]),
@@ -109,25 +113,25 @@ function files({ atOnce, rounds }: FileGrowth): Section {
 }
 
 /** Where the CPU of a request through the gateway goes, in us: medians. */
-function cpuShares({ operations: all = [] }: Report): Section {
+function cpuShares({ operations: all }: Figures["against"]): Section {
   const micros = (samples: readonly Sample[]) => median(samples.map(({ cpuMicros }) => cpuMicros));
   return {
     name: "cpu-shares",
+    part: "against",
     title: "Where the CPU goes",
     header: ["operation", "the gateway", "Grove's Worker", "the bare Worker", "for"],
-    rows: all
-      .filter(({ served }) => served.length > 0)
-      .map(({ title, served, references, reference }) => {
-        const gateway = median(served.map(({ gatewayMicros }) => gatewayMicros));
-        return [title, amount(gateway), amount(micros(served)), amount(micros(references)), reference];
-      }),
+    rows: all.map(({ title, served, references, reference }) => {
+      const gateway = median(served.map(({ gatewayMicros }) => gatewayMicros));
+      return [title, amount(gateway), amount(micros(served)), amount(micros(references)), reference];
+    }),
   };
 }
 
-function against({ operations: all = [], against: url }: Report): Section {
+function against({ server, operations: all }: Figures["against"]): Section {
   return {
     name: "against",
-    title: `Grove against ${url}`,
+    part: "against",
+    title: `Beside another server: ${server}`,
     header: [
       "operation",
       "Grove, requests/s",
@@ -138,22 +142,20 @@ function against({ operations: all = [], against: url }: Report): Section {
       "CPU ratio",
       "at most",
     ],
-    rows: all
-      .filter(({ others }) => others.length > 0)
-      .map((comparison) => {
-        const { title, served, others, cpuTarget } = comparison;
-        const ratio = pairedRatio(rates(served), rates(others));
-        const cpu = cpuRatio(comparison);
-        return [
-          title,
-          amounts(spread(rates(served))),
-          amounts(spread(rates(others))),
-          ratioText(ratio),
-          cpuOf(served),
-          ...(cpu === null ? ["", ""] : [cpuOf(others), ratioText(cpu)]),
-          cpuTarget === undefined ? "" : String(cpuTarget),
-        ];
-      }),
+    rows: all.map((comparison) => {
+      const { title, served, others, cpuTarget } = comparison;
+      const ratio = pairedRatio(rates(served), rates(others));
+      const cpu = cpuRatio(comparison);
+      return [
+        title,
+        amounts(spread(rates(served))),
+        amounts(spread(rates(others))),
+        ratioText(ratio),
+        cpuOf(served),
+        ...(cpu === null ? ["", ""] : [cpuOf(others), ratioText(cpu)]),
+        cpuTarget === undefined ? "" : String(cpuTarget),
+      ];
+    }),
   };
 }
 
@@ -171,18 +173,17 @@ function ratioText({ median: middle, min, max }: Spread): string {
 function cascade({ cascade: all = [] }: Report): Section {
   return {
     name: "cascade",
+    part: "cascade",
     title: "Cascade: revoking a token with descendants",
     header: [
       "descendants",
       "a leaf, ms",
       "the token, ms",
       "accepted below",
-      "same tree: p99 before, ms",
+      "same tree: p99 before, ms (worst)",
       "during",
-      "worst",
       "other trees: before",
       "during ",
-      "worst ",
       "gone after, s",
       "memory MiB",
     ],
@@ -191,7 +192,7 @@ function cascade({ cascade: all = [] }: Report): Section {
       amount(one.leafMs),
       amount(one.revokeMs),
       `${one.accepted} of ${one.asked}`,
-      ...[one.sameTree, one.otherTrees].flatMap(({ before, during, worst }) => [before, during, worst].map(amount)),
+      ...[one.sameTree, one.otherTrees].flatMap(({ before, during }) => [before, during].map(windowsText)),
       one.sweptAfterSeconds === null ? `> ${amount(one.watchedSeconds)}` : amount(one.sweptAfterSeconds),
       `${amount(one.memoryBefore)} to ${amount(one.memoryMost)}`,
     ]),
@@ -206,6 +207,7 @@ function growth(
   const sizes = all[0]?.points.map(({ size }) => amount(size)) ?? [];
   return {
     name,
+    part: "growth",
     title,
     header: [
       "operation",
@@ -235,6 +237,7 @@ function load({ load: all }: Report): Section {
   const flood = all?.overload;
   return {
     name: "load",
+    part: "load",
     title: `Load: ${amount(all?.mixed.seconds ?? 0)} s of mixed traffic, then ${flood?.connections} connections at once`,
     header: ["request", "answers", "p50 ms", "p90 ms", "p99 ms", "longest ms", "statuses"],
     rows: [
@@ -255,6 +258,7 @@ function load({ load: all }: Report): Section {
 function anonymous({ login, requests }: AnonymousCosts): Section {
   return {
     name: "anonymous",
+    part: "anonymous",
     title: "What a request without a token costs",
     header: ["request", "answered", "CPU us", "logins"],
     rows: [login, ...requests].map((one) => [
@@ -269,6 +273,7 @@ function anonymous({ login, requests }: AnonymousCosts): Section {
 function cost(all: readonly OperationCost[]): Section {
   return {
     name: "cost",
+    part: "cost",
     title: "Cost on Cloudflare",
     header: [
       "operation",
@@ -299,6 +304,7 @@ function cost(all: readonly OperationCost[]): Section {
 function targets(report: Report): Section {
   return {
     name: "targets",
+    part: null,
     title: "Targets",
     header: ["what", "target", "measured", "met"],
     rows: verdicts(report).map(({ what, target, got, met }) => [what, target, got, met ? "yes" : "NO"]),

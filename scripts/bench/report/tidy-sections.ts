@@ -6,6 +6,7 @@ import type { Section } from "./sections.ts";
 export function tidySection(runs: readonly TidyRun[]): Section {
   return {
     name: "tidy",
+    part: "tidy",
     title: "Tidy, with look-ups beside it",
     header: [
       "accessors in",
@@ -36,6 +37,7 @@ export function tidySection(runs: readonly TidyRun[]): Section {
 export function pagingSection(paging: Paging): Section {
   return {
     name: "listing",
+    part: "tidy",
     title: "Listing accessors page by page",
     header: [
       "accessors",

@@ -50,7 +50,7 @@ export function verdicts(report: Report): Verdict[] {
   return [
     ...(report.operations ?? []).map(ratioVerdict),
     ...(report.operations ?? []).filter(({ name }) => name === "gateway").map(gatewayVerdict),
-    ...(report.operations ?? []).flatMap(cpuVerdicts),
+    ...(report.against?.operations ?? []).flatMap(cpuVerdicts),
     ...(report.cascade ?? []).flatMap(cascadeVerdicts),
     ...(report.ending ?? []).flatMap(endingVerdicts),
     ...(report.growth?.tree ?? []).flatMap((growth) => growthVerdicts(growth, "tokens in the tree")),
@@ -183,7 +183,7 @@ function cascadeVerdicts(cascade: Cascade): Verdict[] {
 }
 
 function besideVerdict(what: string, { before, during }: Beside, most: number): Verdict {
-  return { ...atMost(what, during / before, most), obstacle: "sweep" };
+  return { ...atMost(what, during.median / before.median, most), obstacle: "sweep" };
 }
 
 function growthVerdicts({ operation, points }: Growth, of: string): Verdict[] {

@@ -21,6 +21,13 @@ describe("npm run bench", () => {
     expect(parse("--only", "operations,load").operations).toContain("renew");
   });
 
+  it("writes whole parts", () => {
+    expect(parse("--only", "operations,files", "--write")).toMatchObject({
+      cases: ["operations", "files"],
+      write: true,
+    });
+  });
+
   it("is short when asked to be quick, unless told otherwise", () => {
     expect(parse("--quick")).toMatchObject({ rounds: 2, seconds: 0.5 });
     expect(parse("--quick", "--rounds", "9")).toMatchObject({ rounds: 9, seconds: 0.5 });
@@ -49,6 +56,9 @@ describe("npm run bench", () => {
     [["--against", "127.0.0.1", "t"], "http://"],
     [["--against", "http://127.0.0.1:1", "t", "--pid", "self"], "--pid"],
     [["--pid", "1"], "--pid"],
+    [["--only", "cost", "--against", "http://127.0.0.1:1", "t"], "--against"],
+    [["--quick", "--write"], "--write"],
+    [["--only", "lookup,cost", "--write"], "--write"],
     [["stray"], "stray"],
     [["--wrong"], "--wrong"],
   ])("refuses %j", (argv, named) => {

@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { XMLValidator } from "fast-xml-parser";
 import { describe, expect, it } from "vitest";
 import type { Sample } from "../../../scripts/bench/cases/bench.ts";
@@ -8,11 +11,13 @@ import { charts } from "../../../scripts/bench/report/charts.ts";
 import { renderDocument } from "../../../scripts/bench/report/document.ts";
 import { amount } from "../../../scripts/bench/report/numbers.ts";
 import { pricePerMillion, pricePerMonth } from "../../../scripts/bench/report/price.ts";
-import type { Report } from "../../../scripts/bench/report/report.ts";
+import type { PartRun, Report } from "../../../scripts/bench/report/report.ts";
 import { barChart, lineChart } from "../../../scripts/bench/report/svg.ts";
 import { markdownTable, textTable } from "../../../scripts/bench/report/table.ts";
 import { renderText } from "../../../scripts/bench/report/text.ts";
 import { memoryEnds, type Verdict, verdicts } from "../../../scripts/bench/report/verdicts.ts";
+import { writeDocument } from "../../../scripts/bench/report/write.ts";
+import { serverText } from "../../../scripts/bench/servers/other.ts";
 
 const sample = (perSecond: number): Sample => ({ perSecond, p50: 1, p99: 2, cpuMicros: 100, gatewayMicros: 0 });
 const counts: Counts = { rowsRead: 3, rowsWritten: 4, alarms: 1, calls: ["A.a", "B.b"], objects: 2 };
@@ -38,8 +43,8 @@ const cascade: Cascade = {
   revokeMs: 3,
   asked: 50,
   accepted: 0,
-  sameTree: { before: 2, during: 5, worst: 9 },
-  otherTrees: { before: 2, during: 2.5, worst: 3 },
+  sameTree: { before: { median: 2, worst: 3 }, during: { median: 5, worst: 9 } },
+  otherTrees: { before: { median: 2, worst: 2 }, during: { median: 2.5, worst: 3 } },
   sweptAfterSeconds: 20,
   watchedSeconds: 21,
   rowsLeft: 1,
@@ -60,6 +65,8 @@ const growth = (ratio: number, rowsRead: number): Growth => ({
   ],
 });
 
+const slowed = (median: number) => ({ before: { median: 2, worst: 2 }, during: { median, worst: 7 } });
+
 const label = {
   count: 10,
   statuses: { 200: 9, 403: 1 },
@@ -67,7 +74,7 @@ const label = {
   latencyMs: { mean: 1, p50: 1, p90: 2, p99: 3, max: 4 },
 };
 
-const report: Report = {
+const run: PartRun = {
   date: "2026-02-03T04:05:06.000Z",
   machine: {
     processor: "A & B",
@@ -82,8 +89,13 @@ const report: Report = {
   commit: "abc",
   rounds: 2,
   seconds: 1,
-  against: "http://127.0.0.1:1",
+  tookSeconds: 70,
+};
+
+const report: Report = {
+  runs: { operations: run, against: run, cascade: run, growth: run, load: run, cost: run },
   operations: [comparison],
+  against: { server: "other 1.2", operations: [comparison] },
   cascade: [cascade],
   growth: { tree: [growth(1.1, 3)], forest: [growth(1, 3)], teams: [growth(1, 3)] },
   load: {
@@ -107,19 +119,11 @@ describe("targets", () => {
 
   it.each([
     ["a ratio", { operations: [{ ...comparison, samples: [sample(59), sample(29)] }] }, "look-up: rate"],
-    ["CPU", { operations: [{ ...comparison, cpuTarget: 1.5 }] }, "look-up: CPU"],
+    ["CPU", { against: { server: "", operations: [{ ...comparison, cpuTarget: 1.5 }] } }, "look-up: CPU"],
     ["a cascade that is slower than a leaf", { cascade: [{ ...cascade, revokeMs: 4.1 }] }, "revoking"],
     ["a token accepted below", { cascade: [{ ...cascade, accepted: 1 }] }, "accepted below"],
-    [
-      "slow look-ups in the tree",
-      { cascade: [{ ...cascade, sameTree: { before: 2, during: 6.1, worst: 7 } }] },
-      "in the tree during",
-    ],
-    [
-      "slow look-ups in other trees",
-      { cascade: [{ ...cascade, otherTrees: { before: 2, during: 3.1, worst: 7 } }] },
-      "in other trees during",
-    ],
+    ["slow look-ups in the tree", { cascade: [{ ...cascade, sameTree: slowed(6.1) }] }, "in the tree during"],
+    ["slow look-ups in other trees", { cascade: [{ ...cascade, otherTrees: slowed(3.1) }] }, "in other trees during"],
     ["a slow sweep", { cascade: [{ ...cascade, sweptAfterSeconds: 61 }] }, "rows and accessors gone"],
     ["a sweep that did not end", { cascade: [{ ...cascade, sweptAfterSeconds: null }] }, "rows and accessors gone"],
     ["memory of a sweep", { cascade: [{ ...cascade, memoryMost: 140 }] }, "memory during the sweep"],
@@ -194,21 +198,25 @@ describe("pictures", () => {
 
 describe("the table against another server", () => {
   const rowOf = (others: Sample[]) => {
-    const found = renderText({ ...report, operations: [{ ...comparison, others }] });
-    return found.split("\n").find((line) => line.startsWith("look-up "));
+    const found = renderText({ ...report, against: { server: "", operations: [{ ...comparison, others }] } });
+    return found
+      .split("Beside another server")[1]
+      ?.split("\n")
+      .find((line) => line.startsWith("look-up "));
   };
 
   it("compares the CPU of both of Grove's processes with that of the server", () => {
-    const text = renderText(report).split("Grove against")[1] ?? "";
+    const text = renderText(report).split("Beside another server: other 1.2")[1] ?? "";
     expect(text).toMatch(/look-up .* 100 \+ 60 +100 +1\.60 \(1\.60-1\.60\) +1\.6\n/);
   });
 
   it("says nothing about the CPU of a server whose process is not known", () => {
     const unseen = [{ ...sample(20), cpuMicros: 0 }];
-    expect(rowOf(unseen)).toBeDefined();
-    expect(
-      verdicts({ ...report, operations: [{ ...comparison, others: unseen }] }).map(({ what }) => what),
-    ).not.toContain("look-up: CPU as a ratio to the other server");
+    expect(rowOf(unseen)).toMatch(/ 100 \+ 60 +1\.6$/);
+    const against = { server: "", operations: [{ ...comparison, others: unseen }] };
+    expect(verdicts({ ...report, against }).map(({ what }) => what)).not.toContain(
+      "look-up: CPU as a ratio to the other server",
+    );
   });
 });
 
@@ -232,8 +240,7 @@ describe("the document", () => {
     for (const { svg } of charts(report)) expect(XMLValidator.validate(svg)).toBe(true);
   });
 
-  it("names the date, the machine, and whether targets are met", () => {
-    expect(text).toContain("on 2026-02-03, commit abc");
+  it("names the machine, and whether targets are met", () => {
     expect(text).toContain("A & B, 2 cores");
     expect(text).toContain("targets are met");
     const worse = { ...report, operations: [{ ...comparison, samples: [sample(10)] }] };
@@ -243,7 +250,7 @@ describe("the document", () => {
   it("has the same tables as the terminal", () => {
     for (const part of [
       "Operations",
-      "Grove against http://127.0.0.1:1",
+      "Beside another server: other 1.2",
       "Cascade",
       "Growth",
       "Load",
@@ -256,9 +263,70 @@ describe("the document", () => {
   });
 
   it("leaves out what was not measured", () => {
-    const { operations, cascade: _, growth: __, load, cost, ...bare } = report;
-    expect(renderDocument({ ...bare, against: "" })).not.toContain("## Operations");
+    const { cost, runs } = report;
+    const bare: Report = { ...(cost && { cost }), runs: { ...(runs.cost && { cost: runs.cost }) } };
+    expect(renderDocument(bare)).toContain("## Cost");
+    expect(renderDocument(bare)).not.toContain("## Operations");
     expect(charts(bare)).toEqual([]);
+  });
+});
+
+describe("parts of several runs", () => {
+  const later: PartRun = { ...run, date: "2026-03-04T00:00:00.000Z", commit: "def", rounds: 7 };
+  const slower = { ...cascade, revokeMs: 9 };
+  const section = (text: string, title: string) => text.split(`\n## ${title}`)[1]?.split("\n## ")[0] ?? "";
+
+  it("say in their first line when and how they were measured", () => {
+    const text = renderDocument({ ...report, runs: { ...report.runs, cascade: later } });
+    const firstLine = (title: string) => section(text, title).split("\n")[2];
+    expect(firstLine("Operations")).toBe(
+      "Measured on 2026-02-03, commit abc, 2 rounds of 1 s, a small write with fsync took 1 ms.",
+    );
+    expect(firstLine("Cascade")).toContain("on 2026-03-04, commit def, 7 rounds of 1 s");
+  });
+
+  it("say so when another machine or another workerd was measured", () => {
+    const machine = { ...run.machine, cores: 64, workerd: "workerd 2" };
+    const text = renderDocument({ ...report, runs: { ...report.runs, cascade: { ...later, machine } } });
+    expect(text).toContain("A & B, 64 cores");
+    expect(section(text, "Cascade")).not.toContain("another machine");
+    expect(section(text, "Operations")).toContain("on another machine (A & B, 2 cores, 8 GiB), workerd 1.");
+  });
+
+  it("replace their sections, charts and targets, and leave the others as they are", () => {
+    const docs = mkdtempSync(join(tmpdir(), "grove-docs-"));
+    const read = (name: string) => readFileSync(join(docs, name), "utf8");
+    try {
+      writeDocument(docs, report);
+      const before = { page: read("performance.md"), chart: read("performance/cascade.svg") };
+      writeDocument(docs, { cascade: [slower], runs: { cascade: later } });
+      const after = read("performance.md");
+      for (const title of ["Operations", "Beside another server", "Growth: tokens", "Load", "Cost"]) {
+        expect(section(after, title)).toBe(section(before.page, title));
+      }
+      expect(section(after, "Cascade")).toContain("commit def");
+      expect(section(after, "Targets")).toMatch(/revoking, as a ratio to a leaf +\| +at most 2 \| +4\.50 \| +NO/);
+      expect(read("performance/cascade.svg")).not.toBe(before.chart);
+      expect(after).toBe(renderDocument({ ...report, cascade: [slower], runs: { ...report.runs, cascade: later } }));
+    } finally {
+      rmSync(docs, { recursive: true });
+    }
+  });
+
+  it("are kept with the page, which holds no broken number", () => {
+    const kept = JSON.parse(readFileSync("docs/performance/figures.json", "utf8")) as Report;
+    const page = renderDocument(kept);
+    expect(page).not.toMatch(/NaN|Infinity|undefined/);
+    expect(Object.keys(kept).toSorted()).toEqual([...Object.keys(kept.runs), "runs"].toSorted());
+  });
+});
+
+describe("the description of another server", () => {
+  it("names the program, its version, its storage and its audit devices", () => {
+    expect(serverText("bao", { version: "2.6.2", storage_type: "raft" }, 0)).toBe(
+      "bao 2.6.2, storage raft, audit devices: 0",
+    );
+    expect(serverText("http://127.0.0.1:1", {}, 1)).toBe("http://127.0.0.1:1, audit devices: 1");
   });
 });
 
