@@ -5,8 +5,8 @@ import { jsonMistakePlace } from "./json-mistake.ts";
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** What every number beyond 2^53 holds. */
-const LARGE_NUMBER = /\d{16}|\d[eE]/;
+/** Every number beyond 2^53 has so many digits in a row, or an exponent. */
+const LONG_DIGITS = 16;
 /** A whole number as JSON writes it without an exponent. */
 const WHOLE_NUMBER = /^-?\d+$/;
 
@@ -19,12 +19,12 @@ const WHOLE_NUMBER = /^-?\d+$/;
  */
 export function parseJsonObject(text: string): Result<Record<string, unknown>, string> {
   if (text.trim() === "") return ok({});
-  const complexity = complexityProblem(text);
-  if (complexity) return err(`refused JSON input due to high complexity: ${complexity}`);
+  const scanned = scan(text);
+  if (!scanned.ok) return err(`refused JSON input due to high complexity: ${scanned.error}`);
   let value: unknown;
   let isExact = true;
   // Most bodies have no number that could be too large, and are read without a look at each value.
-  const check = LARGE_NUMBER.test(text) ? (source: string) => (isExact &&= isKept(source)) : null;
+  const check = scanned.value.mayHaveLargeNumber ? (source: string) => (isExact &&= isKept(source)) : null;
   try {
     value = check ? parseWatching(text, check) : JSON.parse(text);
   } catch {
@@ -60,25 +60,34 @@ function isKept(source: string): boolean {
   return digits.replace(".", "").padEnd(Number(exponent) + (number < 0 ? 2 : 1), "0") === source;
 }
 
-function complexityProblem(text: string): string | null {
+/** Looks once at every character: what is in a string counts for nothing. The error says what there is too much of. */
+function scan(text: string): Result<{ readonly mayHaveLargeNumber: boolean }, string> {
   let depth = 0;
   let strings = 0;
   let values = 0;
+  let digits = 0;
+  let mayHaveLargeNumber = false;
   for (let i = 0; i < text.length; i++) {
     const char = text.charCodeAt(i);
+    if (char >= 0x30 && char <= 0x39) {
+      if (++digits === LONG_DIGITS) mayHaveLargeNumber = true;
+      continue;
+    }
+    if (digits > 0 && (char === 0x45 || char === 0x65)) mayHaveLargeNumber = true;
+    digits = 0;
     if (char === QUOTE) {
-      if (++strings > MAX_JSON_STRINGS) return "exceeded maximum number of strings";
+      if (++strings > MAX_JSON_STRINGS) return err("exceeded maximum number of strings");
       i++;
       while (i < text.length && text.charCodeAt(i) !== QUOTE) i += text.charCodeAt(i) === BACKSLASH ? 2 : 1;
     } else if (char === 0x7b || char === 0x5b) {
-      if (++depth > MAX_JSON_DEPTH) return "exceeded maximum nesting";
+      if (++depth > MAX_JSON_DEPTH) return err("exceeded maximum nesting");
       values++;
     } else if (char === 0x7d || char === 0x5d) {
       depth--;
     } else if (char === 0x2c) {
       values++;
     }
-    if (values > MAX_JSON_VALUES) return "exceeded maximum number of values";
+    if (values > MAX_JSON_VALUES) return err("exceeded maximum number of values");
   }
-  return null;
+  return ok({ mayHaveLargeNumber });
 }

@@ -10,7 +10,7 @@ import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "
 import { ObjectKeys } from "../../../system/object-keys.ts";
 import { DEFAULT_TIDY, type TidySettings } from "../config/tidy-settings.ts";
 import { ObjectAlarm } from "../object-alarm.ts";
-import { TidyJobs } from "../tidy/jobs.ts";
+import { periodicRunAt, TidyJobs } from "../tidy/jobs.ts";
 import type { AccessEntry } from "./entry.ts";
 import { decideLogin, type InstanceLogin } from "./rules.ts";
 import { AccessListStore, type ShardPlace } from "./store.ts";
@@ -74,7 +74,8 @@ export class CloudAccessList extends DurableObject<Env> {
     const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
     this.#write(place, instanceId, decided.value.entry);
-    this.#arm();
+    // For everything else the alarm is set already, and to read when it is due costs as much as the entry.
+    this.#alarm.arm(periodicRunAt(decided.value.entry.expiresAt, LOOK_HOURLY, currentTime() + 1));
     return decided;
   }
 
@@ -145,6 +146,7 @@ export class CloudAccessList extends DurableObject<Env> {
     if (deletions !== this.#deletions || from !== this.#store.takenOver()) return false;
     this.#store.takeOver(old.entries);
     this.#noteTakenOver(place, old.next);
+    this.#arm();
     return this.#isComplete();
   }
 

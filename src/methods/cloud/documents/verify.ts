@@ -26,11 +26,19 @@ const MAX_SIGNATURE_LENGTH = base64Length(512);
 /** Characters of the messages in one generation below: a few hundred of the cloud's. */
 const MAX_CACHED_CHARACTERS = 2 ** 20;
 
+/** A message and the document in it, read. */
+interface ReadMessage extends SignedMessage {
+  readonly document: IdentityDocument;
+}
+
 /**
  * Messages whose signers have verified once, read, by their base64. A machine logs in with the same document again and again.
- * Reading it is most of a login; what it says depends on the text alone. Whether its signers verify is asked every time.
+ * Reading it is most of a login; what it says depends on the text alone. Which certificates count is asked every time.
  */
-const messages = new GenerationalCache<string, SignedMessage>(MAX_CACHED_CHARACTERS);
+const messages = new GenerationalCache<string, ReadMessage>(MAX_CACHED_CHARACTERS);
+
+/** The certificate with which the signature of a signer was found good. Neither ever changes. */
+const verifiedWith = new WeakMap<Signer, Certificate>();
 
 /**
  * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
@@ -45,12 +53,9 @@ export async function verifyPkcs7(
   const known = messages.get(pkcs7);
   const message = known ? ok(known) : readMessage(pkcs7);
   if (!message.ok) return message;
-  const { content, signers } = message.value;
-  const document = parseIdentityDocument(content);
-  if (!document.ok) return document;
-
+  const { content, signers, document } = message.value;
   const certificates = [
-    ...publishedCertificates("pkcs7", document.value.region),
+    ...publishedCertificates("pkcs7", document.region),
     ...registeredCertificates(registered, "pkcs7"),
   ];
   for (const signer of signers) {
@@ -59,14 +64,16 @@ export async function verifyPkcs7(
   }
   // What somebody made up must not push out the documents of machines.
   if (!known) messages.set(pkcs7, message.value, pkcs7.length);
-  return document;
+  return ok(document);
 }
 
-function readMessage(pkcs7: string): Result<SignedMessage, Failure> {
+function readMessage(pkcs7: string): Result<ReadMessage, Failure> {
   const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
   if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
   const message = readSignedMessage(bytes);
-  return message.ok ? message : err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
+  if (!message.ok) return err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
+  const document = parseIdentityDocument(message.value.content);
+  return document.ok ? ok({ ...message.value, document: document.value }) : document;
 }
 
 /**
@@ -118,6 +125,7 @@ async function verifySigner(
   if (certificate === undefined) return "no certificate for signer in the region of the document";
   const refusal = sha1Refusal(certificate, signer.digest, options.allowSha1);
   if (refusal !== null) return refusal;
+  if (verifiedWith.get(signer) === certificate) return null;
 
   const { attributes } = signer;
   if (attributes !== undefined) {
@@ -129,8 +137,9 @@ async function verifySigner(
     }
   }
   const signed = attributes?.encoded ?? content;
-  const verified = await verifySignature(certificate, signer.digest, signed, signer.signature);
-  return verified ? null : "signature mismatch";
+  if (!(await verifySignature(certificate, signer.digest, signed, signer.signature))) return "signature mismatch";
+  verifiedWith.set(signer, certificate);
+  return null;
 }
 
 /** The key type is compared too: an RSA signature is never offered to a DSA key. */

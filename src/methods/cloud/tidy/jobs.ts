@@ -63,8 +63,8 @@ export class TidyJobs<T extends { readonly expiresAt: number }> {
 
   /** Begins the periodic job if it is due at `now` (ms). */
   startPeriodic(settings: TidySettings, now: number): void {
-    const due = this.#dueAt(settings);
-    if (due !== null && due <= now) this.start(settings.safetyBuffer, now);
+    const end = settings.disablePeriodicTidy ? null : this.#rows.earliestEnd();
+    if (end !== null && mayGoAt(end, settings) <= now) this.start(settings.safetyBuffer, now);
   }
 
   /** Works on what has begun, for a bounded number of steps. Returns what was done once it is done. `now` in ms. */
@@ -91,8 +91,8 @@ export class TidyJobs<T extends { readonly expiresAt: number }> {
   /** When there is something to do next (ms), or null. */
   nextRunAt(settings: TidySettings, now: number): number | null {
     if (this.isUnderWay()) return now;
-    const due = this.#dueAt(settings);
-    return due === null ? null : Math.ceil(Math.max(now, due) / PERIOD_MS) * PERIOD_MS;
+    const end = settings.disablePeriodicTidy ? null : this.#rows.earliestEnd();
+    return end === null ? null : periodicRunAt(end, settings, now);
   }
 
   #job(): JobRow | null {
@@ -102,10 +102,14 @@ export class TidyJobs<T extends { readonly expiresAt: number }> {
       null
     );
   }
+}
 
-  /** When the first entry may be removed: after its end and the safety buffer. null when not periodically. */
-  #dueAt({ safetyBuffer, disablePeriodicTidy }: TidySettings): number | null {
-    const end = disablePeriodicTidy ? null : this.#rows.earliestEnd();
-    return end === null ? null : end + safetyBuffer * 1000 + 1;
-  }
+/** When the periodic job removes an entry that ends at `end` (ms): the first full hour from `now` (ms) at which it may go. */
+export function periodicRunAt(end: number, settings: Pick<TidySettings, "safetyBuffer">, now: number): number {
+  return Math.ceil(Math.max(now, mayGoAt(end, settings)) / PERIOD_MS) * PERIOD_MS;
+}
+
+/** An entry may be removed after its end and the safety buffer (ms). */
+function mayGoAt(end: number, { safetyBuffer }: Pick<TidySettings, "safetyBuffer">): number {
+  return end + safetyBuffer * 1000 + 1;
 }

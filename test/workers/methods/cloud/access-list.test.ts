@@ -1,3 +1,4 @@
+import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { prepareNonce } from "../../../../src/methods/cloud/access-list/nonce.ts";
 import type { InstanceLogin } from "../../../../src/methods/cloud/access-list/rules.ts";
@@ -143,6 +144,21 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     const fourth = await enterAt(NOW + 3);
     await list.undoLogin("i-1", third);
     expect(await list.read(place, "i-1")).toEqual(fourth.entry);
+  });
+
+  it("is looked through in the hour after the first of its entries ends, whichever was entered first", async () => {
+    const HOUR = 3_600_000;
+    const { list, place } = await shardOf("i-1");
+    const later = Math.ceil(Date.now() / HOUR) * HOUR + 9 * HOUR;
+    const alarmAfter = async (expiresAt: number) => {
+      await list.enterLogin(place, "i-1", { ...(await loginWith("mine")), expiresAt }, NOW);
+      await list.enterLogin(place, `i-${expiresAt}`, { ...(await loginWith("mine")), expiresAt }, NOW);
+      return runInDurableObject(list, (_, { storage }) => storage.getAlarm());
+    };
+    expect(await alarmAfter(later)).toBe(later + HOUR);
+    expect(await alarmAfter(later + HOUR)).toBe(later + HOUR);
+    expect(await alarmAfter(later - 2 * HOUR)).toBe(later - HOUR);
+    expect(await alarmAfter(later - 1)).toBe(later - HOUR);
   });
 
   it("is extended by renewals, never shortened, and says when an entry is gone", async () => {

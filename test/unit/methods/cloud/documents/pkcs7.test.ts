@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from "node:crypto";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { RegisteredCertificate } from "../../../../../src/methods/cloud/certificates/registered.ts";
 import { verifyPkcs7 } from "../../../../../src/methods/cloud/documents/verify.ts";
 import {
@@ -353,6 +353,18 @@ describe("a document that was accepted before", () => {
     const text = Buffer.from(signedBy({ key: second, certificate: sha1Certificate })).toString("base64");
     expect((await verified(text, registered, true)).ok).toBe(true);
     expect((await verified(text, registered)).ok).toBe(false);
+  });
+
+  it("has its signature computed once, and again for another certificate with its key", async () => {
+    const own = new TextEncoder().encode(JSON.stringify({ ...document, instanceId: "i-0000000000000000f" }));
+    const text = Buffer.from(makeMessage(own, { signers: [makeSigner(own, us)] })).toString("base64");
+    const renewed = makeCertificate("cloud", ours, 1);
+    const verify = vi.spyOn(crypto.subtle, "verify");
+    for (let login = 0; login < 3; login++) expect((await verified(text, registered)).ok).toBe(true);
+    expect(verify).toHaveBeenCalledTimes(1);
+    expect((await verified(text, [{ type: "pkcs7", pem: `${toPem(renewed.der)}\n` }])).ok).toBe(true);
+    expect(verify).toHaveBeenCalledTimes(2);
+    verify.mockRestore();
   });
 
   it("vouches for no other text: one with a changed signature is refused", async () => {
