@@ -16,7 +16,7 @@ import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
 import type { Delivery, SealedWebhook } from "./notices/record.ts";
-import { MAX_WEBHOOKS, WebhookStore } from "./notices/webhook-store.ts";
+import { WebhookStore } from "./notices/webhook-store.ts";
 import { ORGANIZATION_MIGRATIONS } from "./organization-migrations.ts";
 import { OrganizationRow } from "./organization-row.ts";
 import { OrganizationStore } from "./organization-store.ts";
@@ -146,12 +146,9 @@ export class Organization extends DurableObject<Env> {
     return this.show(name) && this.#webhooks.all();
   }
 
-  /** Stores a webhook, new or changed. False when there is no such organization, or it has as many as it can have. */
-  putWebhook(name: string, webhook: SealedWebhook): boolean {
-    if (!this.show(name)) return false;
-    if (!this.#webhooks.find(webhook.id) && this.#webhooks.all().length >= MAX_WEBHOOKS) return false;
-    this.#webhooks.put(webhook);
-    return true;
+  /** Stores a webhook, new or changed, see `WebhookStore.put`. "gone" also when there is no such organization. */
+  putWebhook(name: string, webhook: SealedWebhook): ReturnType<WebhookStore["put"]> {
+    return this.show(name) ? this.#webhooks.put(webhook) : "gone";
   }
 
   /** Deletes a webhook. False when there is none. */

@@ -8,6 +8,8 @@ export interface Webhook {
   readonly enabled: boolean;
   readonly triggers: readonly Trigger[];
   readonly createdAt: number;
+  /** 1 when it is made; every change makes it greater. */
+  readonly revision: number;
   /** Notices about earlier moments are not sent to it: it did not exist then, or was disabled. */
   readonly since: number;
 }

@@ -36,8 +36,15 @@ export class WebhookStore {
     return row ? webhookOf(row) : null;
   }
 
-  /** Stores a new webhook or the new state of one. */
-  put({ secret, ...webhook }: SealedWebhook): void {
+  /**
+   * Stores a new webhook, of revision 1, or the next revision of one.
+   *
+   * @returns "full" when no more can be made; "gone" and "changed" when one was deleted or changed since it was read.
+   */
+  put({ secret, ...webhook }: SealedWebhook): "stored" | "full" | "gone" | "changed" {
+    const before = this.find(webhook.id)?.revision ?? 0;
+    if (before !== webhook.revision - 1) return before === 0 ? "gone" : "changed";
+    if (before === 0 && this.#count() >= MAX_WEBHOOKS) return "full";
     this.#sql.exec(
       `INSERT INTO webhooks (id, record, secret) VALUES (?, ?, ?)
        ON CONFLICT (id) DO UPDATE SET record = excluded.record, secret = excluded.secret`,
@@ -45,6 +52,7 @@ export class WebhookStore {
       JSON.stringify(webhook),
       secret,
     );
+    return "stored";
   }
 
   /** Deletes a webhook with its deliveries. False when there is none. */
@@ -87,8 +95,14 @@ export class WebhookStore {
     );
     return { items: rows.toArray().map(({ record }) => JSON.parse(record) as Delivery), total };
   }
+
+  #count(): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM webhooks").one().n;
+  }
 }
 
 function webhookOf({ record, secret }: WebhookRow): SealedWebhook {
-  return { ...(JSON.parse(record) as Webhook), secret: secret && new Uint8Array(secret) };
+  // Those of before were stored without a revision.
+  const webhook = JSON.parse(record) as Omit<Webhook, "revision"> & Partial<Pick<Webhook, "revision">>;
+  return { ...webhook, revision: webhook.revision ?? 1, secret: secret && new Uint8Array(secret) };
 }

@@ -65,6 +65,7 @@ export const WEBHOOK_ROUTES: readonly Route[] = [
           triggers: TRIGGERS,
           createdAt: now,
           since: now,
+          revision: 0,
         };
         const stored = await storeWebhook(context, { ...created, secret: null }, context.prepared);
         return stored.ok ? document(201, webhookResource(stored.value)) : stored;

@@ -19,7 +19,11 @@ export async function findWebhook({ env, params }: WebhookCall): Promise<SealedW
   return webhooks?.find(({ id }) => id === params.id) ?? null;
 }
 
-/** Stores a webhook with changes. One that is switched on has to answer first. */
+/**
+ * Stores a webhook with changes. One that is switched on has to answer first; what others did to it meanwhile holds.
+ *
+ * @param before as it was read; of revision 0 when it is new.
+ */
 export async function storeWebhook(
   context: WebhookCall,
   before: SealedWebhook,
@@ -38,13 +42,23 @@ export async function storeWebhook(
     enabled,
     triggers: changes.triggers ?? before.triggers,
     since: enabled && !before.enabled ? currentTime() : before.since,
+    revision: before.revision + 1,
     secret: token ? await sealSecret(installation.keys, before.id, token) : token === null ? null : before.secret,
   };
   if (!(await organizationNamed(env, name).show(name))) return err({ code: "not_found" });
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
   if (problem) return err(problem);
-  if (await organizationNamed(env, name).putWebhook(name, webhook)) return ok(webhook);
-  return refused("/data", `the organization has ${MAX_WEBHOOKS} notification configurations: delete one`);
+  const stored = await organizationNamed(env, name).putWebhook(name, webhook);
+  switch (stored) {
+    case "stored":
+      return ok(webhook);
+    case "full":
+      return refused("/data", `the organization has ${MAX_WEBHOOKS} notification configurations: delete one`);
+    case "gone":
+      return err({ code: "not_found" });
+    case "changed":
+      return refused("/data", "the notification configuration was changed by another request meanwhile: try again");
+  }
 }
 
 /** Sends a verification. @returns why the webhook did not take it; null when it did. */
