@@ -285,16 +285,15 @@ export class Team extends DurableObject<Env> {
   /** Tells the organization what it has not heard yet, and does what is due. */
   override async alarm(): Promise<void> {
     if (!this.#schema.exists) return;
-    await this.#keys.open();
-    const team = this.#team();
     let noticed = true;
-    if (team) {
-      try {
-        await this.#notices.run(team);
-      } catch (error) {
-        noticed = false;
-        console.error(JSON.stringify({ type: "team_notices", error: String(error) }));
-      }
+    try {
+      await this.#keys.open();
+      const team = this.#team();
+      if (team) await this.#notices.run(team);
+    } catch (error) {
+      // The platform gives up after a few retries of its own.
+      noticed = false;
+      console.error(JSON.stringify({ type: "team_notices", error: String(error) }));
     }
     await this.#sync.run();
     if (!noticed && this.#schema.exists) this.#arm(RESEND_SLOWLY_MS);

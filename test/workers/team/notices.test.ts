@@ -1,6 +1,8 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { createHmac } from "node:crypto";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { forgetInstallation } from "../../../src/system/installation.ts";
+import { System } from "../../../src/system/system.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { MAX_ATTEMPTS } from "../../../src/team/notices/rules.ts";
@@ -159,6 +161,35 @@ describe("a webhook of an organization", () => {
     expect(arrived).toEqual([]);
   });
 
+  it("404, 422: a change that waited for the verification takes back neither a deletion nor another change", async () => {
+    const change = (id: string, attributes: Record<string, unknown>) =>
+      api("PATCH", path(`/${id}`), { token: root, body: resource("notification-configurations", attributes) });
+    const duringVerification = (happens: () => Promise<unknown>) =>
+      vi.mocked(globalThis.fetch).mockImplementationOnce(async () => {
+        await happens();
+        return new Response(null);
+      });
+    const { id } = (await hook()).body.data;
+    duringVerification(() => change(id, { enabled: false }));
+    expect((await change(id, { name: "late" })).status).toBe(422);
+    expect((await api("GET", path(`/${id}`), { token: root })).body.data.attributes).toMatchObject({
+      name: "pager",
+      enabled: false,
+    });
+    duringVerification(() => api("DELETE", path(`/${id}`), { token: root }));
+    expect((await change(id, { enabled: true })).status).toBe(404);
+    expect((await api<ApiResource[]>("GET", path(), { token: root })).body.data).toEqual([]);
+  });
+
+  it("a webhook that was stored without a revision is changed like any other", async () => {
+    const { id } = (await hook({ enabled: false })).body.data;
+    await runInDurableObject(organizationNamed(bindings, name), (_, state) => {
+      state.storage.sql.exec("UPDATE webhooks SET record = json_remove(record, '$.revision')");
+    });
+    const body = resource("notification-configurations", { name: "renamed" });
+    expect((await api("PATCH", path(`/${id}`), { token: root, body })).body.data.attributes.name).toBe("renamed");
+  });
+
   it("422: more than 20; 404: of an organization that does not exist", async () => {
     for (let i = 0; i < 20; i++) expect((await hook({ enabled: false })).status).toBe(201);
     expect((await hook({ enabled: false })).status).toBe(422);
@@ -254,6 +285,17 @@ describe("notices of a token that ends", () => {
       { trigger: "team_token:expired", state: "delivered" },
       { state: "failed" },
     ]);
+  });
+
+  it("wait for the keys of a service that does not answer for longer than the platform repeats an alarm", async () => {
+    const away = vi.spyOn(System.prototype, "snapshot").mockRejectedValue(new Error("away"));
+    forgetInstallation();
+    await runInDurableObject(team(), async (object, { storage }) => {
+      await storage.deleteAlarm();
+      await object.alarm();
+      expect(await storage.getAlarm()).toBe(NOW + 30_000);
+    });
+    away.mockRestore();
   });
 
   it("are sent once though the organization can't be told of it at first", async () => {
