@@ -11,7 +11,7 @@ const SEED = 20_260_801;
 const seed = Number(process.env.SEED ?? SEED);
 if (!Number.isSafeInteger(seed)) throw new Error("SEED is a whole number");
 console.log(`SEED=${seed}`);
-const { text, charts } = scalePage(playHistories(seed, HISTORIES));
+const { text, charts } = scalePage(await playHistories(seed, HISTORIES));
 mkdirSync(join(DOCS, "images"), { recursive: true });
 for (const { name, svg } of charts) writeFileSync(join(DOCS, "images", `${name}.svg`), svg);
 writeFileSync(join(DOCS, "scale.md"), text);

@@ -48,11 +48,12 @@ export class ListingMark {
     if (this.#upTo !== null && row > this.#upTo) this.#set(row);
   }
 
-  /** Rows after the mark, at most `limit`. */
-  outbox(limit: number): number[] {
+  /** Rows after the mark and after `after`: the first ones, at most `limit`. */
+  outbox(after: number, limit: number): number[] {
     if (this.#upTo === null) return [];
+    const from = Math.max(this.#upTo, after);
     return this.#sql
-      .exec<{ row: number }>("SELECT row FROM tokens WHERE row > ? ORDER BY row LIMIT ?", this.#upTo, limit)
+      .exec<{ row: number }>("SELECT row FROM tokens WHERE row > ? ORDER BY row LIMIT ?", from, limit)
       .toArray()
       .map(({ row }) => row);
   }

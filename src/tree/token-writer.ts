@@ -36,7 +36,7 @@ export class TokenWriter {
   child(spec: TokenSpec, ids: NewTokenIds, parent: number): TokenView {
     const { tokens, inventory, arm } = this.#tree;
     tokens.insert(spec, ids, parent);
-    inventory.born(parent);
+    inventory.born(ids.row, parent);
     arm();
     return this.#view(spec, ids, false);
   }

@@ -283,11 +283,6 @@ export class TreeStore {
     return this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }
 
-  /** True when there is a row with a greater number. */
-  hasAfter(row: number): boolean {
-    return this.#sql.exec("SELECT 1 FROM tokens WHERE row > ? LIMIT 1", row).toArray().length > 0;
-  }
-
   /** The greatest row number that no new token may have, because a token may have had it. */
   get floor(): number {
     return this.#floor.row;

@@ -5,6 +5,7 @@ import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { accessorShardNumber } from "./accessor-shard-number.ts";
 import type { ShardNews, StartedTree } from "./news.ts";
 import { LOST_CALL_MS, ShardCalls } from "./shard-calls.ts";
+import { CALL_DELAY_MS, HELD_BACK_MS, PATIENCE_MS } from "./telling-times.ts";
 
 /** Between two looks whether a call of another object is over (ms). */
 const LOOK_MS = 5;
@@ -63,15 +64,17 @@ export class NewsQueue {
     return (this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor)) ?? false;
   }
 
-  /** True when nothing waits at all. */
-  get isEmpty(): boolean {
-    return this.#waiting.size === 0;
-  }
-
   /** True when nothing waits but what can wait for other news. */
   get isQuiet(): boolean {
     if (!this.#calls.isEmpty) return false;
-    return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
+    return this.#isPatient;
+  }
+
+  /** After a sending: in how many ms the next one is due at the latest; null: nothing waits. */
+  get nextSendIn(): number | null {
+    if (this.#waiting.size === 0) return null;
+    if (this.#isPatient) return PATIENCE_MS;
+    return [...this.#waiting.keys()].some((shard) => this.#calls.has(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
   /** Tells everything that waits, except to shards that are being told: what waits for those is left. `now` in ms. */
@@ -94,6 +97,11 @@ export class NewsQueue {
       waiting?.made.delete(accessor);
       waiting?.changed.delete(accessor);
     }
+  }
+
+  /** True when what waits can wait for other news. */
+  get #isPatient(): boolean {
+    return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
   }
 
   async #sendTo(shard: number, deliver: Deliver, now: number): Promise<void> {

@@ -1,6 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { sleep } from "../../base/sleep.ts";
+import { SoonestTimer } from "../../base/soonest-timer.ts";
 import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
@@ -8,40 +9,32 @@ import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { accessorShard } from "./accessor-shard.ts";
 import type { ShardNews } from "./news.ts";
 import { NewsQueue } from "./news-queue.ts";
+import { CALL_DELAY_MS, RETRY_MS } from "./telling-times.ts";
 
-/** From news to the calls that tell them (ms): news of that time go together. */
-const DELAY_MS = 1000;
-/** The same after a call that failed. */
-const RETRY_MS = 5000;
-/** What can wait for other news waits so long (ms). */
-const PATIENCE_MS = 10_000;
-/** A timer that is so late (ms) has ended with the object that set it. */
-const LOST_TIMER_MS = 1000;
 /** How long somebody who wants the shards to know everything waits for calls of others (ms). */
 const MAX_WAIT_MS = 5000;
 const LOOK_MS = 5;
 
 /** Of all trees that run in this isolate. Lost with it: what must not be lost is known by what trees and shards store. */
 const QUEUE = new NewsQueue();
-/** When the next calls are made (ms); null: nobody has set a timer. */
-let dueAt: number | null = null;
+const TIMER = new SoonestTimer();
 
 /** A token was made. @param drawnFrom the shard that handed out the id of the tree, for its first token; else null. */
 export function tellMade(env: Env, entry: InventoryEntry, drawnFrom: number | null): void {
   QUEUE.made(entry, drawnFrom);
-  sendIn(env, DELAY_MS);
+  sendIn(env, CALL_DELAY_MS);
 }
 
 /** Something about a token has changed. */
 export function tellChanged(env: Env, entry: InventoryEntry): void {
   QUEUE.changed(entry);
-  sendIn(env, DELAY_MS);
+  sendIn(env, CALL_DELAY_MS);
 }
 
 /** A tree has another size. */
 export function tellSize(env: Env, size: TreeSize): void {
   QUEUE.sized(size);
-  sendIn(env, DELAY_MS);
+  sendIn(env, CALL_DELAY_MS);
 }
 
 /** True while the shard may not have heard of a token that was made or changed. */
@@ -88,18 +81,12 @@ async function deliver(env: Env, shard: number, news: ShardNews): Promise<void> 
   await Promise.all(calls);
 }
 
+async function sendAll(env: Env): Promise<void> {
+  if (!(await send(env))) return;
+  const next = QUEUE.nextSendIn;
+  if (next !== null) sendIn(env, next);
+}
+
 function sendIn(env: Env, ms: number): void {
-  const now = currentTime();
-  const isSet = dueAt !== null && dueAt >= now - LOST_TIMER_MS;
-  if (isSet && dueAt !== null && dueAt <= now + ms) return;
-  const at = now + ms;
-  dueAt = at;
-  setTimeout(() => {
-    // Another timer that comes earlier was set since.
-    if (dueAt !== at) return;
-    dueAt = null;
-    void send(env).then((all) => {
-      if (all && !QUEUE.isEmpty) sendIn(env, QUEUE.isQuiet ? PATIENCE_MS : DELAY_MS);
-    });
-  }, ms);
+  TIMER.in(ms, () => void sendAll(env));
 }

@@ -2,10 +2,9 @@ import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { tellEverything } from "../index/tell-shards.ts";
+import { FRESHNESS_MS } from "../index/telling-times.ts";
 import { isOneProcess } from "../live-tokens.ts";
 
-/** How long after an answer the lists may not know of it yet (ms). */
-export const FRESHNESS_MS = 2000;
 /** Trees that one listing asks to tell what they have, where they can be in other isolates. */
 const MAX_ASKED = 64;
 

@@ -1,25 +1,20 @@
 import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
+import { SoonestTimer } from "../../base/soonest-timer.ts";
 import type { Env } from "../../env.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import { isOnItsWay, tellChanged, tellEverything, tellMade, tellSize } from "../index/tell-shards.ts";
+import { LOOK_AGAIN_MS, READ_DELAY_MS, RETRY_MS } from "../index/telling-times.ts";
 import type { SweepCandidate, SweepObserver } from "../sweep.ts";
 import type { TokenObserver, TokenRow, TreeStore } from "../tree-store.ts";
 import { fixedPart, type InventoryEntry, newEntry } from "./entry.ts";
+import { NewTokens } from "./new-tokens.ts";
 import { noteWaiting } from "./recent.ts";
 
-/** From a change to the reading of what it has become (ms): changes of that time go together. */
-const DELAY_MS = 500;
-/** The same after a failure. */
-const RETRY_MS = 5000;
-/** From then to the look whether the shards know of new tokens (ms). */
-const LOOK_MS = 1200;
-/** So long after a token was written (ms) the alarm looks whether the shards know of it. */
-const BACKSTOP_MS = 5000;
 /** Rounds that telling everything takes at most, while more is written. */
 const MAX_ROUNDS = 10;
-/** Tokens that are read at once. */
+/** Tokens of which something has changed, that are read at once. */
 const BATCH = 2000;
 /** Tokens whose number of children is remembered. */
 const COUNTED_PARENTS = 1000;
@@ -53,24 +48,28 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   /** Tokens below another; null before they were counted. */
   #below: number | null = null;
   #sizeChanged = false;
-  /** New tokens of which the shards may not know yet. */
-  #batch: { readonly accessors: Set<string>; readonly last: number } | null = null;
-  /** When the alarm looks whether they do (ms); null: they do. */
-  #backstopAt: number | null = null;
-  #timer: ReturnType<typeof setTimeout> | null = null;
+  readonly #newTokens: NewTokens;
+  readonly #timer = new SoonestTimer();
 
   constructor(tree: InventoryDeps) {
     this.#tree = tree;
+    this.#newTokens = new NewTokens({
+      unlisted: (after, limit) => this.#store.listing.outbox(after, limit),
+      listed: (upTo) => this.#store.listing.listed(upTo),
+      describe: (rows) => this.describe(rows),
+      tell: (entry) => tellMade(tree.env, entry, null),
+      isOnItsWay,
+    });
   }
 
   /** When the alarm has work here (ms), or null. */
   get nextDueAt(): number | null {
-    return this.#backstopAt;
+    return this.#newTokens.backstopAt;
   }
 
   /** Goes on with what the object before had to tell. */
   refresh(): void {
-    if (this.#store.listing.outbox(1).length > 0) this.#hasOutbox(currentTime());
+    if (this.#newTokens.refresh(currentTime())) this.#hasOutbox();
   }
 
   /**
@@ -82,22 +81,22 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     const entry = newEntry(spec, ids.accessor, null);
     tellMade(this.#tree.env, entry, drawnFrom);
     if (drawnFrom !== null) return;
-    this.#batch = { accessors: new Set([ids.accessor]), last: ids.row };
-    this.#backstopAt = currentTime() + BACKSTOP_MS;
-    this.#lookIn(LOOK_MS);
+    this.#newTokens.started(ids.row, ids.accessor, currentTime());
+    this.#lookIn(LOOK_AGAIN_MS);
   }
 
-  /** A token was written below `parent`. */
-  born(parent: number): void {
+  /** A token was written in `row`, below `parent`. */
+  born(row: number, parent: number): void {
     this.#addChildren(parent, 1);
     this.#addBelow(1);
-    this.#hasOutbox(currentTime());
+    this.#newTokens.written(row, currentTime());
+    this.#hasOutbox();
   }
 
   changed(row: number): void {
     this.#changed.add(row);
     noteWaiting(this.#tree.treeId, true);
-    this.#lookIn(DELAY_MS);
+    this.#lookIn(READ_DELAY_MS);
   }
 
   /** A token was used. The first use of each hour is told. `now` in ms. */
@@ -105,7 +104,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
     this.#changed.add(row);
-    this.#lookIn(DELAY_MS);
+    this.#lookIn(READ_DELAY_MS);
   }
 
   /** Until when (ms) another use of a token that was used at `now` is nothing new; null: for ever. */
@@ -141,8 +140,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     this.#changed.clear();
     this.#sizeChanged = false;
     this.#below = null;
-    this.#batch = null;
-    this.#backstopAt = null;
+    this.#newTokens.forget();
     noteWaiting(this.#tree.treeId, false);
   }
 
@@ -150,7 +148,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   async handOver(): Promise<void> {
     this.#noteListed();
     await this.#read();
-    if (this.#isBehind) await this.tell();
+    if (this.#newTokens.isBehind) await this.tell();
   }
 
   /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
@@ -160,7 +158,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
       await tellEverything(this.#tree.env);
       if (!this.#noteListed()) break;
     }
-    if (this.#batch !== null) this.#backstopAt = currentTime() + RETRY_MS;
+    this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
   }
 
   /** What the timer does: tells what there is, and notes what was told. */
@@ -168,7 +166,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     try {
       this.#noteListed();
       await this.#read();
-      if (this.#batch !== null || this.#changed.size > 0) this.#lookIn(LOOK_MS);
+      if (this.#newTokens.isOnItsWay || this.#changed.size > 0) this.#lookIn(LOOK_AGAIN_MS);
     } catch (error) {
       console.error(JSON.stringify({ type: "inventory", error: String(error) }));
       this.#lookIn(RETRY_MS);
@@ -208,10 +206,9 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   }
 
   /** There are tokens that the shards may not know. */
-  #hasOutbox(now: number): void {
-    this.#backstopAt ??= now + BACKSTOP_MS;
+  #hasOutbox(): void {
     noteWaiting(this.#tree.treeId, true);
-    this.#lookIn(DELAY_MS);
+    this.#lookIn(READ_DELAY_MS);
   }
 
   /** Reads what there is to tell, and hands it to the queue of this isolate. */
@@ -219,39 +216,20 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     await this.#tree.open();
     if (!this.#store.isCreated) return;
     const { env } = this.#tree;
-    if (this.#batch === null) {
-      const rows = this.#store.listing.outbox(BATCH);
-      const last = rows.at(-1);
-      if (last !== undefined) {
-        const made = this.describe(rows);
-        this.#batch = { accessors: new Set(made.map(({ accessor }) => accessor)), last };
-        for (const entry of made) tellMade(env, entry, null);
-        for (const row of rows) this.#changed.delete(row);
-      }
-    }
+    for (const row of this.#newTokens.handOver()) this.#changed.delete(row);
     const rows = [...this.#changed].slice(0, BATCH);
     for (const row of rows) this.#changed.delete(row);
     for (const entry of this.describe(rows)) tellChanged(env, entry);
     if (this.#sizeChanged) this.#tellSize();
     this.#sizeChanged = false;
-    if (this.#changed.size === 0 && !this.#isBehind) noteWaiting(this.#tree.treeId, false);
+    if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#tree.treeId, false);
   }
 
-  /** True when there are new tokens that wait until the shards know of others. */
-  get #isBehind(): boolean {
-    return this.#batch !== null && this.#store.hasAfter(this.#batch.last);
-  }
-
-  /** Notes that the shards know of the last batch, if they do. Returns whether there is more to tell. */
+  /** Notes what the shards know by now. Returns whether there is more to tell. */
   #noteListed(): boolean {
-    const batch = this.#batch;
-    if (batch && ![...batch.accessors].some(isOnItsWay)) {
-      this.#store.listing.listed(batch.last);
-      this.#batch = null;
-      this.#backstopAt = null;
-      if (this.#store.listing.outbox(1).length > 0) this.#hasOutbox(currentTime());
-    }
-    return (this.#batch === null && this.#backstopAt !== null) || this.#changed.size > 0;
+    const isMore = this.#newTokens.noteListed(currentTime());
+    if (isMore) this.#hasOutbox();
+    return isMore || this.#changed.size > 0;
   }
 
   #tellSize(): void {
@@ -301,15 +279,11 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   #addBelow(by: number): void {
     if (this.#below !== null) this.#below += by;
     this.#sizeChanged = true;
-    this.#lookIn(DELAY_MS);
+    this.#lookIn(READ_DELAY_MS);
   }
 
   #lookIn(ms: number): void {
-    if (this.#timer !== null) return;
-    this.#timer = setTimeout(() => {
-      this.#timer = null;
-      void this.look();
-    }, ms);
+    this.#timer.in(ms, () => void this.look());
   }
 }
 

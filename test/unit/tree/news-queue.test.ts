@@ -53,7 +53,7 @@ describe("the queue of news for the shards", () => {
     const shard = accessorShardNumber(entry.accessor);
     expect(calls).toEqual([[shard, { made: [{ ...entry, children: 2 }], changed: [], sizes: [], started: [] }]]);
     expect(queue.isOnItsWay(entry.accessor)).toBe(false);
-    expect(queue.isEmpty).toBe(true);
+    expect(queue.nextSendIn).toBeNull();
   });
 
   it("keeps what a shard may not have heard, with what has changed since", async () => {

@@ -202,11 +202,16 @@ describe("summaries", () => {
   });
 });
 
+function withoutUses(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value, (name, field) => (name === "last_used" ? null : field)));
+}
+
 it("tokens that an earlier release listed come into the inventory by themselves, and are listed meanwhile", async () => {
   const everything = async () => ({
     tokens: (await accessorsOf("limit=1000&sort=end")).sort(),
     summary: (await call("GET", "sys/tokens/summary?group_by=policy", { token: root })).body.data.groups,
-    map: (await call("GET", "sys/tokens/map", { token: root })).body.data.groups,
+    // A tree that sleeps meanwhile forgets the uses.
+    map: withoutUses((await call("GET", "sys/tokens/map", { token: root })).body.data.groups),
   });
   const before = await everything();
   const held = vi.spyOn(AccessorShard.prototype, "alarm").mockResolvedValue();

@@ -9,6 +9,7 @@ import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
+import { FRESHNESS_MS } from "../../../tree/index/telling-times.ts";
 import {
   countByGroup,
   countByMount,
@@ -17,7 +18,7 @@ import {
   largestTrees,
   MAX_SHOWN_GROUPS,
 } from "../../../tree/inventory/queries.ts";
-import { FRESHNESS_MS, tellRecent } from "../../../tree/inventory/recent.ts";
+import { tellRecent } from "../../../tree/inventory/recent.ts";
 import type { GroupCount } from "../../../tree/inventory/shard/counts.ts";
 import type { CountKind } from "../../../tree/inventory/terms.ts";
 import { NO_FIELDS, text } from "../../../wire/fields.ts";
