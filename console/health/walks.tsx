@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import { count } from "../format.ts";
+import { count, counted } from "../format.ts";
 import { href } from "../href.ts";
 import { done } from "../result.ts";
 import { useSession } from "../session.ts";
@@ -19,6 +19,8 @@ interface Revocation {
   readonly time: string;
   readonly clean_up: string;
   readonly tokens_seen: number | null;
+  /** What is still listed, about; null when it is not known. */
+  readonly tokens_left: number | null;
 }
 
 interface StartedJob extends Job {
@@ -64,7 +66,7 @@ export function Walks() {
           columns={[
             { label: "By filter", cell: ({ started }) => <Time at={started} /> },
             { label: "State", cell: ({ state }) => state },
-            { label: "Progress", cell: (job) => <Progress done={job.revoked} of={job.expected} /> },
+            { label: "Progress", cell: (job) => <Progress done={job.revoked + job.ended_before} of={job.expected} /> },
             { label: "Failures", right: true, cell: ({ failures }) => count(failures.length) },
           ]}
         />
@@ -85,12 +87,19 @@ export function Walks() {
             },
             { label: "Since", cell: ({ time }) => <Time at={time} /> },
             { label: "Clean-up", cell: ({ clean_up: state }) => state },
-            { label: "Tokens seen", right: true, cell: ({ tokens_seen: seen }) => (seen === null ? "–" : count(seen)) },
+            { label: "Progress", cell: (revocation) => <CleanUp revocation={revocation} /> },
           ]}
         />
       )}
     </section>
   );
+}
+
+/** How much of what was revoked is off the lists. */
+function CleanUp({ revocation: { tokens_seen: seen, tokens_left: left } }: { readonly revocation: Revocation }) {
+  if (seen !== null && left !== null) return <Progress done={seen} of={seen + left} />;
+  if (left !== null) return <span class="number small">{counted(left, "token")} listed</span>;
+  return <span class="number small">{seen === null ? "–" : `${counted(seen, "token")} seen`}</span>;
 }
 
 /** How much of a known number is done. */

@@ -234,7 +234,8 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
     };
   }, [api, id]);
   const running = job === null || job.state === "running";
-  const percent = job && job.expected > 0 ? Math.min(100, (100 * job.revoked) / job.expected) : 0;
+  const met = job ? job.revoked + job.ended_before : 0;
+  const percent = job && job.expected > 0 ? Math.min(100, (100 * met) / job.expected) : 0;
   return (
     <div class="stack" aria-live="polite">
       <div
@@ -250,6 +251,7 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
       {job && (
         <p>
           <strong class="number">{count(job.revoked)}</strong> of {count(job.expected)} revoked
+          {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
           {job.state === "done" && ". Done."}
           {job.state === "stopped" && ". Stopped: what was revoked stays revoked."}
         </p>

@@ -38,6 +38,8 @@ export interface Job {
   readonly state: "running" | "done" | "stopped" | "failed";
   readonly expected: number;
   readonly revoked: number;
+  /** Of those that were counted: ended by the time that they were met. */
+  readonly ended_before: number;
   readonly remaining: number | null;
   readonly failures: readonly unknown[];
 }

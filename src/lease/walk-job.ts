@@ -30,6 +30,8 @@ export interface EndJob extends WalkJob {
 export interface EndProgress {
   /** Entries of the index that it has met, in all passes. */
   readonly seen: number;
+  /** Entries that the index had when it began; null when they are not counted (yet). */
+  readonly total: number | null;
 }
 
 /** A lease whose revocation failed, met as the `number`th. */

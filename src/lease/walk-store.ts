@@ -28,6 +28,8 @@ export interface Walk {
   readonly mount: LeavingMount | null;
   /** null: whatever is listed below the prefix is meant. */
   readonly watermark: WalkWatermark | null;
+  /** Entries that were listed when it began; null: not counted, or too many. */
+  readonly total: number | null;
   readonly progress: WalkPosition;
 }
 
@@ -71,6 +73,11 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
     description: "the watermark that a walk cleans up after",
     sql: "ALTER TABLE walk ADD COLUMN watermark TEXT;",
   },
+  {
+    version: 3,
+    description: "how many entries a walk goes over",
+    sql: "ALTER TABLE walk ADD COLUMN total INTEGER;",
+  },
 ];
 
 interface WalkRow extends Record<string, SqlStorageValue> {
@@ -90,6 +97,7 @@ interface WalkRow extends Record<string, SqlStorageValue> {
   failure: string | null;
   /** JSON of a `WalkWatermark`. */
   watermark: string | null;
+  total: number | null;
 }
 
 /** The row of the walk of one object, while one is under way. */
@@ -120,7 +128,7 @@ export class WalkStore {
          mode = CASE mode WHEN 'force' THEN mode ELSE excluded.mode END,
          mount = COALESCE(excluded.mount, mount),
          watermark = excluded.watermark,
-         unit = 0, position = NULL, incomplete = 0, seen = 0, failure = NULL`,
+         unit = 0, position = NULL, incomplete = 0, seen = 0, failure = NULL, total = NULL`,
       job.mode,
       job.prefix,
       json(job.mount),
@@ -139,6 +147,11 @@ export class WalkStore {
       json(to.failure),
       generation,
     );
+  }
+
+  /** Notes how many entries the walk goes over, unless the walk was started anew meanwhile. */
+  noteTotal({ generation }: Walk, total: number | null): void {
+    this.#sql.exec("UPDATE walk SET total = ? WHERE generation = ?", total, generation);
   }
 
   /** Changes the watermark of the walk, unless the walk was started anew meanwhile. */
@@ -160,6 +173,7 @@ function walkOfRow(row: WalkRow): Walk {
     prefix: row.prefix,
     mount: parsed<LeavingMount>(row.mount),
     watermark: parsed<WalkWatermark>(row.watermark),
+    total: row.total,
     progress: {
       phase: row.unit,
       shards: parsed<readonly ShardPosition[]>(row.position),

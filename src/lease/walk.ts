@@ -10,6 +10,7 @@ import { longestIgnoranceMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
+import { countBelow } from "../tree/index/index-queries.ts";
 import type { IndexPage } from "../tree/index/index-store.ts";
 import { tellRecent } from "../tree/inventory/recent.ts";
 import { leaseIdOf } from "../tree/leases/record.ts";
@@ -87,7 +88,7 @@ export class LeaseScanJob extends DurableObject<Env> {
   /** How far the walk is; null when none is under way. */
   progress(): EndProgress | null {
     const walk = this.#store.read();
-    return walk && { seen: walk.progress.seen };
+    return walk && { seen: walk.progress.seen, total: walk.total };
   }
 
   /**
@@ -147,6 +148,10 @@ export class LeaseScanJob extends DurableObject<Env> {
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
       if (isAtStart) await tellRecent(this.env, currentTime());
+      // Of the others nobody is told how far they are.
+      if (isAtStart && watermark && !watermark.lastPass) {
+        this.#store.noteTotal(walk, await countBelow(this.env, walk.prefix));
+      }
       if (progress.phase < PHASES) {
         await this.#step(walk);
         continue;

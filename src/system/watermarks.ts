@@ -19,6 +19,11 @@ export function prefixOf(scope: WatermarkScope): string | null {
   return scope.startsWith("path:") ? scope.slice("path:".length) : null;
 }
 
+/** The entity of a scope, by id; null for one of another kind. */
+export function entityOf(scope: WatermarkScope): string | null {
+  return scope.startsWith("entity:") ? scope.slice("entity:".length) : null;
+}
+
 /** Tokens of the entity with this id. */
 export function entityScope(entityId: string): WatermarkScope {
   return `entity:${entityId}`;

@@ -5,9 +5,11 @@ import { ok } from "../../base/result.ts";
 import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { Env } from "../../env.ts";
 import { progressOfEnd } from "../../lease/walk.ts";
+import type { EndProgress } from "../../lease/walk-job.ts";
 import { systemOf } from "../../system/system.ts";
 import type { StoredWatermark } from "../../system/watermark-store.ts";
-import { prefixOf } from "../../system/watermarks.ts";
+import { entityOf, prefixOf } from "../../system/watermarks.ts";
+import { countOfEntities } from "../../tree/inventory/queries.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -22,6 +24,7 @@ const REVOCATION_SHAPE = {
   created_before: "string | null",
   clean_up: "string",
   tokens_seen: "integer | null",
+  tokens_left: "integer | null",
   clean_up_finished: "string | null",
 } as const satisfies Shape;
 
@@ -39,22 +42,39 @@ export const REVOCATION_ROUTES: readonly Route[] = [
     async ({ env }) => {
       const watermarks = (await systemOf(env).watermarks()).toReversed();
       const asked = new Set(watermarks.filter(({ cleaned }) => !cleaned).slice(0, MAX_ASKED));
-      const shown = await inGroups(watermarks, (watermark) => show(env, watermark, asked.has(watermark)));
+      const ofEntities = await countOfEntities(
+        env,
+        [...asked].flatMap(({ scope }) => entityOf(scope) ?? []),
+      );
+      const shown = await inGroups(watermarks, (watermark) => show(env, watermark, asked.has(watermark), ofEntities));
       return ok(dataReply({ revocations: shown }));
     },
   ),
 ];
 
-async function show(env: Env, watermark: StoredWatermark, ask: boolean): Promise<Record<string, unknown>> {
+async function show(
+  env: Env,
+  watermark: StoredWatermark,
+  ask: boolean,
+  ofEntities: ReadonlyMap<string, number>,
+): Promise<Record<string, unknown>> {
   const { scope, id, madeAt, createdBefore, cleanedAt } = watermark;
   const prefix = prefixOf(scope);
+  const entity = entityOf(scope);
   const progress = ask && prefix !== null ? await progressOfEnd(env, prefix, id) : null;
   return {
-    ...(prefix === null ? { entity_id: scope.slice(scope.indexOf(":") + 1) } : { prefix }),
+    ...(prefix === null ? { entity_id: entity } : { prefix }),
     time: formatRfc3339(madeAt),
     created_before: createdBefore === null ? null : formatRfc3339(createdBefore),
     clean_up: cleanedAt !== null ? "finished" : progress ? "running" : "waits for tidy",
     tokens_seen: progress?.seen ?? null,
+    tokens_left: ask && entity !== null ? (ofEntities.get(entity) ?? 0) : leftOf(progress),
     clean_up_finished: cleanedAt === null ? null : formatRfc3339(cleanedAt),
   };
+}
+
+/** What was listed when a walk began and has not been met; what is made meanwhile, and met, is in neither number. */
+function leftOf(progress: EndProgress | null): number | null {
+  const { seen = 0, total = null } = progress ?? {};
+  return total === null ? null : Math.max(0, total - seen);
 }

@@ -401,6 +401,11 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? this.#leases.count(most) : 0;
   }
 
+  /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
+  countBelow(prefix: string, most: number): number {
+    return this.#schema.exists ? this.#leases.countBelow(prefix, most) : 0;
+  }
+
   /** How many leases were given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     return this.#schema.exists ? this.#leases.countIrrevocable() : {};

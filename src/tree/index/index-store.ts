@@ -144,6 +144,22 @@ export class LeaseIndex {
     return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM leases LIMIT ?)", most).one().n;
   }
 
+  /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
+  countBelow(prefix: string, most: number): number {
+    return KINDS.reduce((sum, kind) => {
+      const { table } = SOURCES[kind];
+      const { n } = this.#sql
+        .exec<{ n: number }>(
+          `SELECT COUNT(*) AS n FROM (
+             SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
+           )`,
+          ...[prefix === "" ? null : ownPath(prefix), prefix, endOf(prefix), most],
+        )
+        .one();
+      return sum + n;
+    }, 0);
+  }
+
   /** How many leases were given up, by the first segment of their path. */
   countIrrevocable(): Record<string, number> {
     const counts = this.#sql

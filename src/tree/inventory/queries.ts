@@ -128,6 +128,14 @@ export async function countByGroup(env: Env, kind: CountKind, mount: string | nu
   return { groups: topOf(addUp(exact.flat()), MAX_SHOWN_GROUPS), total: sumOf(counted) };
 }
 
+/** How many tokens are listed of each of these entities, by id; of one without tokens nothing is said. */
+export async function countOfEntities(env: Env, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  if (ids.length === 0) return new Map();
+  const mounts = (await countByMount(env, "tokens")).map(({ key }) => key);
+  const counts = await askShards(env, (shard) => shard.countGroups("entity", mounts, [...ids]));
+  return new Map(addUp(counts.flat()).map(({ key, count }) => [key, count]));
+}
+
 /** The largest trees of a mount. A tree of one token is not among them. */
 export async function largestTrees(env: Env, mount: string, limit: number): Promise<TreeSize[]> {
   const lists = await askShards(env, (shard) => shard.largestTrees(mount));

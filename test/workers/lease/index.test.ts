@@ -143,6 +143,10 @@ describe("the index of leases by path", () => {
       Promise.resolve(shard.leasesBelow("token", "auth/token/create/", across, 100)),
     );
     expect(past.rowsRead).toBeLessThan(110);
+    expect(await shard.countBelow("auth/token/create/", 20_000)).toBe(10_001);
+    expect(await shard.countBelow("", 20_000)).toBe(15_001);
+    const counted = await costOf(shard, () => Promise.resolve(shard.countBelow("auth/token/create/", 100)));
+    expect(counted.rowsRead).toBeLessThan(110);
     const level = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/", "", 100)));
     expect(level.rowsRead).toBeLessThan(20);
     expect((await shard.leaseLevel("auth/token/", "", 100)).folders).toEqual(["create-orphan/", "create/"]);

@@ -11,6 +11,7 @@ import { tellRecent } from "../../../src/tree/inventory/recent.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { issuingMount } from "../../support/logins.ts";
 import { asOneProcess, bindings, call, dataOf, initialized } from "../../support/service.ts";
+import { listsKnowAll } from "../../support/tidy.ts";
 import { countRows, growTree, locate, restartTree, rewriteRecord, sweep } from "../../support/trees.ts";
 import { holdWalks, stepWalk } from "../../support/walks.ts";
 
@@ -217,10 +218,13 @@ describe("the clean-up", { timeout: 30_000 }, () => {
       }>(await get("sys/leases/revocations"));
       return revocations.find(({ prefix }) => prefix === "auth/token/create/clean/");
     };
-    expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 0 });
+    expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 0, tokens_left: null });
     const stub = walkBelow("auth/token/create/clean/");
+    await stepWalk(stub);
+    const { tokens_seen: seen, tokens_left: left } = (await shown()) ?? {};
+    expect(Number(seen) + Number(left)).toBe(3);
     for (let i = 0; i < 6; i++) await stepWalk(stub);
-    expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 3 });
+    expect(await shown()).toMatchObject({ clean_up: "running", tokens_seen: 3, tokens_left: 0 });
     for (const { stub: tree } of trees) {
       await sweep(tree);
       expect(await countRows(tree)).toBe(0);
@@ -271,6 +275,20 @@ describe("the clean-up", { timeout: 30_000 }, () => {
     expect((await watermarkOf("auth/token/create/crashed/"))?.cleaned).toBe(false);
     forgetInstallation();
     expect(await isAlive(token)).toBe(false);
+  });
+
+  it("of an entity is told by what is listed of it", async () => {
+    await post("auth/token/roles/listed", { allowed_entity_aliases: "*", allowed_policies: "maker" });
+    const { entity_id: id } = (await post("auth/token/create/listed", { entity_alias: "listed", policies: ["maker"] }))
+      .body.auth;
+    await listsKnowAll();
+    expect((await post(`identity/entity/id/${id}/not-before`)).status).toBe(204);
+    const { revocations } = dataOf<{ revocations: Record<string, unknown>[] }>(await get("sys/leases/revocations"));
+    expect(revocations.find(({ entity_id: of }) => of === id)).toMatchObject({
+      clean_up: "waits for tidy",
+      tokens_seen: null,
+      tokens_left: 1,
+    });
   });
 
   it("of an entity is tidy's, in every tree, and a watermark that nothing older needs is forgotten", async () => {
