@@ -11,10 +11,6 @@ import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
 import { FIRST_ROWS, rowsOfNextStep } from "./sweep-pace.ts";
 import { type SweepTurns, turnsOf } from "./sweep-turns.ts";
 
-/** Pieces that the deletion of one step is done in. */
-const DELETIONS = 4;
-/** Tokens that are not worth a piece of their own. */
-const SMALL_PIECE = 50;
 /**
  * Steps of one alarm; with its calls to the shards of accessors and of chosen ids below the 1,000 that the platform allows. What
  * is left is the next alarm's.
@@ -51,7 +47,7 @@ export class TreeSweep {
   readonly #tree: SweepDeps;
   /** Rows that the next step works on. */
   #rows = FIRST_ROWS;
-  /** The longest deletion of the step under way (ms). */
+  /** The longest time that the step under way held the thread at once (ms). */
   #longest = 0;
   readonly #turns: SweepTurns;
   /** Ends with the last run that was asked for. */
@@ -94,34 +90,44 @@ export class TreeSweep {
     const { sql, isCreated, cubbyhole, inventory, endLeasesOf, deleted } = this.#tree;
     if (!isCreated()) return { swept: 0, done: true };
     this.#longest = 0;
-    const victims = await this.#turns.piece(() => nextVictims(sql, currentTime(), this.#rows, inventory));
-    if (victims === null) return { swept: 0, done: true };
+    const found = await this.#piece(() => {
+      const victims = nextVictims(sql, currentTime(), this.#rows, inventory);
+      return victims && { victims, accessors: this.#accessorsOf(victims) };
+    });
+    if (found === null) return { swept: 0, done: true };
+    const { victims, accessors } = found;
     if (victims.length === 0) return { swept: 0, done: false };
     const rows = victims.map(({ row }) => row);
     // A token that holds more leases than one step takes goes with a later one.
     if (!endLeasesOf(rows)) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-    await this.#forgetElsewhere(victims);
-    const size = Math.max(SMALL_PIECE, Math.ceil(victims.length / DELETIONS));
-    for (let at = 0; at < victims.length; at += size) {
-      const piece = victims.slice(at, at + size);
-      await this.#turns.piece(() => {
-        const began = currentTime();
-        cubbyhole.deleteOf(piece.map(({ row }) => row));
-        inventory.died(deleteVictims(sql, piece));
-        deleted(piece.map(({ row }) => row));
-        // During a call other requests may be served for an unknown time.
-        this.#longest = Math.max(this.#longest, currentTime() - began);
-      });
-    }
+    await this.#forgetElsewhere(victims, accessors);
+    await this.#piece(() => {
+      cubbyhole.deleteOf(rows);
+      inventory.died(deleteVictims(sql, victims));
+      deleted(rows);
+    });
     this.#rows = rowsOfNextStep(this.#rows, this.#longest);
     return { swept: victims.length, done: false };
   }
 
-  async #forgetElsewhere(victims: readonly SweepCandidate[]): Promise<void> {
+  /** A piece that holds the thread: the next step goes by how long. During a call others are served for an unknown time. */
+  #piece<T>(work: () => T): Promise<T> {
+    return this.#turns.piece(() => {
+      const began = currentTime();
+      const result = work();
+      this.#longest = Math.max(this.#longest, currentTime() - began);
+      return result;
+    });
+  }
+
+  #accessorsOf(victims: readonly SweepCandidate[]): string[] {
+    return victims.map(({ row, accessorTail }) => routedIdText(this.#tree.treeId, row, new Uint8Array(accessorTail)));
+  }
+
+  async #forgetElsewhere(victims: readonly SweepCandidate[], accessors: readonly string[]): Promise<void> {
     const { env, treeId, givesBack } = this.#tree;
     const isLast = givesBack(victims.map(({ row }) => row));
-    const accessors = victims.map(({ row, accessorTail }) => routedIdText(treeId, row, new Uint8Array(accessorTail)));
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";
 import { concat } from "../../../src/crypto/bytes.ts";
 import type { Keys } from "../../../src/crypto/key-ring.ts";
-import { type NewTokenIds, newTokenIds, readServiceToken, routedIdText } from "../../../src/token/ids.ts";
+import { newTokenIds, readServiceToken, routedIdText } from "../../../src/token/ids.ts";
 import { sealToken } from "../../../src/tree/tree-store.ts";
 import type { GroveBuild } from "../servers/grove.ts";
 import { seedAccessors } from "./accessors.ts";
@@ -48,18 +48,19 @@ export async function seedTree(build: GroveBuild, directory: string, seed: TreeS
   const accessors: string[] = [];
   const rowOf = (index: number) => usable.get(index)?.row ?? firstRow + index;
   const recordJson = String(model.record);
-  const sealOf = (ids: NewTokenIds) => sealToken(keys.rows, treeId, { ...ids, recordJson });
   function* rows(): Generator<Row> {
     for (let index = 0; index < seed.count; index++) {
       const ids = usable.get(index);
       const row = rowOf(index);
-      const accessor = ids?.accessorTail ?? randomBytes(TAIL_BYTES);
-      accessors.push(routedIdText(treeId, row, accessor));
+      const accessorTail = ids?.accessorTail ?? new Uint8Array(randomBytes(TAIL_BYTES));
+      const verifier = ids?.verifier ?? new Uint8Array(randomBytes(VERIFIER_BYTES));
+      const seal = sealToken(keys.rows, treeId, { row, verifier, accessorTail, recordJson });
+      accessors.push(routedIdText(treeId, row, accessorTail));
       yield {
         row,
         parent: index < inner ? (parent?.row ?? null) : rowOf((index - inner) % inner),
-        verifier: ids ? concat(ids.verifier, sealOf(ids)) : randomBytes(VERIFIER_BYTES),
-        accessor,
+        verifier: concat(verifier, seal),
+        accessor: accessorTail,
         expires_at: Number(model?.expires_at) + index,
       };
     }
