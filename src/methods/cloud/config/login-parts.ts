@@ -20,7 +20,7 @@ export interface LoginParts {
   readonly state: number;
   readonly settings: LoginSettings | null;
   readonly role: CloudRole | null;
-  /** ARN of the role to assume for the account. */
+  /** The role to assume for the account. */
   readonly stsRole: StsRole | null;
 }
 
@@ -33,17 +33,17 @@ export function readLoginParts(
   state: number,
   { settings, roleName, accountId }: LoginAsk,
 ): LoginParts {
-  const all = loginSettings(store);
+  // Nobody logs in by settings that were tampered with: defaults in their place would let in whom those keep out.
+  const tampered = isTampered(store.client) || isTampered(store.identity);
   return {
     state,
-    settings: settings ? all : null,
-    role: roleName === null || all.tampered ? null : store.roles.read(roleName),
+    settings: settings ? loginSettings(store, tampered) : null,
+    role: roleName === null || tampered ? null : store.roles.read(roleName),
     stsRole: accountId === null ? null : stsRoleOf(store.stsRoles.read(accountId)),
   };
 }
 
-/** Nobody logs in by settings that were tampered with: defaults in their place would let in whom those keep out. */
-function loginSettings(store: CloudStore): LoginSettings {
+function loginSettings(store: CloudStore, tampered: boolean): LoginSettings {
   const { client, identity, certificates } = store;
   return {
     client: client.read() ?? DEFAULT_CLIENT,
@@ -51,7 +51,7 @@ function loginSettings(store: CloudStore): LoginSettings {
     certificates: certificates.values(),
     hasRoles: hasRoleFrom(store, ""),
     hasImageRoles: hasRoleFrom(store, IMAGE_PREFIX),
-    tampered: isTampered(client) || isTampered(identity),
+    tampered,
   };
 }
 

@@ -1,11 +1,12 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { runInDurableObject } from "cloudflare:test";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { CloudAccessList } from "../../../../src/methods/cloud/access-list/access-list.ts";
 import { accessShardsOf } from "../../../../src/methods/cloud/access-list/shards.ts";
 import { CloudLookups } from "../../../../src/methods/cloud/clients/lookups.ts";
 import { CloudAuth } from "../../../../src/methods/cloud/cloud-auth.ts";
 import { forgetCopies } from "../../../../src/methods/cloud/config/copies.ts";
 import { forgetInstallation } from "../../../../src/system/installation.ts";
-import { mountRow } from "../../../support/cloud.ts";
+import { cloudObject, mountRow } from "../../../support/cloud.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
@@ -97,6 +98,17 @@ describe("calls to the objects of a mount", () => {
     const login = () => mount.login({ role: "nobody", pkcs7: "MIA" });
     await login();
     expect(await callsOf(login)).toEqual(["CloudAuth.readForLogin"]);
+  });
+
+  it("a role alone is answered without a look at the certificates, however many there are", async () => {
+    await runInDurableObject(await cloudObject("cloud"), async (object, { storage }) => {
+      const read = vi.spyOn(storage.sql, "exec");
+      const parts = await object.readForLogin({ settings: false, roleName: "web", accountId: null });
+      expect(parts).toMatchObject({ settings: null, role: { authType: "vm" } });
+      const queries = read.mock.calls.map(([query]) => query);
+      expect(queries.filter((query) => query.includes("roles"))).toHaveLength(1);
+      expect(queries.filter((query) => query.includes("certificates"))).toEqual([]);
+    });
   });
 
   it("a change that was made here holds at the next login, and is told to the installation before it is answered", async () => {
