@@ -11,6 +11,19 @@ export type CustomIdFilter = readonly FilterLayer[];
 /** The blocks of a layer; null where no id has set a bit yet. */
 export type FilterLayer = readonly (Uint8Array | null)[];
 
+/** Where a block is. */
+export interface BlockPlace {
+  readonly layer: number;
+  readonly block: number;
+}
+
+/** What brings a copy of the filter up to date: some blocks as they are now. */
+export interface FilterChange {
+  /** True when these are all blocks that there are. */
+  readonly isWhole: boolean;
+  readonly blocks: readonly (BlockPlace & { readonly bits: Uint8Array })[];
+}
+
 export const BLOCK_BYTES = 16_384;
 /** Ids of one block: 16 bits each. */
 const BLOCK_IDS = 8_192;
@@ -49,6 +62,17 @@ export function addTo(block: Uint8Array, filterKey: Uint8Array): void {
     const bit = bitOf(view, probe);
     block[bit >> 3] = (block[bit >> 3] ?? 0) | (1 << (bit & 7));
   }
+}
+
+/** The filter after a change. `before` stays as it is: requests are under way that use it. */
+export function changedFilter(before: CustomIdFilter, { isWhole, blocks }: FilterChange): CustomIdFilter {
+  const layers = isWhole ? [] : before.map((layer) => [...layer]);
+  for (const { layer, block, bits } of blocks) {
+    while (layers.length <= layer) layers.push(new Array<Uint8Array | null>(blocksOf(layers.length)).fill(null));
+    const own = layers[layer];
+    if (own) own[block] = bits;
+  }
+  return layers;
 }
 
 /** False when no custom id with this keyed hash exists; true when one may. */

@@ -1,4 +1,12 @@
-import { addTo, BLOCK_BYTES, blockFor, blocksOf, type CustomIdFilter, isIn, layerForNext } from "./custom-id-filter.ts";
+import {
+  addTo,
+  BLOCK_BYTES,
+  type BlockPlace,
+  blockFor,
+  type FilterChange,
+  isIn,
+  layerForNext,
+} from "./custom-id-filter.ts";
 
 /** The filter of a release of before is the first layer, which counts as full: how many ids are in it is not known. */
 export const CUSTOM_ID_TABLES = `
@@ -23,24 +31,31 @@ export class CustomIdStore {
     this.#sql = sql;
   }
 
-  /** The whole filter. */
-  filter(): CustomIdFilter {
-    const layers = this.#ids().map((_, layer) => new Array<Uint8Array | null>(blocksOf(layer)).fill(null));
-    for (const { layer, block, bits } of this.#sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks")) {
-      const blocks = layers[layer];
-      if (blocks) blocks[block] = new Uint8Array(bits);
+  /** Blocks as they are now: those at some places, or (`null`) all. */
+  change(places: readonly BlockPlace[] | null): FilterChange {
+    if (places === null) {
+      const rows = this.#sql.exec<BlockRow>("SELECT layer, block, bits FROM custom_id_blocks").toArray();
+      return { isWhole: true, blocks: rows.map((row) => ({ ...row, bits: new Uint8Array(row.bits) })) };
     }
-    return layers;
+    const blocks = places.flatMap(({ layer, block }) => {
+      const bits = this.#block(layer, block);
+      return bits ? [{ layer, block, bits }] : [];
+    });
+    return { isWhole: false, blocks };
   }
 
-  /** Adds the id with this keyed hash. False, with nothing written, when the filter lets it through already. */
-  add(filterKey: Uint8Array): boolean {
+  /**
+   * Adds the id with this keyed hash.
+   *
+   * @returns the block that it changed; null, with nothing written, when the filter lets it through already.
+   */
+  add(filterKey: Uint8Array): BlockPlace | null {
     const ids = this.#ids();
     const known = ids.some((_, layer) => {
       const block = this.#block(layer, blockFor(layer, filterKey));
       return block !== null && isIn(block, filterKey);
     });
-    if (known) return false;
+    if (known) return null;
     const layer = layerForNext(ids);
     const number = blockFor(layer, filterKey);
     const block = this.#block(layer, number) ?? new Uint8Array(BLOCK_BYTES);
@@ -55,7 +70,7 @@ export class CustomIdStore {
       "INSERT INTO custom_id_layers (layer, ids) VALUES (?, 1) ON CONFLICT (layer) DO UPDATE SET ids = ids + 1",
       layer,
     );
-    return true;
+    return { layer, block: number };
   }
 
   /** How many ids are in each layer. */

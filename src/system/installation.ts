@@ -8,7 +8,7 @@ import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import { isWithin, useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
-import type { CustomIdFilter } from "./custom-id-filter.ts";
+import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
 import type { ExpectedChanges } from "./expected-changes.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
@@ -66,7 +66,9 @@ export class Installation {
     this.allMounts = parts.mounts ?? kept(before).allMounts;
     this.mounts = parts.mounts?.filter((mount) => !mount.disabled) ?? kept(before).mounts;
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
-    this.customIdFilter = parts.customIds ?? kept(before).customIdFilter;
+    this.customIdFilter = parts.customIds
+      ? changedFilter(before?.customIdFilter ?? [], parts.customIds)
+      : kept(before).customIdFilter;
     this.quotas = parts.quotas ? new QuotaTable(parts.quotas.list, parts.quotas.config) : kept(before).quotas;
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)

@@ -1,5 +1,5 @@
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
-import type { CustomIdFilter } from "./custom-id-filter.ts";
+import type { FilterChange } from "./custom-id-filter.ts";
 import type { ExpectedChanges } from "./expected-changes.ts";
 import type { Mount } from "./mount.ts";
 import type { PoliciesForIsolates } from "./policy-store.ts";
@@ -14,8 +14,8 @@ export interface SnapshotParts {
   };
   readonly policies: PoliciesForIsolates;
   readonly mounts: readonly Mount[];
-  /** The filter of the custom token ids that exist. */
-  readonly customIds: CustomIdFilter;
+  /** Of the filter of the custom token ids that exist: what is not known yet. */
+  readonly customIds: FilterChange;
   readonly quotas: { readonly list: readonly RateLimitQuota[]; readonly config: QuotaConfig };
   readonly watermarks: {
     readonly list: readonly Watermark[];

@@ -8,6 +8,7 @@ import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { FilterJournal } from "./filter-journal.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
 import { MountWriter } from "./mount-writer.ts";
@@ -38,6 +39,7 @@ export class System extends DurableObject<Env> {
   readonly #keys: SystemKeys;
   readonly #watermarks: WatermarkWriter;
   readonly #mounts: MountWriter;
+  readonly #filterJournal = new FilterJournal();
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -72,7 +74,9 @@ export class System extends DurableObject<Env> {
         // Rows that nobody can check are not handed out. Isolates with the same settings can't open the ring either.
         ...(changed.has("policies") && { policies: opened ? policies.rules() : { policies: [], tampered: [] } }),
         ...(changed.has("mounts") && { mounts: opened ? mounts.all() : [] }),
-        ...(changed.has("customIds") && { customIds: customIds.filter() }),
+        ...(changed.has("customIds") && {
+          customIds: customIds.change(known && this.#filterJournal.since(known.customIds)),
+        }),
         ...(changed.has("quotas") && { quotas: opened ? { list: quotas.all(), config: quotas.config() } : NO_QUOTAS }),
         ...(changed.has("watermarks") && {
           watermarks: opened ? watermarks.snapshot() : { list: [], newest: watermarks.newest() },
@@ -158,7 +162,12 @@ export class System extends DurableObject<Env> {
 
   /** Makes every isolate ask the directory for the custom token id with this keyed hash from now on. */
   admitCustomId(filterKey: Uint8Array): void {
-    if (this.#stores.customIds.add(filterKey)) this.#stores.versions.change("customIds");
+    const { customIds, versions } = this.#stores;
+    const from = versions.now.customIds;
+    const place = customIds.add(filterKey);
+    if (!place) return;
+    versions.change("customIds");
+    this.#filterJournal.note(place, from);
   }
 
   /** The policy `name` at `now` (ms), or null. */

@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Env } from "../../../src/env.ts";
 import worker from "../../../src/index.ts";
 import { Schema } from "../../../src/storage/schema.ts";
-import { addTo, BLOCK_BYTES, mayContain } from "../../../src/system/custom-id-filter.ts";
+import { addTo, BLOCK_BYTES, changedFilter, mayContain } from "../../../src/system/custom-id-filter.ts";
 import { CustomIdStore } from "../../../src/system/custom-id-store.ts";
 import { loadInstallation, loadInstallationSince, refreshInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
@@ -166,6 +166,30 @@ it("a poll reads nothing while nothing has changed, and a change sends its own p
   expect(await sentBy(() => call("PUT", "sys/rotate", { token: root }))).toEqual(["keys"]);
 });
 
+it("a chosen id sends its block of the filter alone, and the whole to who knows a version of before the start", async () => {
+  const system = systemOf(bindings);
+  const add = (number: number) =>
+    systemOf(bindings).admitCustomId(new Uint8Array(32).map((_, i) => i * number + number));
+  // Enough for a second layer.
+  await runInDurableObject(system, (_, { storage: { sql } }) => {
+    sql.exec("INSERT OR REPLACE INTO custom_id_layers (layer, ids) VALUES (0, 8192)");
+  });
+  await add(1);
+  const first = await system.snapshot(null);
+  if (!first?.parts.customIds) throw new Error("whoever knows nothing is told everything");
+  expect(first.parts.customIds.isWhole).toBe(true);
+  await add(2);
+  await add(3);
+  const then = await system.snapshot(first.versions);
+  expect(then?.parts.customIds).toMatchObject({ isWhole: false, blocks: expect.any(Array) });
+  expect(then?.parts.customIds?.blocks.length).toBeLessThanOrEqual(2);
+  const copy = changedFilter(changedFilter([], first.parts.customIds), then?.parts.customIds ?? first.parts.customIds);
+  const whole = (await system.snapshot(null))?.parts.customIds;
+  expect(copy).toEqual(changedFilter([], whole ?? { isWhole: true, blocks: [] }));
+  await crash(system);
+  expect((await systemOf(bindings).snapshot(first.versions))?.parts.customIds?.isWhole).toBe(true);
+});
+
 it("what an isolate made of a part is kept while that part is the same", async () => {
   const before = await refreshInstallation(bindings);
   await call("POST", "sys/auth/kept", { token: root, body: { type: "aws" } });
@@ -223,9 +247,10 @@ it("custom ids that a release of before let through are let through by the filte
     sql.exec("INSERT INTO installation (id, cluster_id, custom_id_filter) VALUES (1, 'c', ?)", block);
     new Schema(sql, SYSTEM_MIGRATIONS);
     const store = new CustomIdStore(sql);
-    expect([mayContain(store.filter(), key), mayContain(store.filter(), other)]).toEqual([true, false]);
+    const lets = (id: Uint8Array) => mayContain(changedFilter([], store.change(null)), id);
+    expect([lets(key), lets(other)]).toEqual([true, false]);
     // What is let through already is not written again.
-    expect([store.add(key), store.add(other), store.add(other)]).toEqual([false, true, false]);
-    expect([mayContain(store.filter(), key), mayContain(store.filter(), other)]).toEqual([true, true]);
+    expect([store.add(key), store.add(other)?.layer, store.add(other)]).toEqual([null, 1, null]);
+    expect([lets(key), lets(other)]).toEqual([true, true]);
   });
 });
