@@ -28,7 +28,7 @@ import { type RevokedInTree, type RevokeInTree, revokeFiltered } from "./invento
 import { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
 import { TreeLeases } from "./leases/tree-leases.ts";
-import { isOneProcess, LiveTokens } from "./live-tokens.ts";
+import { isOneProcess, knownToken, LiveTokens } from "./live-tokens.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { TokenWriter } from "./token-writer.ts";
@@ -209,7 +209,7 @@ export class TokenTree extends DurableObject<Env> {
     const { row, caller } = known;
 
     // A use counts as soon as the token was good, also when the policies refuse the request.
-    const usesLeft = row.uses_left === 0 ? 0 : this.#store.countUse(row.row, row.uses_left);
+    const usesLeft = !row || row.uses_left === 0 ? 0 : this.#store.countUse(row.row, row.uses_left);
     if (usesLeft < 0) this.#arm();
     const used = { ...caller, usesLeft };
     const allowed = authorize(installation, caller, entity, call.access, now);
@@ -462,7 +462,12 @@ export class TokenTree extends DurableObject<Env> {
     return this.#rowKeys;
   }
 
+  /** The caller, if its token is good; without its row where the action does not need it and the token is known. */
   #authenticate({ row, verifier, clientAddress, action }: TreeCall, now: number) {
+    if (action?.kind === "create") {
+      const known = knownToken(this.env, { treeId: this.#treeId, row, verifier }, this.#watermarks, now);
+      if (known) return { row: null, caller: known };
+    }
     const found = this.#store.isCreated ? this.#store.live(row, now) : null;
     if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
     const caller = this.#store.view(found, now);
@@ -491,7 +496,7 @@ export class TokenTree extends DurableObject<Env> {
   #perform(
     action: CallerAction,
     caller: TokenView,
-    callerRow: TokenRow,
+    callerRow: TokenRow | null,
     verdict: Verdict,
     { watermarks }: Installation,
     now: number,

@@ -6,8 +6,9 @@ import { loadInstallation } from "../../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
 import { knownToken } from "../../../src/tree/live-tokens.ts";
+import { TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 /** The setting reaches the objects too: what trees make known depends on theirs. */
 const shared: { ONE_PROCESS?: string } = bindings;
@@ -88,6 +89,26 @@ describe("a token that its tree made known to the isolate", () => {
     expect(await lookUp(leaf)).toContain("[403");
     expect(await lookUp(middle)).toContain("[403");
     expect(await lookUp(top)).toContain("[200");
+  });
+
+  it("makes children without its row being read, and none from the first moment after its end", async () => {
+    holdInventory();
+    const top = await orphan({ policies: ["root"] });
+    const middle = (await createToken(top, { policies: ["root"], ttl: "60s" })).client_token;
+    const making = (token: string) => call("POST", "auth/token/create", { token, body: { policies: ["default"] } });
+    const reading = vi.spyOn(TreeStore.prototype, "live");
+    for (const token of [top, middle]) expect(await makeKnown(token)).toBe(true);
+    reading.mockClear();
+    expect((await making(middle)).status).toBe(200);
+    expect(reading).not.toHaveBeenCalled();
+    reading.mockRestore();
+    pass(60);
+    expect((await making(middle)).status).toBe(403);
+    const other = await orphan({ policies: ["root"] });
+    const below = (await createToken(other, { policies: ["root"], ttl: "1h" })).client_token;
+    for (const token of [other, below]) expect(await makeKnown(token)).toBe(true);
+    await call("POST", "auth/token/revoke", { token: root, body: { token: other } });
+    for (const token of [other, below]) expect((await making(token)).status).toBe(403);
   });
 
   it("is refused by the first request after a revocation by prefix that ends it, or what it hangs on", async () => {
