@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { count } from "../format.ts";
 import { href } from "../href.ts";
+import { failed } from "../result.ts";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
 import { Icon } from "../ui/icons.tsx";
@@ -12,6 +13,7 @@ import { Confirm } from "./confirm.tsx";
 import { RecordFacts } from "./facts.tsx";
 import type { FieldGroup, RecordValue } from "./field.ts";
 import { NameList } from "./name-list.tsx";
+import { newNameMistake } from "./new-name.ts";
 import type { Collection } from "./part.ts";
 import { RecordForm } from "./record-form.tsx";
 import type { Scope } from "./scope.ts";
@@ -43,6 +45,7 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
         <NewRecord
           scope={scope}
           part={part}
+          names={names.value ?? []}
           onMade={(made) => {
             names.reload();
             go(placeOf(made), "replace");
@@ -93,10 +96,12 @@ export function CollectionPart({ scope, part, name, isNew, more }: CollectionPar
 interface NewRecordProps {
   readonly scope: Scope;
   readonly part: Collection;
+  /** Those that there are. */
+  readonly names: readonly string[];
   readonly onMade: (name: string) => void;
 }
 
-function NewRecord({ scope, part, onMade }: NewRecordProps) {
+function NewRecord({ scope, part, names, onMade }: NewRecordProps) {
   const { api } = useSession();
   const [first, ...others] = part.groups;
   const named: FieldGroup = {
@@ -113,7 +118,11 @@ function NewRecord({ scope, part, onMade }: NewRecordProps) {
           groups={[named, ...others]}
           record={null}
           action={`Make the ${part.one}`}
-          send={({ [NAME]: name, ...body }) => api.call(scope.endpoint(part.itemPath, String(name)), { body })}
+          send={async ({ [NAME]: name, ...body }) => {
+            const mistake = newNameMistake(String(name), names);
+            if (mistake !== "") return failed({ status: 400, messages: [mistake], requestId: "" });
+            return api.call(scope.endpoint(part.itemPath, String(name)), { body });
+          }}
           onSaved={({ [NAME]: name }) => onMade(String(name))}
         />
       </div>

@@ -13,6 +13,7 @@ import {
   shownValue,
   typedDuration,
 } from "../../../console/records/field.ts";
+import { newNameMistake } from "../../../console/records/new-name.ts";
 import { parseDuration } from "../../../src/base/duration.ts";
 import { openApiOfUsualMounts } from "../../support/open-api.ts";
 
@@ -154,4 +155,14 @@ describe("a form", () => {
     ]);
     expect(mistakeIn({ name: "", label: "", kind: "text", required: true }, " ")).toBe("Needed");
   });
+});
+
+it("a record that is there already is not made again, which would change it", () => {
+  const names = ["web", "Key"];
+  expect(["new", "key", "web2"].map((name) => newNameMistake(name, names))).toEqual(["", "", ""]);
+  expect(["web", "Web", "Key"].map((name) => newNameMistake(name, names))).toEqual([
+    expect.stringContaining("web already"),
+    expect.stringContaining("web already"),
+    expect.stringContaining("Key already"),
+  ]);
 });
