@@ -91,10 +91,10 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   renew: "renewal",
   "create-child": "creation of a child",
   "create-orphan": "creation of an orphan",
-  login: "login",
-  "login-batch": "login",
-  "login-signed": "login",
-  "login-signed-batch": "login",
+  login: "login by a document",
+  "login-batch": "login by a document, batch token",
+  "login-signed": "login by a signed request",
+  "login-signed-batch": "login by a signed request, batch token",
 };
 
 function ratioVerdict(comparison: Comparison): Verdict {
