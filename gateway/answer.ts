@@ -22,6 +22,7 @@ export interface AnswerHead {
 const MAX_COLLECTED_BYTES = 64 * 1024;
 
 const CRLF = Buffer.from("\r\n");
+const NOTHING = Buffer.alloc(0);
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 
 /** The head of an answer. `close`: true when the connection has to close for other reasons. */
@@ -53,7 +54,17 @@ export async function sendAnswer(
   answer: UpstreamAnswer,
   stall: Deadline,
 ): Promise<boolean> {
-  const whole = answer.body.takeWhole();
+  const { body: framing } = answer.head;
+  const isShort = framing.kind === "length" && framing.bytes <= MAX_COLLECTED_BYTES;
+  let whole = answer.body.takeWhole();
+  while (isShort && whole === undefined) {
+    if (!(await answer.body.more()) || socket.destroyed) {
+      answer.release(false);
+      return false;
+    }
+    stall.extend();
+    whole = answer.body.takeWhole();
+  }
   if (whole !== undefined) {
     answer.release(true);
     writeMessage(socket, head.text, whole);
@@ -64,30 +75,20 @@ export async function sendAnswer(
   return complete;
 }
 
-async function passPieces(
-  socket: Socket,
-  head: AnswerHead,
-  { head: { body: framing }, body }: UpstreamAnswer,
-  stall: Deadline,
-) {
+async function passPieces(socket: Socket, head: AnswerHead, { body }: UpstreamAnswer, stall: Deadline) {
   let unsent = head.text;
-  const short = framing.kind === "length" && framing.bytes <= MAX_COLLECTED_BYTES;
-  const collected: Buffer[] = [];
   for (;;) {
     const piece = await body.next();
     if (!piece.ok || socket.destroyed) return false;
     stall.extend();
     if (piece.value === undefined) break;
-    if (short) {
-      collected.push(piece.value);
-      continue;
-    }
     const bytes = head.framing === "chunked" ? inChunk(piece.value) : piece.value;
     if (!writeMessage(socket, unsent, bytes)) await drained(socket);
     unsent = "";
   }
-  const last = head.framing === "chunked" ? LAST_CHUNK : Buffer.concat(collected);
-  writeMessage(socket, unsent, last);
+  if (head.framing === "chunked") writeMessage(socket, unsent, LAST_CHUNK);
+  // Of a client that reads to the end, and an answer without any bytes.
+  else if (unsent !== "") writeMessage(socket, unsent, NOTHING);
   return true;
 }
 

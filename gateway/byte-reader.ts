@@ -6,6 +6,7 @@ const HIGH_WATER_BYTES = 64 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
+const HEAD_END = "\r\n\r\n";
 
 /** Why a line cannot be read. */
 export type LineError = "too-long" | "malformed" | "ended";
@@ -18,9 +19,11 @@ export class ByteReader {
   #start = 0;
   /** Bytes after `#start` that are known to hold no line feed. */
   #scanned = 0;
+  /** The unread bytes up to the end of a head, as text; "" unless all of a head is here. */
+  #head = "";
   #ended = false;
   #discarding = false;
-  #wake: (() => void) | undefined;
+  #wake: ((received: boolean) => void) | undefined;
 
   constructor(socket: Readable) {
     this.#socket = socket;
@@ -40,6 +43,18 @@ export class ByteReader {
   }
 
   /**
+   * To be called where a head begins. When all of it is here, its lines come from one string: to ask the buffer for each of
+   * them costs several times as much.
+   *
+   * @param maxBytes longest head that is decoded at once
+   */
+  decodeHead(maxBytes: number): void {
+    const end = this.#buffer.indexOf(HEAD_END, this.#start, "latin1");
+    if (end === -1 || end - this.#start > maxBytes) return;
+    this.#head = this.#buffer.toString("latin1", this.#start, end + HEAD_END.length);
+  }
+
+  /**
    * The next line without its CRLF, as latin1 so that every byte survives; undefined while its end has not arrived.
    * A line feed without a carriage return before it is malformed: recipients that disagree on it can be made to disagree
    * on where a message ends.
@@ -47,6 +62,7 @@ export class ByteReader {
    * @param maxBytes longest line accepted, without the CRLF
    */
   line(maxBytes: number): Result<string | undefined, LineError> {
+    if (this.#head !== "") return this.#headLine(maxBytes);
     const end = this.#buffer.indexOf(LF, this.#start + this.#scanned);
     if (end === -1) {
       this.#scanned = this.unread;
@@ -71,6 +87,7 @@ export class ByteReader {
 
   /** At most `maxBytes` of the bytes that are here. */
   take(maxBytes: number): Buffer {
+    this.#head = "";
     const part = this.#buffer.subarray(this.#start, this.#start + maxBytes);
     this.#advance(part.length);
     return part;
@@ -83,20 +100,18 @@ export class ByteReader {
   }
 
   /** Waits for bytes that are not here yet; false when there will be none. */
-  async more(): Promise<boolean> {
-    if (this.#ended) return false;
-    const before = this.unread;
+  more(): Promise<boolean> {
+    if (this.#ended) return Promise.resolve(false);
     if (this.#socket.isPaused()) this.#socket.resume();
-    await new Promise<void>((resolve) => {
+    return new Promise((resolve) => {
       this.#wake = resolve;
     });
-    return this.unread > before;
   }
 
   /** Ends the reading: whoever waits for bytes is told that there are none. */
   stop(): void {
     this.#ended = true;
-    this.#wakeUp();
+    this.#wakeUp(false);
   }
 
   /** Ends the reading and drops what still arrives. */
@@ -104,8 +119,20 @@ export class ByteReader {
     this.#discarding = true;
     this.#buffer = Buffer.alloc(0);
     this.#start = 0;
+    this.#head = "";
     this.stop();
     this.#socket.resume();
+  }
+
+  #headLine(maxBytes: number): Result<string, LineError> {
+    const end = this.#head.indexOf("\n");
+    if (end === 0 || this.#head.charCodeAt(end - 1) !== CR) return err("malformed");
+    if (end - 1 > maxBytes) return err("too-long");
+    const text = this.#head.slice(0, end - 1);
+    this.#head = this.#head.slice(end + 1);
+    this.#start += end + 1;
+    if (this.#head === "") this.#advance(0);
+    return ok(text);
   }
 
   #receive(chunk: Buffer): void {
@@ -113,7 +140,7 @@ export class ByteReader {
     this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
     this.#start = 0;
     if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
-    this.#wakeUp();
+    this.#wakeUp(true);
   }
 
   #advance(bytes: number): void {
@@ -122,9 +149,9 @@ export class ByteReader {
     if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
   }
 
-  #wakeUp(): void {
+  #wakeUp(received: boolean): void {
     const wake = this.#wake;
     this.#wake = undefined;
-    wake?.();
+    wake?.(received);
   }
 }

@@ -24,6 +24,11 @@ export class Deadline {
     this.#dueAt = performance.now() + this.#milliseconds;
   }
 
+  /** Nothing is due until the next `arm`. The timer stays: one more that fires for nothing costs less than another for each request. */
+  rest(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY;
+  }
+
   /** Nothing is due any more. */
   disarm(): void {
     clearTimeout(this.#timer);
@@ -38,6 +43,7 @@ export class Deadline {
   #fire(): void {
     this.#timer = undefined;
     const left = this.#dueAt - performance.now();
+    if (left === Number.POSITIVE_INFINITY) return;
     // Timers of Node may fire a little early.
     if (left > 1) this.#start(left);
     else this.#onMissed();

@@ -10,6 +10,8 @@ export type BodyError = "ended" | "malformed" | "too-many-fields" | "too-large";
 export interface MessageBody {
   /** All of the body when it is here already, without waiting; to be asked before anything is read. */
   takeWhole(): Buffer | undefined;
+  /** Waits for more of it to arrive, without reading it; false when no more comes. Not for more bytes than a reader holds. */
+  more(): Promise<boolean>;
   /** The next piece; undefined is the end. */
   next(): Promise<Result<Buffer | undefined, BodyError>>;
 }
@@ -58,6 +60,10 @@ class LengthBody implements MessageBody {
     return whole;
   }
 
+  more(): Promise<boolean> {
+    return this.#reader.more();
+  }
+
   async next(): Promise<Result<Buffer | undefined, BodyError>> {
     if (this.#remaining === 0) return ok(undefined);
     const piece = await this.#reader.bytes(Math.min(this.#remaining, PIECE_BYTES));
@@ -83,6 +89,10 @@ class ChunkedBody implements MessageBody {
   /** Where it ends is known only by reading it. */
   takeWhole(): undefined {
     return undefined;
+  }
+
+  more(): Promise<boolean> {
+    return this.#reader.more();
   }
 
   async next(): Promise<Result<Buffer | undefined, BodyError>> {

@@ -30,36 +30,62 @@ const LENGTH = /^\d{1,15}$/;
  * @param parseFirst reads the first line, as soon as it is there
  * @param onWait called before the first waiting for bytes that are not here yet
  */
-export async function readHead<First, E>(
+export function readHead<First, E>(
   reader: ByteReader,
   parseFirst: (line: string) => Result<First, E>,
   onWait: () => void,
-): Promise<Result<MessageHead<First>, E | HeadError>> {
-  let budget = MAX_HEAD_BYTES;
-  let first: { readonly value: First } | undefined;
-  let waited = false;
-  const headers: Header[] = [];
-  for (;;) {
-    const line = reader.line(Math.max(budget, 0));
-    if (!line.ok) return line;
-    if (line.value === undefined) {
-      if (!waited) onWait();
-      waited = true;
-      if (!(await reader.more())) return err("ended");
-      continue;
+): HeadResult<First, E> | Promise<HeadResult<First, E>> {
+  const unfinished = new UnfinishedHead(parseFirst);
+  const read = unfinished.read(reader);
+  if (read !== undefined) return read;
+  onWait();
+  return readOn(unfinished, reader);
+}
+
+type HeadResult<First, E> = Result<MessageHead<First>, E | HeadError>;
+
+async function readOn<First, E>(
+  unfinished: UnfinishedHead<First, E>,
+  reader: ByteReader,
+): Promise<HeadResult<First, E>> {
+  while (await reader.more()) {
+    const read = unfinished.read(reader);
+    if (read !== undefined) return read;
+  }
+  return err("ended");
+}
+
+/** A head of which some lines are not here yet. */
+class UnfinishedHead<First, E> {
+  readonly #parseFirst: (line: string) => Result<First, E>;
+  readonly #headers: Header[] = [];
+  #first: { readonly value: First } | undefined;
+  #budget = MAX_HEAD_BYTES;
+
+  constructor(parseFirst: (line: string) => Result<First, E>) {
+    this.#parseFirst = parseFirst;
+  }
+
+  /** Reads the lines that are here; undefined when more are needed. */
+  read(reader: ByteReader): HeadResult<First, E> | undefined {
+    if (this.#first === undefined) reader.decodeHead(MAX_HEAD_BYTES);
+    for (;;) {
+      const line = reader.line(Math.max(this.#budget, 0));
+      if (!line.ok) return line;
+      if (line.value === undefined) return undefined;
+      this.#budget -= line.value.length + 2;
+      if (this.#first === undefined) {
+        const parsed = this.#parseFirst(line.value);
+        if (!parsed.ok) return parsed;
+        this.#first = parsed;
+        continue;
+      }
+      if (line.value === "") return ok({ first: this.#first.value, headers: this.#headers });
+      if (this.#headers.length === MAX_HEADER_COUNT) return err("too-many");
+      const header = parseHeader(line.value);
+      if (!header.ok) return header;
+      this.#headers.push(header.value);
     }
-    budget -= line.value.length + 2;
-    if (first === undefined) {
-      const parsed = parseFirst(line.value);
-      if (!parsed.ok) return parsed;
-      first = parsed;
-      continue;
-    }
-    if (line.value === "") return ok({ first: first.value, headers });
-    if (headers.length === MAX_HEADER_COUNT) return err("too-many");
-    const header = parseHeader(line.value);
-    if (!header.ok) return header;
-    headers.push(header.value);
   }
 }
 

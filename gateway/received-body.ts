@@ -33,14 +33,18 @@ export const TOO_LARGE: Refusal = { status: 413, message: "http: request body to
  *
  * @param onPiece called with the number of bytes received so far, at first with 0, when the whole is not here at once
  */
-export async function receiveBody(
+export function receiveBody(
   body: MessageBody,
   place: BodyPlace,
   onPiece: (received: number) => void,
-): Promise<Result<ReceivedBody, Refusal | Disconnected>> {
+): BodyResult | Promise<BodyResult> {
   const whole = body.takeWhole();
-  if (whole !== undefined) return ok({ bytes: whole, release: NO_RELEASE });
+  return whole === undefined ? collect(body, place, onPiece) : ok({ bytes: whole, release: NO_RELEASE });
+}
 
+type BodyResult = Result<ReceivedBody, Refusal | Disconnected>;
+
+async function collect(body: MessageBody, place: BodyPlace, onPiece: (received: number) => void): Promise<BodyResult> {
   const collected = new CollectedBody(place);
   for (;;) {
     onPiece(collected.length);

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
-import { err, type Result } from "../src/base/result.ts";
+import type { Result } from "../src/base/result.ts";
 import type { Exchange } from "../src/wire/exchange.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
 import { type MessageBody, openBody } from "./message-body.ts";
-import { type ResponseHead, readResponseHead } from "./response-head.ts";
+import { type ResponseError, type ResponseHead, readResponseHead } from "./response-head.ts";
 import { writeMessage } from "./write-message.ts";
 
 /** An answer of the service, its body unread. */
@@ -74,16 +74,23 @@ export class UpstreamConnection {
    *
    * @param method of the request as sent
    * @param abandonMs after which the answer is not waited for any more
-   * @returns the head, or why there is none
+   * @returns the head, or what kept it away, of which `failure` tells more
    */
-  async exchange(head: string, body: Buffer, method: string, abandonMs: number): Promise<Result<ResponseHead, Error>> {
+  exchange(
+    head: string,
+    body: Buffer,
+    method: string,
+    abandonMs: number,
+  ): Promise<Result<ResponseHead, ResponseError>> {
     this.#deadline.arm(abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
     writeMessage(this.#socket, head, body);
-    const response = await readResponseHead(this.#reader, method);
-    if (response.ok) return response;
-    const text = response.error === "ended" ? "it was given up" : "it does not speak HTTP as expected";
-    return err(this.#error ?? new Error(text));
+    return readResponseHead(this.#reader, method);
+  }
+
+  /** Why there was no answer. */
+  failure(error: ResponseError): Error {
+    return this.#error ?? new Error(error === "ended" ? "it was given up" : "it does not speak HTTP as expected");
   }
 
   /** The body of the answer whose head was read. */
@@ -96,7 +103,7 @@ export class UpstreamConnection {
 
   /** The answer has been read. */
   rest(): void {
-    this.#deadline.disarm();
+    this.#deadline.rest();
   }
 
   /** Ends the connection with whatever is under way. */

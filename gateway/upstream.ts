@@ -90,7 +90,7 @@ export class Upstream {
     const response = await connection.exchange(numbered, body, method, abandonMs);
     if (!response.ok) {
       connection.destroy();
-      return response;
+      return err(connection.failure(response.error));
     }
     const { keepAlive } = response.value;
     return ok({

@@ -1,7 +1,12 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ByteReader } from "../../../gateway/byte-reader.ts";
+import { readHead } from "../../../gateway/message-head.ts";
+import { ok } from "../../../src/base/result.ts";
+import { damaged } from "./support.ts";
 
 /** Both ends of a connection. */
 async function socketPair(): Promise<{ near: Socket; far: Socket }> {
@@ -56,5 +61,60 @@ describe("ByteReader", () => {
     const reader = new ByteReader(near);
     far.write("abcde");
     expect(await reader.nextLine(3)).toEqual({ ok: false, error: "too-long" });
+  });
+});
+
+describe("a head", () => {
+  /** What is read of a head that comes in these pieces, and how many bytes are left. */
+  async function readPieces(pieces: readonly string[]) {
+    const stream = new PassThrough();
+    const reader = new ByteReader(stream);
+    const head = readHead(
+      reader,
+      (line) => ok(line),
+      () => {},
+    );
+    for (const piece of pieces) {
+      stream.write(Buffer.from(piece, "latin1"));
+      await new Promise(setImmediate);
+    }
+    stream.end();
+    const read = await head;
+    // After a mistake nobody reads on.
+    return { read, left: read.ok ? reader.unread : undefined };
+  }
+
+  it("is the same whether it is here at once or comes byte by byte, with every mistake", async () => {
+    const lines = fc.array(fc.constantFrom("Host: a", "A:b", "X-Long: \xe9\t c ", "Content-Length: 3"), {
+      maxLength: 5,
+    });
+    const whole = fc.tuple(lines, fc.constantFrom("", "body", "GET / HTTP/1.1\r\n\r\n")).map(([headers, rest]) => {
+      return `${["GET /a HTTP/1.1", ...headers, "", ""].join("\r\n")}${rest}`;
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(whole, damaged(whole, ["\n", "\r", "\n\r\n", "\r\n\r\n"])),
+        fc.nat(),
+        async (text, cut) => {
+          const atOnce = await readPieces([text]);
+          const at = cut % (text.length + 1);
+          const inTwo = await readPieces([text.slice(0, at), text.slice(at)]);
+          const inBytes = await readPieces([...text]);
+          expect([inTwo.read, inBytes.read]).toEqual([atOnce.read, atOnce.read]);
+          expect(inTwo.left).toBe(atOnce.left);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it("is too long at the same place", async () => {
+    const head = (bytes: number) => `GET / HTTP/1.1\r\nA: ${"a".repeat(bytes - 23)}\r\n\r\n`;
+    for (const bytes of [32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1, 32 * 1024 + 2, 32 * 1024 + 3, 40_000]) {
+      const text = head(bytes);
+      const atOnce = await readPieces([text]);
+      expect((await readPieces([text.slice(0, 20), text.slice(20)])).read).toEqual(atOnce.read);
+      if (bytes <= 32 * 1024 || bytes === 40_000) expect(atOnce.read.ok).toBe(bytes <= 32 * 1024);
+    }
   });
 });

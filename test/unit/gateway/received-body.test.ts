@@ -11,6 +11,7 @@ function bodyOf(pieces: readonly string[]): MessageBody {
   const left = pieces.map((piece) => Buffer.from(piece));
   return {
     takeWhole: () => (left.length > 1 ? undefined : (left.shift() ?? Buffer.alloc(0))),
+    more: async () => left.length > 0,
     next: async () => ok(left.shift()),
   };
 }
@@ -60,6 +61,7 @@ describe("receiving a body", () => {
     let sent = false;
     const failing: MessageBody = {
       takeWhole: () => undefined,
+      more: async () => !sent,
       next: async () => {
         if (sent) return err("ended");
         sent = true;
