@@ -20,11 +20,14 @@ export function Related({ title, part, ids }: RelatedProps) {
   const kind = part === "entities" ? "entity" : "group";
   const asked = ids.slice(0, NAMED);
   const names = useLoad(asked.join(), async () => {
-    const answers = await Promise.all(
-      asked.map((id) => api.read<{ readonly name: string } | null>(`identity/${kind}/id/${pathOf(id)}`)),
+    const found = await Promise.all(
+      asked.map(async (id) => {
+        const answer = await api.read<{ readonly name: string } | null>(`identity/${kind}/id/${pathOf(id)}`);
+        // One that may not be read, or is gone by now, keeps its id.
+        return [id, answer.ok ? answer.value?.name : undefined] as const;
+      }),
     );
-    // One that may not be read, or is gone by now, keeps its id.
-    return done(answers.map((answer) => (answer.ok ? answer.value?.name : undefined)));
+    return done(new Map(found));
   });
   if (ids.length === 0) return null;
   return (
@@ -34,8 +37,9 @@ export function Related({ title, part, ids }: RelatedProps) {
         <span class="muted number">{count(ids.length)}</span>
       </header>
       <ul class="names">
-        {asked.map((id, at) => {
-          const name = names.value?.[at];
+        {asked.map((id) => {
+          // While others are asked for, the names of those before are still there.
+          const name = names.value?.get(id);
           return (
             <li key={id}>
               <a class={name === undefined ? "mono break" : "break"} href={href(["identity"], { part, id })} title={id}>
