@@ -2,7 +2,7 @@ import * as z from "zod";
 import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
-import { AUTH } from "../../auth/route-description.ts";
+import { AUTH, type RouteDescription } from "../../auth/route-description.ts";
 import {
   accessorTarget,
   inCallersTree,
@@ -23,7 +23,7 @@ import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
 import { treeOf } from "../../tree/find-tree.ts";
-import { duration, text, unread } from "../../wire/fields.ts";
+import { duration, type FieldSchema, text, unread } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 
 /** A renewal in the tree of the token. */
@@ -39,42 +39,28 @@ interface Renewal {
 
 const NOT_FOUND = invalid("token not found");
 
+const INCREMENT = { increment: duration().describe("How long it should live from now") };
+
 /**
  * `renew` (also with the token in the URL), `renew-self` and `renew-accessor`.
  * Messages are the reference's (auth/token/renew).
  */
 export const RENEW_ROUTES: readonly Route[] = [
-  tokenRoute(
-    "update",
+  renewRoute(
     "renew",
-    { summary: "Renews a token.", operationId: "renew", answers: AUTH },
-    z.object({
-      token: unread("string").describe("The token"),
-      increment: duration().describe("How long it should live from now"),
-    }),
-    {
-      prepare: (context) => prepareByToken(context, context.fields.token),
-      action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
-      handle: (context) => renewNamed(context),
-    },
+    { summary: "Renews a token.", operationId: "renew" },
+    z.object({ token: unread("string").describe("The token"), ...INCREMENT }),
+    (context) => context.fields.token,
   ),
-
-  tokenRoute(
-    "update",
+  renewRoute(
     "renew/:token",
     {
       summary: "Renews the token in the path.",
       operationId: "renew-with-token-in-path",
       parameters: { token: "The token, as older clients send it" },
-      answers: AUTH,
     },
-    z.object({ increment: duration().describe("How long it should live from now") }),
-    {
-      secretPath: true,
-      prepare: (context) => prepareByToken(context, context.params.token),
-      action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
-      handle: (context) => renewNamed(context),
-    },
+    z.object(INCREMENT),
+    (context) => context.params.token,
   ),
 
   tokenRoute(
@@ -83,7 +69,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     { summary: "Renews the token of the request.", operationId: "renew-self", answers: AUTH },
     z.object({
       token: unread("string").describe("The token"),
-      increment: duration().describe("How long it should live from now"),
+      ...INCREMENT,
     }),
     {
       async prepare(context) {
@@ -104,7 +90,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     { summary: "Renews the token that an accessor belongs to.", operationId: "renew-accessor", answers: AUTH },
     z.object({
       accessor: text().describe("The accessor of the token"),
-      increment: duration().describe("How long it should live from now"),
+      ...INCREMENT,
     }),
     {
       async prepare(context) {
@@ -118,6 +104,21 @@ export const RENEW_ROUTES: readonly Route[] = [
     },
   ),
 ];
+
+/** Renews the token that `tokenOf` finds in the request. */
+function renewRoute<F extends { increment: number }>(
+  path: string,
+  description: Omit<RouteDescription, "answers">,
+  schema: FieldSchema<F>,
+  tokenOf: (context: PresentedContext<F>) => unknown,
+): Route {
+  return tokenRoute<F, Renewal | UnstoredToken>("update", path, { ...description, answers: AUTH }, schema, {
+    secretPath: true,
+    prepare: (context) => prepareByToken(context, tokenOf(context)),
+    action: async (context) => inCallersTree(context, targetedOf(context.prepared)),
+    handle: (context) => renewNamed(context),
+  });
+}
 
 async function prepareByToken(
   context: PresentedContext<{ increment: number }>,
