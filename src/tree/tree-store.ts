@@ -337,9 +337,16 @@ export class TreeStore {
       expiresAt,
       recordJson,
     );
+    if (parent !== null) this.#keepFixed(ids, recordJson);
     if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
       this.#earliestExpiry = expiresAt;
     }
+  }
+
+  /** The list asks for a new token within seconds: neither its seal nor its record need be read again then. */
+  #keepFixed({ row, verifier, accessorTail, accessor }: NewTokenIds, recordJson: string): void {
+    const record = JSON.parse(recordJson) as TokenRecord;
+    this.#fixed.set(row, { verifier, accessorTail, accessor, record }, recordJson.length);
   }
 
   /** Sets what a renewal changes. `expiresAt` and `now` in ms, `ttl` in seconds. */
