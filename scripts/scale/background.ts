@@ -1,7 +1,8 @@
 import { shareOf } from "../../src/tidy/pace.ts";
 import { ACCESSOR_SHARDS } from "../../src/tree/index/accessor-shard-number.ts";
+import { batches } from "./batches.ts";
 import type { Release } from "./objects.ts";
-import { type Calls, cost, OPERATIONS } from "./operations.ts";
+import { type Calls, cost, END_OF_LONE, OPERATIONS } from "./operations.ts";
 import type { World } from "./world.ts";
 
 /** Calls that a world makes continuously, with their rate. */
@@ -20,6 +21,8 @@ const CACHE_SECONDS = 5;
 const KEY_USE_SECONDS = 60;
 /** In release 0.1.0 one object visited every live tree in this time. */
 const TIDY_SECONDS = 3_600;
+/** Pause of a shard between two turns in which it asks for ends (src/tree/index/lone-ends.ts). */
+const ASKING_SECONDS = 1;
 /** Entries of a page of the check of a shard, and the share of time that it works (src/tidy). */
 const CHECK_PAGE = 100;
 const CHECK_SHARE = shareOf(false, ACCESSOR_SHARDS);
@@ -30,6 +33,7 @@ const PAGE_SECONDS = 0.2;
 export function background(world: World, release: Release): Stream[] {
   const { isolates, rates, liveTrees } = world;
   const started = startedTrees(world);
+  const lone = loneTrees(world);
   const ends: Calls = release === "now" ? OPERATIONS.revoke.afterwards : { "AccessorShard.remove": cost(2, 2) };
   return [
     { calls: { "System.snapshot": cost(release === "now" ? 0 : 1, 0) }, perSecond: isolates / POLL_SECONDS },
@@ -38,7 +42,8 @@ export function background(world: World, release: Release): Stream[] {
     { calls: release === "now" ? WRITTEN_TOGETHER : {}, perSecond: 2 * births(world) },
     // As many tokens end as are made. The end of a revoked token is counted with its revocation.
     { calls: ends, perSecond: Math.max(0, births(world) - started - rates.revoke) },
-    { calls: release === "now" ? END_OF_TREE : ends, perSecond: started },
+    { calls: release === "now" ? END_OF_TREE : ends, perSecond: started - lone },
+    { calls: release === "now" ? endsTogether(lone) : ends, perSecond: lone },
     release === "now" ? checks(world) : { calls: WALK, perSecond: liveTrees / TIDY_SECONDS },
   ];
 }
@@ -50,8 +55,15 @@ export function background(world: World, release: Release): Stream[] {
 const WRITTEN_TOGETHER: Calls = { "AccessorShard.tell": cost(2, 1, 0) };
 
 const { "AccessorShard.tell": _, ...endOfTree } = OPERATIONS.revoke.afterwards;
-/** What follows from the end of a token without a parent: no other changes with it. */
-export const END_OF_TREE: Calls = endOfTree;
+/** What follows from the end of the first token of a tree that had others: no other changes with it. */
+const END_OF_TREE: Calls = endOfTree;
+
+/** What follows from ends of tokens that are alone in their trees, at so many in a second: a shard asks for those of a second at once. */
+function endsTogether(perSecond: number): Calls {
+  const { "AccessorShard.alarm": alarm, ...ofTree } = END_OF_LONE;
+  const times = perSecond === 0 || !alarm ? 0 : batches(ACCESSOR_SHARDS, perSecond, ASKING_SECONDS) / perSecond;
+  return { ...ofTree, ...(alarm && { "AccessorShard.alarm": { ...alarm, times } }) };
+}
 
 /** Before: a call of the one object that walks, which reached 190 trees a second and so counts as two. */
 const WALK: Calls = { "Tidy.alarm": cost(2, 4, 2), "TokenTree.tidy": cost(6, 0) };
@@ -80,6 +92,12 @@ function rolesRead({ isolates, rates }: World): Stream {
 /** Trees that are started in a second. */
 export function startedTrees({ rates }: World): number {
   return rates.createOrphan + rates.loginByDocument + rates.loginBySignature;
+}
+
+/** Those of them that stay trees of one token, when no two children have a tree in common. */
+function loneTrees(world: World): number {
+  const { createChild, createByRole } = world.rates;
+  return Math.max(0, startedTrees(world) - createChild - createByRole);
 }
 
 /** Service tokens that are made in a second. */

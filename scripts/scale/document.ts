@@ -1,12 +1,11 @@
 import { amount } from "../bench/report/numbers.ts";
 import { markdownTable } from "../bench/report/table.ts";
-import { END_OF_TREE } from "./background.ts";
 import { BEFORE } from "./before.ts";
 import { monthlyBill } from "./bill.ts";
 import { billChart, type Chart, growthChart, utilisationChart } from "./charts.ts";
 import { firstToBreak, sharedLoads } from "./load.ts";
 import type { Release } from "./objects.ts";
-import { allCalls, type Calls, OPERATIONS, type OperationName } from "./operations.ts";
+import { allCalls, type Calls, END_OF_LONE, OPERATIONS, type OperationName } from "./operations.ts";
 import { CEILING, COMFORTABLE } from "./vendor.ts";
 import { FLEET, loginsPerSecond, WORLDS, type World } from "./world.ts";
 
@@ -64,6 +63,7 @@ Sources: developers.cloudflare.com, \`durable-objects/platform/limits\`, \`durab
 
 const LOADS = `Calls to one object in a second, in a world with these rates; besides requests there are copies of the installation that isolates read every four seconds, the ends of tokens, and tidy.
 Trees tell AccessorShard what has changed through their isolate: all news of a second for one shard is one call, counted by how news spread at random over isolates and shards.
+Once a second it asks the trees of single tokens that ended for their end: each answer counts as a call that reads. Trees in which a child was made end by their own alarms; no two children are taken to have a tree in common.
 An object above ${COMFORTABLE * 100} % has no room for bursts.`;
 
 function operationsTable(): string {
@@ -159,7 +159,7 @@ function billTable(): string {
 
 /** Rows that a token costs from its creation to its end, by the class that writes them. */
 function rowsTable(): string {
-  const end = (name: OperationName): Calls => (name === "createChild" ? OPERATIONS.revoke.afterwards : END_OF_TREE);
+  const end = (name: OperationName): Calls => (name === "createChild" ? OPERATIONS.revoke.afterwards : END_OF_LONE);
   const life = (name: OperationName): Calls[] => [allCalls(name), end(name)];
   const rows = (["createChild", "createOrphan", "loginByDocument", "loginBySignature"] as const).map((name) => [
     `${OPERATIONS[name].title}, and its end`,

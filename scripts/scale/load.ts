@@ -18,6 +18,9 @@ export interface Load {
   readonly utilisation: number;
 }
 
+/** Calls that the alarm of a shared object makes, one for each token: an answer is as much work for it as a call that reads. */
+const ASKED_BY: Readonly<Record<string, string>> = { "TokenTree.endLone": "AccessorShard" };
+
 /** All calls to objects in a world: those of requests and those beside them. */
 export function streams(world: World, release: Release): Stream[] {
   const ofRequests = Object.entries(world.rates).map(([name, perSecond]) => {
@@ -31,12 +34,16 @@ export function streams(world: World, release: Release): Stream[] {
 /** The load of all objects that clients share, the highest first. Trees are left out: each has clients of its own. */
 export function sharedLoads(world: World, release: Release): Load[] {
   const sums = new Map<string, { reads: number; writes: number }>();
+  const sumOf = (type: string) => {
+    const sum = sums.get(type) ?? { reads: 0, writes: 0 };
+    sums.set(type, sum);
+    return sum;
+  };
   for (const { calls, perSecond } of streams(world, release)) {
     for (const [method, { times, rowsWritten }] of Object.entries(calls)) {
-      const type = classOf(method);
-      const sum = sums.get(type) ?? { reads: 0, writes: 0 };
-      sum[rowsWritten > 0 ? "writes" : "reads"] += perSecond * times;
-      sums.set(type, sum);
+      sumOf(classOf(method))[rowsWritten > 0 ? "writes" : "reads"] += perSecond * times;
+      const asker = ASKED_BY[method];
+      if (asker !== undefined) sumOf(asker).reads += perSecond * times;
     }
   }
   const loads = [...sums].flatMap(([type, { reads, writes }]) => {

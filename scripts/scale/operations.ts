@@ -76,7 +76,7 @@ export const OPERATIONS = {
     calls: { "TokenTree.run": cost(2, 2) },
     afterwards: {
       "TokenTree.alarm": cost(16, 2),
-      "AccessorShard.remove": cost(6, 2),
+      "AccessorShard.remove": cost(4, 2),
       "AccessorShard.tell": cost(5, 1),
     },
   },
@@ -109,6 +109,15 @@ export const OPERATIONS = {
     calls: { "TokenTree.run": cost(1, 0), "AccessorShard.list": cost(24, 0, 16) },
   },
 } as const satisfies Record<string, Operation>;
+
+/**
+ * What follows from the end of a token that is alone in its tree, which nobody sees to: the shard that lists it asks the tree. Its alarm
+ * asks for all that end in about the same second.
+ */
+export const END_OF_LONE: Calls = {
+  "AccessorShard.alarm": cost(9, 2),
+  "TokenTree.endLone": cost(13, 1),
+};
 
 export type OperationName = keyof typeof OPERATIONS;
 

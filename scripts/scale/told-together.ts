@@ -1,5 +1,6 @@
 import { ACCESSOR_SHARDS } from "../../src/tree/index/accessor-shard-number.ts";
 import { type Stream, startedTrees } from "./background.ts";
+import { batches } from "./batches.ts";
 import type { World } from "./world.ts";
 
 /** The call with which an isolate tells a shard what its trees have to tell. */
@@ -32,10 +33,4 @@ export function callsPerSecond({ isolates }: Pick<World, "isolates">, news: numb
   const pairs = isolates * ACCESSOR_SHARDS;
   const alone = Math.exp((-news * PATIENCE_SECONDS) / pairs);
   return batches(pairs, news, NEWS_SECONDS) + alone * batches(pairs, waiting, PATIENCE_SECONDS);
-}
-
-/** Batches in a second, when what comes to one of the pairs waits for what comes there within `seconds` after it. */
-function batches(pairs: number, perSecond: number, seconds: number): number {
-  const each = perSecond / pairs;
-  return pairs * (each / (1 + each * seconds));
 }

@@ -9,7 +9,7 @@ import { authorize } from "../identity/access.ts";
 import type { EntityView } from "../identity/model.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { Verdict } from "../policy/acl.ts";
-import { pendingAlarm } from "../storage/pending-alarm.ts";
+import { isLostAlarm, pendingAlarm } from "../storage/pending-alarm.ts";
 import { readVersions } from "../storage/schema.ts";
 import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
 import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
@@ -22,6 +22,7 @@ import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
 import { accessorShard, treeShardNumber } from "./index/accessor-shard.ts";
+import type { LoneEnd } from "./index/lone-end.ts";
 import type { InventoryEntry } from "./inventory/entry.ts";
 import { type Lineage, TreeLineage, type TreePicture } from "./inventory/lineage.ts";
 import { type RevokedInTree, type RevokeInTree, revokeFiltered } from "./inventory/revoke-in-tree.ts";
@@ -47,6 +48,9 @@ const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
 /** A clock that is set back by more than this (ms) was wrong before. */
 const CLOCK_MS = 86_400_000;
+
+/** An only token that nobody has asked for so long after its end (ms) is ended by its tree. */
+const FORGOTTEN_MS = 86_400_000;
 
 /** A freed tree with a larger database than this (bytes) loses it; a smaller one keeps it for the next who takes the tree. */
 const MAX_KEPT_BYTES = 262_144;
@@ -78,6 +82,13 @@ export class TokenTree extends DurableObject<Env> {
   readonly #treeId: string;
   /** True when the id of the tree, of which nothing is left, was handed back to a shard. */
   #gaveBack = false;
+  /**
+   * True when a shard asks for the end of an only token: it has the token on its list, or has noted that it handed out the tree. So
+   * such a tree needs no alarm.
+   */
+  #isAskedFor = false;
+  /** True when the shard that handed out this tree was told that it is empty: it has no note of it any more. */
+  #wasReported = false;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
   /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
@@ -132,8 +143,12 @@ export class TokenTree extends DurableObject<Env> {
     if (this.#store.isCreated) {
       ctx.blockConcurrencyWhile(async () => {
         this.#refresh();
+        const alarm = await ctx.storage.getAlarm();
         // The rows say when one that was lost is due.
-        this.#alarmAt = await pendingAlarm(ctx.storage, currentTime());
+        const isLost = isLostAlarm(alarm, currentTime());
+        this.#alarmAt = isLost ? null : alarm;
+        // An only token that no shard knows of has an alarm until one does.
+        this.#isAskedFor = !isLost && this.#store.isLone;
         this.#arm();
       });
     }
@@ -157,6 +172,8 @@ export class TokenTree extends DurableObject<Env> {
     if (!this.#isEmpty || !this.#store.isFree(ids.row)) return ok("taken");
     if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
     this.#gaveBack = false;
+    this.#isAskedFor = drawnFrom !== null && !this.#wasReported;
+    this.#wasReported = false;
     this.#store.begin();
     return ok(this.#births.first(spec, ids, cubbyhole, drawnFrom));
   }
@@ -165,6 +182,7 @@ export class TokenTree extends DurableObject<Env> {
   async abandon(row: number): Promise<void> {
     if (!this.#store.isCreated || !this.#store.exists(row)) return;
     this.#store.revoke(row, REVOKED);
+    this.#arm(currentTime() + SWEEP_BY_CALLER_MS);
     await this.#sweep.run();
     await this.#settle();
   }
@@ -172,13 +190,40 @@ export class TokenTree extends DurableObject<Env> {
   /**
    * Asks for what a shard should have heard of a tree whose id it handed out: the first token, which is listed then.
    *
-   * @returns "empty" when nothing is in the tree and it can be taken. Not so where it was freed far in the future, by a clock that was
-   *   wrong then: everybody would find it taken.
+   * @returns "empty" when nothing is in the tree and it can be taken.
    */
   async report(): Promise<"empty" | "used"> {
-    if (this.#isEmpty) return this.#store.floor < firstRowAt(currentTime() + CLOCK_MS) ? "empty" : "used";
-    await this.#inventory.tellFirst();
+    this.#wasReported = this.#isEmpty;
+    if (this.#isEmpty) return this.#canBeTaken ? "empty" : "used";
+    await this.#tellFirst();
+    this.#arm();
     return "used";
+  }
+
+  /**
+   * Ends the only token of the tree when its time is over, for the shard that has it on its list and takes it off with the answer: no
+   * other call is needed. Safe to repeat: an answer that was lost is given again.
+   */
+  async endLone(row: number): Promise<LoneEnd> {
+    await this.#open();
+    if (this.#store.isCreated) {
+      if (this.#store.live(row, currentTime())) {
+        const [entry] = this.#inventory.describe([row]);
+        if (entry) return { kind: "alive", entry };
+      }
+      const isSwept = this.#store.hasOnly([row]) && (await this.#sweep.stepFor(row));
+      if (!isSwept && this.#store.isCreated && this.#store.exists(row)) {
+        // Others are left in the tree, or the token ends in another way than by its time.
+        this.#isAskedFor = false;
+        this.#arm();
+        return { kind: "ending" };
+      }
+      // The answer gives a tree back of which nothing is left.
+      this.#gaveBack = true;
+      await this.#settle();
+      this.#gaveBack = this.#isEmpty;
+    }
+    return { kind: "gone", isFree: isOneProcess(this.env) && this.#isEmpty && this.#canBeTaken };
   }
 
   /**
@@ -349,6 +394,9 @@ export class TokenTree extends DurableObject<Env> {
       const result = await this.#tidy.perform(step);
       // It may have made orphans, or found rows that somebody else wrote.
       this.#live.changed();
+      // From here on the list may not have it, and then no shard asks for its end.
+      if (this.#hasEnded(currentTime())) this.#isAskedFor = false;
+      this.#arm();
       const { swept } = await this.#sweep.step();
       // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
       this.#refresh();
@@ -376,7 +424,7 @@ export class TokenTree extends DurableObject<Env> {
       await this.#leases.work();
       // A tree of one token does not know whether it is listed.
       if (this.#inventory.nextDueAt !== null) await this.#inventory.tell();
-      else if (this.#store.listing.upTo === null) await this.#inventory.tellFirst();
+      else if (this.#store.listing.upTo === null) await this.#tellFirst();
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
@@ -401,6 +449,16 @@ export class TokenTree extends DurableObject<Env> {
   /** True when nothing is in the tree: no token, no value, no lease whose end somebody has to hear of. */
   get #isEmpty(): boolean {
     return !this.#store.isCreated || (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty);
+  }
+
+  /** False where the tree was freed far in the future, by a clock that was wrong then: everybody would find it taken. */
+  get #canBeTaken(): boolean {
+    return this.#store.floor < firstRowAt(currentTime() + CLOCK_MS);
+  }
+
+  /** Has the first token listed. One that is not alive is left to the alarm: no shard asks for it. */
+  async #tellFirst(): Promise<void> {
+    this.#isAskedFor = await this.#inventory.tellFirst();
   }
 
   /** Reads what is remembered of the rows. */
@@ -539,13 +597,26 @@ export class TokenTree extends DurableObject<Env> {
    * @param sweepFrom ms: the sweep need not come earlier.
    */
   #arm(sweepFrom = 0): void {
-    const due = this.#store.nextSweepAt(currentTime());
+    const due = this.#nextSweepAt(currentTime());
     const sweep = due && Math.max(due, sweepFrom);
     const next = earlier(earlier(sweep, this.#leases.nextDueAt), this.#inventory.nextDueAt);
     if (next === null) return;
     const at = Math.min(next, LATEST_ALARM_MS);
     if (this.#alarmAt !== null && this.#alarmAt <= at) return;
     this.#setAlarm(at);
+  }
+
+  #hasEnded(now: number): boolean {
+    const due = this.#store.nextSweepAt(now);
+    return due !== null && due <= now;
+  }
+
+  /** When the tree has to sweep by itself (ms), or null. A shard asks for the end of an only token that nothing hangs on. */
+  #nextSweepAt(now: number): number | null {
+    const { hasDead, listing } = this.#store;
+    const due = this.#store.nextSweepAt(now);
+    const isAsked = this.#isAskedFor && !hasDead && listing.upTo === null && this.#leases.nextDueAt === null;
+    return isAsked && due !== null && due > now - FORGOTTEN_MS ? null : due;
   }
 
   #setAlarm(at: number): Promise<void> {

@@ -206,6 +206,17 @@ export class TreeStore {
       .one().earliest;
   }
 
+  /** True while a revoked row may wait for the sweep. */
+  get hasDead(): boolean {
+    return this.#hasDead;
+  }
+
+  /** True when there is no more than one token, and has not been since the first was written. */
+  get isLone(): boolean {
+    // Data of before the mark may have several tokens without one; their indexes came with the second.
+    return this.listing.upTo === null && (!this.#indexes.exists || this.#countUpTo(2) <= 1);
+  }
+
   /** When the sweep has work (ms): `now` while revoked rows wait, null when nothing will ever end. */
   nextSweepAt(now: number): number | null {
     return this.#hasDead ? now : this.#earliestExpiry;
@@ -295,7 +306,7 @@ export class TreeStore {
 
   /** True when the tree has no other tokens than these. */
   hasOnly(rows: readonly number[]): boolean {
-    return this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", rows.length + 1).toArray().length <= rows.length;
+    return this.#countUpTo(rows.length + 1) <= rows.length;
   }
 
   /**
@@ -415,6 +426,10 @@ export class TreeStore {
       );
     for (const { row } of ended) this.revoke(row, REVOKED);
     return ended.length;
+  }
+
+  #countUpTo(most: number): number {
+    return this.#sql.exec("SELECT 1 FROM tokens LIMIT ?", most).toArray().length;
   }
 
   #read(row: number): TokenRow | null {

@@ -6,6 +6,7 @@ import { routedIdText } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { takeOffLists } from "./index/take-off-lists.ts";
+import { tellNoMoreOf } from "./index/tell-shards.ts";
 import type { TreeInventory } from "./inventory/tree-inventory.ts";
 import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
 import { FIRST_ROWS, rowsOfNextStep } from "./sweep-pace.ts";
@@ -65,9 +66,25 @@ export class TreeSweep {
 
   /** As many steps as one alarm takes, with requests served in between. Of several callers each has its turn. */
   run(): Promise<void> {
-    const run = this.#last.then(() => this.#run());
-    this.#last = run.catch(() => {});
-    return run;
+    return this.#inTurn(() => this.#run());
+  }
+
+  /** One step for a caller that takes the token of this row, the only one, off the list itself. False when it is still there. */
+  stepFor(row: number): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const { swept } = await this.step(row);
+      countEvent("tokens_swept", [], swept);
+      return swept > 0;
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.then(
+      () => {},
+      () => {},
+    );
+    return done;
   }
 
   async #run(): Promise<void> {
@@ -85,8 +102,12 @@ export class TreeSweep {
     }
   }
 
-  /** One step. Safe to repeat after a crash anywhere in it. */
-  async step(): Promise<SweepStep> {
+  /**
+   * One step. Safe to repeat after a crash anywhere in it.
+   *
+   * @param delisted row of a token that the caller takes off the list when it is gone; null: none.
+   */
+  async step(delisted: number | null = null): Promise<SweepStep> {
     const { sql, isCreated, cubbyhole, inventory, endLeasesOf, deleted } = this.#tree;
     if (!isCreated()) return { swept: 0, done: true };
     this.#longest = 0;
@@ -101,7 +122,7 @@ export class TreeSweep {
     // A token that holds more leases than one step takes goes with a later one.
     if (!endLeasesOf(rows)) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-    await this.#forgetElsewhere(victims, accessors);
+    await this.#forgetElsewhere(victims, accessors, delisted);
     await this.#piece(() => {
       cubbyhole.deleteOf(rows);
       inventory.died(deleteVictims(sql, victims));
@@ -125,15 +146,32 @@ export class TreeSweep {
     return victims.map(({ row, accessorTail }) => routedIdText(this.#tree.treeId, row, new Uint8Array(accessorTail)));
   }
 
-  async #forgetElsewhere(victims: readonly SweepCandidate[], accessors: readonly string[]): Promise<void> {
-    const { env, treeId, givesBack } = this.#tree;
-    const isLast = givesBack(victims.map(({ row }) => row));
+  async #forgetElsewhere(
+    victims: readonly SweepCandidate[],
+    accessors: readonly string[],
+    delisted: number | null,
+  ): Promise<void> {
+    const { env, treeId } = this.#tree;
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );
-    await takeOffLists(env, accessors, this.#turns, isLast);
+    await this.#takeOffLists(victims, accessors, delisted);
     await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], ([shard, of]) =>
       this.#turns.piece(async () => customIdsShard(env, shard).release(of)),
     );
+  }
+
+  async #takeOffLists(
+    victims: readonly SweepCandidate[],
+    accessors: readonly string[],
+    delisted: number | null,
+  ): Promise<void> {
+    const { env, givesBack } = this.#tree;
+    const isAsked = (_: string, at: number) => victims[at]?.row === delisted;
+    await tellNoMoreOf(accessors.filter(isAsked));
+    const others = accessors.filter((accessor, at) => !isAsked(accessor, at));
+    if (others.length === 0) return;
+    const isLast = givesBack(victims.map(({ row }) => row));
+    await takeOffLists(env, others, this.#turns, isLast);
   }
 }

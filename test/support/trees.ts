@@ -6,6 +6,8 @@ import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
 import { treeOf } from "../../src/tree/find-tree.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../../src/tree/index/accessor-shard.ts";
+import { LoneEnds } from "../../src/tree/index/lone-ends.ts";
 import { tellRecent } from "../../src/tree/inventory/recent.ts";
 import { TreeInventory } from "../../src/tree/inventory/tree-inventory.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
@@ -114,6 +116,18 @@ const alarm = TokenTree.prototype.alarm;
 /** Keeps trees from sweeping by themselves until the test ends, so that it decides when. `beforeEach(holdSweeps)` */
 export function holdSweeps(): void {
   vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
+  vi.spyOn(LoneEnds.prototype, "turn").mockResolvedValue({ gone: [], free: [] });
+}
+
+const turn = LoneEnds.prototype.turn;
+
+/** Does what the alarms of all shards do about tokens that have ended, in trees of one token. `beforeEach(holdSweeps)` */
+export async function endLoneTokens(): Promise<void> {
+  vi.mocked(LoneEnds.prototype.turn).mockImplementation(turn);
+  for (let number = 0; number < ACCESSOR_SHARDS; number++) {
+    await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
+  }
+  vi.mocked(LoneEnds.prototype.turn).mockResolvedValue({ gone: [], free: [] });
 }
 
 /** Trees tell the inventory nothing until the test ends: what a request costs can be counted. `beforeEach(holdInventory)` */

@@ -5,6 +5,7 @@ import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { pendingAlarm } from "../../storage/pending-alarm.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
+import type { TokenAddress } from "../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { describeListed } from "../inventory/fill.ts";
 import type { TokenFilter } from "../inventory/filter.ts";
@@ -28,6 +29,8 @@ import {
   LISTED,
   type PagePosition,
 } from "./index-store.ts";
+import type { LoneEnd } from "./lone-end.ts";
+import { LoneEnds } from "./lone-ends.ts";
 import { issuedBy, type ShardNews } from "./news.ts";
 import { DRAWN_TREES_SQL, TreePool } from "./tree-pool.ts";
 
@@ -78,6 +81,8 @@ const ASK_PAUSE_MS = 1000;
 const ASK_STEP = 60;
 /** By how much clocks on the network may differ (ms), where no id is handed out twice. */
 const MAX_SKEW_MS = 60_000;
+/** The platform takes no alarm after 2189, and a token may outlive that. */
+const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 /** A token that is still listed so long after its end (ms) was renewed, or its tree is at work on it. */
 const LATE_END_MS = 60_000;
 
@@ -93,8 +98,11 @@ export class AccessorShard extends DurableObject<Env> {
   readonly #inventory: InventoryStore;
   readonly #old: OldInventory;
   readonly #pool: TreePool;
+  readonly #ends: LoneEnds;
   /** Which of the shards this is; null: not asked for yet. */
   #number: number | null = null;
+  /** When trees that were handed out are asked next (ms); null: none waits. Their notes are not read before. */
+  #askAt: number | null = null;
   /** When the alarm is set for (ms); null: not known to be set. */
   #alarmAt: number | null = null;
 
@@ -104,11 +112,13 @@ export class AccessorShard extends DurableObject<Env> {
     this.#pool = new TreePool(this.#sql);
     this.#leases = new LeaseIndex(this.#sql);
     this.#inventory = new InventoryStore(this.#sql);
+    this.#ends = new LoneEnds(this.#sql);
     this.#old = new OldInventory(this.#sql);
     this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
         this.#alarmAt = await pendingAlarm(ctx.storage, currentTime());
+        this.#askAt = this.#nextAskAt();
         await this.#arm(this.#nextWorkAt());
       });
     }
@@ -141,7 +151,8 @@ export class AccessorShard extends DurableObject<Env> {
     const trees = freed.length > 0 ? freed : Array.from({ length: count }, () => all.newUniqueId().toString());
     const now = currentTime();
     this.#pool.drawn(trees, now);
-    await this.#arm(now + ASK_AFTER_MS);
+    this.#askAt ??= now + ASK_AFTER_MS;
+    await this.#arm(this.#askAt);
     return trees;
   }
 
@@ -183,22 +194,30 @@ export class AccessorShard extends DurableObject<Env> {
   /** Drops `accessors` from the list. Safe to repeat. @param freed trees that end with them: see `takeTree`. */
   remove(accessors: readonly string[], freed: readonly string[] = []): void {
     for (const tree of freed) this.takeTree(tree);
-    if (!this.#schema.exists) return;
-    this.#forgetUnknown(accessors);
+    if (this.#schema.exists) this.#forget(accessors);
+  }
+
+  #forget(accessors: readonly string[]): void {
+    if (this.#hasUnknown) this.#forgetUnknown(accessors);
     this.#inventory.remove(accessors);
   }
 
   /** Keeps what trees say. One of `changed` that is not on the list, or not any more, is left out. */
   #put(made: readonly InventoryEntry[], changed: readonly InventoryEntry[], sizes: readonly TreeSize[] = []): void {
-    // Nearly always something is known of every token that is listed.
-    const hasUnknown = this.#sql.exec("SELECT 1 FROM accessors LIMIT 1").toArray().length > 0;
+    const hasUnknown = this.#hasUnknown;
     const isListed = (accessor: string) => hasUnknown && this.#isUnknown(accessor);
     this.#inventory.put({ made, changed, sizes, isListed });
     if (hasUnknown) this.#forgetUnknown([...made, ...changed].map(({ accessor }) => accessor));
+    void this.#arm(this.#ends.told([...made, ...changed]));
   }
 
   #isListed(accessor: string): boolean {
     return this.#inventory.has(accessor) || this.#isUnknown(accessor);
+  }
+
+  /** False nearly always: something is known of every token that is listed. */
+  get #hasUnknown(): boolean {
+    return this.#sql.exec("SELECT 1 FROM accessors LIMIT 1").toArray().length > 0;
   }
 
   /** True for a token that is listed, and of which nothing else is known. */
@@ -262,6 +281,7 @@ export class AccessorShard extends DurableObject<Env> {
     try {
       await this.#fill();
       await this.#askDrawn();
+      await this.#endTokens();
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
       return this.#arm(currentTime() + RETRY_MS);
@@ -316,7 +336,7 @@ export class AccessorShard extends DurableObject<Env> {
 
   /** Asks trees that were handed out a while ago whether they were ever used: what is alive there is listed then. */
   async #askDrawn(): Promise<void> {
-    if (!this.#schema.exists) return;
+    if (this.#askAt === null || this.#askAt > currentTime()) return;
     const trees = this.#pool.drawnUntil(currentTime() - ASK_AFTER_MS, ASK_STEP);
     const all = within(this.env, this.env.TOKEN_TREE);
     await inGroups(trees, async (treeId) => {
@@ -330,20 +350,39 @@ export class AccessorShard extends DurableObject<Env> {
         this.#pool.drawn([treeId], currentTime());
       }
     });
+    this.#askAt = this.#nextAskAt();
+  }
+
+  #nextAskAt(): number | null {
+    const { oldest } = this.#pool;
+    return oldest === null ? null : Math.max(currentTime() + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
+  }
+
+  /** Ends tokens that are the only ones of their trees, a turn at a time. Their trees have no alarms. */
+  async #endTokens(): Promise<void> {
+    if (!this.#schema.exists) return;
+    const all = within(this.env, this.env.TOKEN_TREE);
+    const ask = async ({ treeId, row }: TokenAddress): Promise<LoneEnd> =>
+      all.get(all.idFromString(treeId)).endLone(row);
+    const { gone, free } = await this.#ends.turn(currentTime(), ask, (entry) => this.#put([], [entry]));
+    // What a crash before this leaves on the list is asked for again.
+    for (const tree of free) this.takeTree(tree);
+    if (gone.length > 0) this.#forget(gone);
   }
 
   /** When the alarm has work (ms), or null. */
   #nextWorkAt(): number | null {
     const now = currentTime();
     if (this.#fillPosition() !== null) return now + FILL_PAUSE_MS;
-    const oldest = this.#schema.exists ? this.#pool.oldest : null;
-    return oldest === null ? null : Math.max(now + ASK_PAUSE_MS, oldest + ASK_AFTER_MS);
+    if (!this.#schema.exists) return null;
+    const endsAt = this.#ends.nextAt(now);
+    return this.#askAt === null || endsAt === null ? (this.#askAt ?? endsAt) : Math.min(this.#askAt, endsAt);
   }
 
   async #arm(at: number | null): Promise<void> {
     if (at === null || (this.#alarmAt !== null && this.#alarmAt <= at)) return;
-    this.#alarmAt = at;
-    await this.ctx.storage.setAlarm(at);
+    this.#alarmAt = Math.min(at, LATEST_ALARM_MS);
+    await this.ctx.storage.setAlarm(this.#alarmAt);
   }
 
   #fillPosition(): string | null {

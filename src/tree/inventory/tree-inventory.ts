@@ -173,15 +173,16 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     }
   }
 
-  /** Has the first token listed, whether it is or not. */
-  async tellFirst(): Promise<void> {
+  /** Has the first token listed, whether it is or not. False, with nothing done, when it is not alive. @throws when no shard answers. */
+  async tellFirst(): Promise<boolean> {
     await this.#tree.open();
     const oldest = this.#store.oldest();
     const [entry] = this.describe(oldest === null ? [] : [oldest]);
-    if (!entry) return;
+    if (!entry) return false;
     tellMade(this.#tree.env, entry, null);
     await tellEverything(this.#tree.env);
     if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
+    return true;
   }
 
   /** What the inventory keeps of those of the rows that are alive. The keys for seals are open. */

@@ -1,9 +1,17 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import { allCalls, type Calls, cost, OPERATIONS, type OperationName } from "../../../scripts/scale/operations.ts";
+import {
+  allCalls,
+  type Calls,
+  cost,
+  END_OF_LONE,
+  OPERATIONS,
+  type OperationName,
+} from "../../../scripts/scale/operations.ts";
 import { app } from "../../../src/app/app.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/tree/index/accessor-shard.ts";
 import { tellRecent } from "../../../src/tree/inventory/recent.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../support/cloud-mount.ts";
@@ -167,3 +175,22 @@ it.each(Object.keys(OPERATIONS) as OperationName[])(
     expect(measured).toContainEqual(allCalls(name));
   },
 );
+
+it("the end of a token that is alone in its tree costs what the table says", async () => {
+  const measured: Calls[] = [];
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const made = await createToken(maker, { no_parent: true, policies: ["default"], ttl: "1m" });
+    await tellRecent(bindings, Date.now());
+    const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
+    // Whatever else the shard has to do is done before.
+    await runInDurableObject(shard, (object) => object.alarm());
+    vi.setSystemTime(Date.now() + 62_000);
+    await send(lookUp(maker));
+    meter.reset();
+    await runInDurableObject(shard, (object) => object.alarm());
+    const costs = await meter.costs();
+    if (agree(costs, END_OF_LONE)) return;
+    measured.push(costs);
+  }
+  expect(measured).toContainEqual(END_OF_LONE);
+});

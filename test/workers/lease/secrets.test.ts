@@ -164,6 +164,7 @@ describe("a lease of a secret", () => {
       Math.round(
         ((await runInDurableObject(stub, (_, state) => state.storage.getAlarm())) ?? 0) / 1000 - Date.now() / 1000,
       );
+    await leaseFor(root, token, { ttl: "3h" });
     expect(await alarmIn()).toBe(7200);
     await leaseFor(root, token, { ttl: "1h" });
     expect(await alarmIn()).toBe(3600);

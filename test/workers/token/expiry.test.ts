@@ -1,11 +1,29 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { call, createToken, initialized } from "../../support/service.ts";
-import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
+import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
+import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/tree/index/accessor-shard.ts";
+import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
+import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
+import { InventoryStore } from "../../../src/tree/inventory/shard/inventory-store.ts";
+import { TokenTree } from "../../../src/tree/token-tree.ts";
+import { leaseFor } from "../../support/leases.ts";
+import { crash, stateOf } from "../../support/objects.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import {
+  countRows,
+  endLoneTokens,
+  holdInventory,
+  holdSweeps,
+  locate,
+  restartTree,
+  runAlarm,
+  sweep,
+} from "../../support/trees.ts";
 
 let root: string;
 
 beforeEach(holdSweeps);
+beforeEach(holdInventory);
 
 beforeAll(async () => {
   root = await initialized();
@@ -23,6 +41,8 @@ afterEach(() => {
 });
 
 const pass = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1000);
+const alarmOf = (stub: DurableObjectStub<TokenTree>) =>
+  runInDurableObject(stub, (_, state) => state.storage.getAlarm());
 const self = (token: string) => call("GET", "auth/token/lookup-self", { token });
 const orphan = async (fields: Record<string, unknown>) =>
   (await call("POST", "auth/token/create-orphan", { token: root, body: { policies: ["maker"], ...fields } })).body.auth;
@@ -63,12 +83,12 @@ describe("expiry", () => {
     expect((await self(child)).status).toBe(200);
   });
 
-  it("sets one alarm at the earliest end of the tree", async () => {
+  it("sets one alarm at the earliest end of a tree of several tokens", async () => {
     const { client_token: top } = await orphan({ ttl: "1h" });
     const { stub } = await locate(top);
-    const alarm = () => runInDurableObject(stub, (_, state) => state.storage.getAlarm());
+    const alarm = () => alarmOf(stub);
     const end = Date.now() + 3_600_000;
-    expect(Math.abs(((await alarm()) ?? 0) - end)).toBeLessThan(1000);
+    expect(await alarm()).toBeNull();
     // Before it the alarm makes sure that the shards know of a child.
     await createToken(top, { ttl: "2h" });
     expect(Math.abs(((await alarm()) ?? 0) - Date.now() - 5_000)).toBeLessThan(1000);
@@ -82,6 +102,193 @@ describe("expiry", () => {
   it("root without a TTL never expires", async () => {
     pass(20 * 365 * 86_400);
     expect((await self(root)).status).toBe(200);
+  });
+});
+
+describe("the end of a token that is alone in its tree", () => {
+  let tests = 0;
+  // Ids of trees that a test before has drawn are too old.
+  beforeEach(() => pass(31 * ++tests));
+
+  /** Such a token, which the shards know of. */
+  async function alone(fields: Record<string, unknown>) {
+    const { client_token: token, accessor } = await orphan(fields);
+    await tellEverything(bindings);
+    return { token, accessor, ...(await locate(token)) };
+  }
+
+  const isListed = async (accessor: string) => {
+    const shard = accessorShard(bindings, accessorShardNumber(accessor));
+    return (await shard.list("", 10_000)).includes(accessor);
+  };
+
+  it("comes by the shard that lists it, without an alarm or another call", async () => {
+    const { accessor, stub } = await alone({ ttl: "60s" });
+    const other = await alone({ ttl: "1h" });
+    pass(59);
+    await endLoneTokens();
+    expect([await countRows(stub), await isListed(accessor)]).toEqual([1, true]);
+    pass(3);
+    const calls = vi.spyOn(AccessorShard.prototype, "remove");
+    await endLoneTokens();
+    expect([await countRows(stub), await isListed(accessor)]).toEqual([0, false]);
+    expect(await countRows(other.stub)).toBe(1);
+    expect(await alarmOf(stub)).toBeNull();
+    expect(calls).not.toHaveBeenCalled();
+  });
+
+  it("is the one of its last renewal, whether the shard heard of it or not", async () => {
+    for (const isTold of [true, false]) {
+      const { token, accessor, stub } = await alone({ period: "1m" });
+      const shard = accessorShard(bindings, accessorShardNumber(accessor));
+      pass(50);
+      const changed = vi.spyOn(NewsQueue.prototype, "changed");
+      if (!isTold) changed.mockImplementation(() => {});
+      await call("POST", "auth/token/renew-self", { token });
+      await stub.tellInventory();
+      changed.mockRestore();
+      const end = async () => (await shard.findListed([accessor]))[0]?.expiresAt;
+      expect(await end()).toBe(Date.now() + (isTold ? 60_000 : 10_000));
+      pass(12);
+      await endLoneTokens();
+      expect((await self(token)).status).toBe(200);
+      expect(await end()).toBe(Date.now() + 48_000);
+      expect(await alarmOf(stub)).toBeNull();
+      pass(50);
+      await endLoneTokens();
+      expect(await countRows(stub)).toBe(0);
+    }
+  });
+
+  it("is not waited for where something hangs on it: the tree has an alarm", async () => {
+    const { token, stub } = await alone({ ttl: "1h" });
+    await leaseFor(root, token, { ttl: "2h" });
+    const end = Date.now() + 3_600_000;
+    expect(Math.abs(((await alarmOf(stub)) ?? 0) - end)).toBeLessThan(1000);
+  });
+
+  it("frees the id that root chose", async () => {
+    const body = { id: "chosen-once", ttl: "60s" };
+    const make = () => call("POST", "auth/token/create-orphan", { token: root, body });
+    expect((await make()).status).toBe(200);
+    await tellEverything(bindings);
+    expect((await make()).status).toBe(400);
+    pass(62);
+    await endLoneTokens();
+    expect((await make()).status).toBe(200);
+  });
+
+  it("does not wait for a tree that does not answer, which is asked again after longer and longer pauses", async () => {
+    const away = await alone({ ttl: "60s" });
+    const others = await Promise.all(Array.from({ length: 8 }, () => alone({ ttl: "60s" })));
+    const asked: string[] = [];
+    const { endLone } = TokenTree.prototype;
+    vi.spyOn(TokenTree.prototype, "endLone").mockImplementation(async function (this: TokenTree, row) {
+      const { id } = stateOf(this);
+      asked.push(id.toString());
+      if (id.equals(away.stub.id)) throw new Error("away");
+      return endLone.call(this, row);
+    });
+    pass(62);
+    const times = async (seconds: number) => {
+      pass(seconds);
+      await endLoneTokens();
+      return asked.filter((id) => id === away.treeId).length;
+    };
+    expect(await times(0)).toBe(1);
+    for (const { accessor } of others) expect(await isListed(accessor)).toBe(false);
+    expect([await times(30), await times(121), await times(60), await times(125)]).toEqual([1, 2, 2, 3]);
+    expect(await isListed(away.accessor)).toBe(true);
+    vi.mocked(TokenTree.prototype.endLone).mockRestore();
+    await times(300);
+    expect(await isListed(away.accessor)).toBe(false);
+  });
+
+  it("is left to the tree when others have come that the shard has not heard of", async () => {
+    const { token, accessor, stub } = await alone({ policies: ["root"], ttl: "60s" });
+    const lost = vi.spyOn(NewsQueue.prototype, "changed").mockImplementation(() => {});
+    await createToken(token, { ttl: "10h" });
+    await tellEverything(bindings);
+    pass(62);
+    await endLoneTokens();
+    lost.mockRestore();
+    expect([await countRows(stub), await isListed(accessor)]).toEqual([2, true]);
+    expect(await alarmOf(stub)).not.toBeNull();
+    await sweep(stub);
+    expect([await countRows(stub), await isListed(accessor)]).toEqual([0, false]);
+  });
+
+  it("comes also when the clock of the shard was ahead for a while", async () => {
+    await alone({ ttl: "1h" });
+    pass(3602);
+    await endLoneTokens();
+    pass(-3600);
+    const { accessor, stub } = await alone({ ttl: "60s" });
+    pass(62);
+    await endLoneTokens();
+    expect([await countRows(stub), await isListed(accessor)]).toEqual([0, false]);
+  });
+
+  it.each([
+    ["in the tree", () => vi.spyOn(CubbyholeStore.prototype, "deleteOf")],
+    ["between the tree and the shard", () => vi.spyOn(InventoryStore.prototype, "remove")],
+  ])("comes after a crash %s", async (_, step) => {
+    const { accessor, stub } = await alone({ ttl: "60s" });
+    pass(62);
+    const ends = step().mockImplementationOnce(() => {
+      throw new Error("the process ends");
+    });
+    await endLoneTokens();
+    ends.mockRestore();
+    expect(await isListed(accessor)).toBe(true);
+    const shard = accessorShard(bindings, accessorShardNumber(accessor));
+    await crash(shard);
+    await crash(stub);
+    await endLoneTokens();
+    expect([await countRows(bindings.TOKEN_TREE.get(stub.id)), await isListed(accessor)]).toEqual([0, false]);
+  });
+
+  it("comes when nobody told of the token before it: the shard that handed out the tree asks", async () => {
+    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    const { token, stub } = await alone({ ttl: "10s" });
+    lost.mockRestore();
+    expect(await alarmOf(stub)).toBeNull();
+    pass(61);
+    // A shard asks for sixty ids at a time, and not all of them were used.
+    for (let alarms = 0; alarms < 5; alarms++) await endLoneTokens();
+    expect(await alarmOf(stub)).not.toBeNull();
+    await runAlarm(stub);
+    expect([await countRows(stub), (await self(token)).status]).toEqual([0, 403]);
+  });
+
+  it("comes by the tree when its shard had asked for it before the token came", async () => {
+    const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
+    expect(await tree.report()).toBe("empty");
+    const draws = vi.spyOn(AccessorShard.prototype, "drawTrees").mockResolvedValueOnce([tree.id.toString()]);
+    const { stub } = await alone({ ttl: "1h" });
+    draws.mockRestore();
+    expect(stub.id.equals(tree.id)).toBe(true);
+    expect(await alarmOf(stub)).not.toBeNull();
+  });
+
+  it("comes by the tree where no shard handed it out, or its shard has lost it for a day", async () => {
+    const draws = vi.spyOn(AccessorShard.prototype, "drawTrees").mockRejectedValue(new Error("away"));
+    const { stub: own } = await alone({ ttl: "1h" });
+    draws.mockRestore();
+    expect(await alarmOf(own)).not.toBeNull();
+    const lost = await alone({ ttl: "1h" });
+    await accessorShard(bindings, accessorShardNumber(lost.accessor)).remove([lost.accessor]);
+    pass(2 * 86_400);
+    const woken = await restartTree(lost.stub);
+    await self(lost.token);
+    expect(await alarmOf(woken)).not.toBeNull();
+  });
+
+  it("keeps the alarm that a tree of before has", async () => {
+    const { stub } = await alone({ ttl: "1h" });
+    const end = Date.now() + 3_600_000;
+    await runInDurableObject(stub, (_, state) => state.storage.setAlarm(end));
+    expect(await alarmOf(await restartTree(stub))).toBe(end);
   });
 });
 

@@ -293,7 +293,9 @@ describe("what tidy repairs", () => {
 
   it("a sweep alarm that was lost is set again", async () => {
     const tree = (await orphan({ ttl: "5h" })).client_token;
+    await child(tree, { ttl: "6h" });
     const { stub } = await locate(tree);
+    await runAlarm(stub);
     const alarmOf = () => runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
     const due = await alarmOf();
     expect(due).not.toBeNull();

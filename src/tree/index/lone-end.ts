@@ -1,0 +1,10 @@
+import type { InventoryEntry } from "../inventory/entry.ts";
+
+/** What a tree answers to a shard that asks for the end of its only token. */
+export type LoneEnd =
+  /** It is not there any more. `isFree`: the tree can be handed out again. */
+  | { readonly kind: "gone"; readonly isFree: boolean }
+  /** Its end is another one than the shard knows, or has not come by the clock of the tree. */
+  | { readonly kind: "alive"; readonly entry: InventoryEntry }
+  /** The tree is at work on it, and takes it off the list itself. */
+  | { readonly kind: "ending" };
