@@ -7,10 +7,10 @@
 const PIECE_MS = 2;
 /** Pieces within this share of the time make the next step larger, those beyond twice the time smaller. */
 const SMALL_SHARE = 0.5;
-/** Rows of a step. Smaller ones spend all their time on waiting for the disk. */
-const MIN_ROWS = 100;
+/** Rows of a step. Each writes to all lists: smaller ones spend all their time on waiting for the disk. */
+const MIN_ROWS = 200;
 const MAX_ROWS = 3000;
-export const FIRST_ROWS = 200;
+export const FIRST_ROWS = 400;
 
 /** Held for less, it goes on. */
 const SHORT_MS = 2;
