@@ -60,6 +60,8 @@ export class Organization extends DurableObject<Env> {
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
   readonly #row: OrganizationRow;
+  /** True while the directory is being told. */
+  #isListing = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -240,16 +242,23 @@ export class Organization extends DurableObject<Env> {
     if (this.#schema.exists) this.#row.checkedUpTo(next ?? 0);
   }
 
-  /** Adds the organization to the directory; the alarm repeats it when that fails. */
+  /**
+   * Tells the directory of the organization as it is; the alarm repeats it when that fails. One call at a time, so that nothing
+   * older arrives last.
+   */
   async #tryToList(): Promise<void> {
-    const record = this.#record;
-    if (!record || this.#row.progress().listed) return;
+    if (this.#isListing) return;
+    this.#isListing = true;
     try {
-      await organizationDirectory(this.env).put(record);
-      if (this.#record === record) this.#row.setListed(true);
-      this.#arm();
+      for (let record = this.#record; record && !this.#row.progress().listed; record = this.#record) {
+        await organizationDirectory(this.env).put(record);
+        if (this.#record === record) this.#row.setListed(true);
+        this.#arm();
+      }
     } catch (error) {
       console.error(JSON.stringify({ type: "organization_directory", error: String(error) }));
+    } finally {
+      this.#isListing = false;
     }
   }
 

@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
+import { OrganizationDirectory } from "../../../src/team/directory.ts";
 import { organizationNamed } from "../../../src/team/find.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import {
@@ -166,6 +167,30 @@ describe("organizations", () => {
     const second = await api("GET", "organizations/again", { token: root });
     expect(second.body.data.attributes["external-id"]).not.toBe(first);
     expect(await teamsOf(root, "again")).toEqual([]);
+  });
+
+  it("are listed as the later of two changes left them, whichever call to the list is the slower", async () => {
+    await createOrganization(root, "changed-twice");
+    const change = (email: string) =>
+      api("PATCH", "organizations/changed-twice", { token: root, body: resource("organizations", { email }) });
+    const { promise: free, resolve: release } = Promise.withResolvers<void>();
+    const { promise: underWay, resolve: arrived } = Promise.withResolvers<void>();
+    const original = OrganizationDirectory.prototype.put;
+    vi.spyOn(OrganizationDirectory.prototype, "put").mockImplementationOnce(async function (
+      this: OrganizationDirectory,
+      record,
+    ) {
+      arrived();
+      await free;
+      original.call(this, record);
+    });
+    const first = change("first@example.com");
+    await underWay;
+    expect((await change("second@example.com")).status).toBe(200);
+    release();
+    expect((await first).status).toBe(200);
+    const listed = await api<ApiResource[]>("GET", "organizations?q=changed-twice", { token: root });
+    expect(listed.body.data[0]?.attributes.email).toBe("second@example.com");
   });
 
   it("are listed in pages by name", async () => {
