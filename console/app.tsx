@@ -24,6 +24,7 @@ import { type Place, partsOf, usePlace } from "./router.ts";
 import { ASKED_PATHS, mayDo, type Session, SessionContext, useSession, useSessionState } from "./session.ts";
 import { Empty } from "./ui/controls.tsx";
 import { Icon, type IconName } from "./ui/icons.tsx";
+import { keepFocus } from "./ui/keep-focus.ts";
 import { PageHead } from "./ui/page-head.tsx";
 import { useNow } from "./ui/time.tsx";
 
@@ -70,6 +71,7 @@ const NAV: readonly { readonly title: string; readonly items: readonly NavItem[]
 
 export function App() {
   const state = useSessionState();
+  useEffect(keepFocus, []);
   if (state.starting) return <main id="main" aria-busy="true" />;
   if (!state.session) return <SignIn state={state} />;
   return (
@@ -85,6 +87,8 @@ function Shell() {
   const parts = partsOf(place);
   const page = parts[0] ?? "";
   const nav = useRef<HTMLElement>(null);
+  // The sign-in is gone, and the focus with it.
+  useEffect(() => document.getElementById("main")?.focus(), []);
   // On a narrow screen the links are in one line, of which a part is in view.
   useEffect(() => {
     const current = nav.current?.querySelector<HTMLElement>(`a[href="${href(page === "" ? [] : [page])}"]`);

@@ -30,7 +30,8 @@ export interface Session {
   /** By path, what the policies allow there. */
   readonly capabilities: ReadonlyMap<string, readonly string[]>;
   renew(): Promise<Answer<Self>>;
-  signOut(options: { readonly revoke: boolean }): Promise<void>;
+  /** With `revoke` the session goes on when the server has not revoked the token. */
+  signOut(options: { readonly revoke: boolean }): Promise<Answer<void>>;
 }
 
 /** Paths that the console works with; what it may not do there it shows as refused. */
@@ -115,8 +116,12 @@ export function useSessionState(): SessionState {
     if (token === "" || known) return;
     lookUp(api).then((found) => {
       setStarting(false);
-      if (found.ok) setKnown(found.value);
-      else forget(found.problem.messages.join(" "));
+      if (found.ok) return setKnown(found.value);
+      const { status, messages } = found.problem;
+      // The token may still be good: the tab keeps it for the next start.
+      if (status === 0 || status >= 500) setToken("");
+      else forget("");
+      setEnded(messages.join(" "));
     });
   }, [token, known, api, forget]);
 
@@ -136,6 +141,7 @@ export function useSessionState(): SessionState {
     const found = await lookUp(new Api(inner.value));
     if (!found.ok) return found;
     if (keep) window.sessionStorage.setItem(STORED, inner.value);
+    else window.sessionStorage.removeItem(STORED);
     setEnded("");
     setToken(inner.value);
     setKnown(found.value);
@@ -153,8 +159,12 @@ export function useSessionState(): SessionState {
       return self;
     },
     async signOut({ revoke }) {
-      if (revoke) await api.call("auth/token/revoke-self", { body: {} });
+      if (revoke) {
+        const revoked = await api.call("auth/token/revoke-self", { body: {} });
+        if (!revoked.ok) return revoked;
+      }
       forget("");
+      return done(undefined);
     },
   };
   return { session, starting, ended, signIn };

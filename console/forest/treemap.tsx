@@ -91,6 +91,11 @@ export function Treemap({ items, by, label }: TreemapProps) {
   };
   const focus = (event: FocusEvent): void => {
     const at = placeOf(event);
+    // The area that had the focus is gone.
+    if (at === -1) {
+      elementAt(0)?.focus();
+      return;
+    }
     keepTabStop(at);
     // A press of the mouse gives the focus too, just before it opens the area.
     if (elementAt(at)?.matches(":focus-visible")) setShown(areas[at] ?? null);

@@ -69,6 +69,7 @@ export function Quotas() {
         {quotas.value?.length === 0 && <p class="muted">None. A quota bounds what one client address may ask.</p>}
         {quotas.value && quotas.value.length > 0 && (
           <DataTable
+            label="Quotas"
             rows={quotas.value}
             keyOf={({ name }) => name}
             columns={[

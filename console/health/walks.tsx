@@ -61,6 +61,7 @@ export function Walks() {
       {walks.value && jobs.length + revocations.length === 0 && <p class="body muted">None yet.</p>}
       {jobs.length > 0 && (
         <DataTable
+          label="Revocations by filter"
           rows={jobs.slice(0, LISTED)}
           keyOf={({ id }) => id}
           columns={[
@@ -73,6 +74,7 @@ export function Walks() {
       )}
       {revocations.length > 0 && (
         <DataTable
+          label="Revocations of all of a path or an entity"
           rows={revocations.slice(0, LISTED)}
           keyOf={({ prefix, entity_id: entity, time }) => `${prefix} ${entity} ${time}`}
           columns={[

@@ -44,6 +44,7 @@ export function Aliases({ kind, owner, aliases, onChange }: AliasesProps) {
         <p class="body muted">None: no login leads to it.</p>
       ) : (
         <DataTable
+          label="Aliases"
           rows={aliases}
           keyOf={({ id }) => id}
           columns={[

@@ -52,6 +52,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
   const [found, setFound] = useState<Explanation | null>(null);
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     const body = {
       ...(role.trim() !== "" && { role: role.trim() }),
@@ -134,7 +135,7 @@ export function LoginCheck({ mount, part }: { readonly mount: string; readonly p
             />
           </Field>
           <div class="actions">
-            <button type="submit" class="button primary" disabled={busy}>
+            <button type="submit" class="button primary" aria-disabled={busy}>
               {busy ? "Checking…" : "Check the login"}
             </button>
           </div>

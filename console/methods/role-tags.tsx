@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { RecordForm } from "../records/record-form.tsx";
 import { useSession } from "../session.ts";
 import { Copy } from "../ui/controls.tsx";
-import { ROLE_TAG } from "./parts.ts";
+import { ROLE_TAG } from "./cloud-parts.ts";
 
 interface Tag {
   readonly tag_key: string;

@@ -11,6 +11,7 @@ import { nameOf } from "../tokens/model.ts";
 import { Empty, Segments } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Scroll } from "../ui/scroll.tsx";
 import { End } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
@@ -132,7 +133,7 @@ function Largest({ groups }: { readonly groups: readonly MountGroup[] }) {
         <h2 id="largest">Largest trees</h2>
         <a href={href(["tokens"], { orphan: "true" })}>All roots</a>
       </header>
-      <div class="scroll">
+      <Scroll label="Largest trees">
         <table>
           <thead>
             <tr>
@@ -155,7 +156,7 @@ function Largest({ groups }: { readonly groups: readonly MountGroup[] }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
     </section>
   );
 }

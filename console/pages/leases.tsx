@@ -2,10 +2,10 @@ import { useState } from "preact/hooks";
 import { pathOf } from "../api.ts";
 import { count, duration } from "../format.ts";
 import { href } from "../href.ts";
-import type { Problem } from "../result.ts";
+import { Confirm } from "../records/confirm.tsx";
 import { go } from "../router.ts";
 import { useSession } from "../session.ts";
-import { Dialog, Empty } from "../ui/controls.tsx";
+import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
 import { End, Time } from "../ui/time.tsx";
@@ -148,37 +148,20 @@ function OneLease({ id, onRevoked }: { readonly id: string; readonly onRevoked: 
           </dl>
         )}
       </div>
-      {asking && <RevokeLease id={id} onClose={() => setAsking(false)} onRevoked={onRevoked} />}
+      {asking && (
+        <Confirm
+          title="Revoke the lease"
+          typing=""
+          action="Revoke"
+          send={() => api.call("sys/leases/revoke", { body: { lease_id: id } })}
+          onDone={onRevoked}
+          onClose={() => setAsking(false)}
+        >
+          <p>
+            The secret of the lease is taken back. The lease of a token is the token: it ends with everything below it.
+          </p>
+        </Confirm>
+      )}
     </section>
-  );
-}
-
-interface RevokeLeaseProps {
-  readonly id: string;
-  readonly onClose: () => void;
-  readonly onRevoked: () => void;
-}
-
-function RevokeLease({ id, onClose, onRevoked }: RevokeLeaseProps) {
-  const { api } = useSession();
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const revoke = async (): Promise<void> => {
-    const answer = await api.call("sys/leases/revoke", { body: { lease_id: id } });
-    if (answer.ok) onRevoked();
-    else setProblem(answer.problem);
-  };
-  return (
-    <Dialog title="Revoke the lease" onClose={onClose}>
-      <p>The secret of the lease is taken back. The lease of a token is the token: it ends with everything below it.</p>
-      {problem && <ProblemNotice problem={problem} />}
-      <div class="actions">
-        <button type="button" class="button" onClick={onClose}>
-          Keep it
-        </button>
-        <button type="button" class="button danger solid" onClick={revoke}>
-          Revoke
-        </button>
-      </div>
-    </Dialog>
   );
 }

@@ -10,6 +10,7 @@ import { useSession } from "../session.ts";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Scroll } from "../ui/scroll.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
 /** All ways to get a token. */
@@ -27,7 +28,7 @@ export function MethodsPage() {
       {mounts.problem && <ProblemNotice problem={mounts.problem} onRetry={mounts.reload} />}
       {mounts.value && (
         <section class="card" aria-label="Auth methods">
-          <div class="scroll">
+          <Scroll label="Auth methods">
             <table>
               <thead>
                 <tr>
@@ -66,7 +67,7 @@ export function MethodsPage() {
                 ))}
               </tbody>
             </table>
-          </div>
+          </Scroll>
         </section>
       )}
     </>

@@ -49,7 +49,7 @@ export function NewTokenPage() {
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (wrongTtl || wrongUses) return;
+    if (wrongTtl || wrongUses || busy) return;
     setBusy(true);
     const path =
       role !== "" ? `auth/token/create/${pathOf(role)}` : orphan ? "auth/token/create-orphan" : "auth/token/create";
@@ -164,7 +164,12 @@ export function NewTokenPage() {
         </Field>
         {problem && <ProblemNotice problem={problem} />}
         <div class="actions">
-          <button type="submit" class="button primary" disabled={busy || wrongTtl !== "" || wrongUses !== ""}>
+          <button
+            type="submit"
+            class="button primary"
+            aria-disabled={busy}
+            disabled={wrongTtl !== "" || wrongUses !== ""}
+          >
             {busy ? "Making it…" : "Make the token"}
           </button>
         </div>

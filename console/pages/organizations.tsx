@@ -3,7 +3,7 @@ import { count } from "../format.ts";
 import { href } from "../href.ts";
 import { RecordForm } from "../records/record-form.tsx";
 import { go } from "../router.ts";
-import { useSession } from "../session.ts";
+import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { NEW_ORGANIZATION } from "../teams/forms.ts";
 import { listResources, type Organization, sendResource, teamsPath } from "../teams/resources.ts";
 import { Empty } from "../ui/controls.tsx";
@@ -17,7 +17,8 @@ import { useLoad } from "../ui/use-load.ts";
 
 /** The organizations that teams are in. */
 export function OrganizationsPage() {
-  const { api } = useSession();
+  const session = useSession();
+  const { api } = session;
   const [page, setPage] = useState(1);
   const list = useLoad(`organizations ${page}`, () =>
     listResources<Organization>(api, teamsPath("organizations"), page),
@@ -38,11 +39,18 @@ export function OrganizationsPage() {
             </h2>
           </header>
           {list.value.items.length === 0 ? (
-            <Empty title="No organizations yet">
+            <Empty
+              title={
+                mayDo(session, ASKED_PATHS.organizations, "read")
+                  ? "No organizations yet"
+                  : "No organizations that your policies let you see"
+              }
+            >
               <p>An organization holds teams; a team has tokens, as clients of Terraform use them.</p>
             </Empty>
           ) : (
             <DataTable
+              label="Organizations"
               rows={list.value.items}
               keyOf={({ id }) => id}
               columns={[

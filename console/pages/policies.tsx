@@ -7,6 +7,7 @@ import { Empty } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Scroll } from "../ui/scroll.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import type { Summary } from "./ends.tsx";
 
@@ -46,7 +47,7 @@ export function PoliciesPage() {
             {found.length === 0 ? (
               <Empty title="No policy has that in its name" />
             ) : (
-              <div class="scroll">
+              <Scroll label="Policies">
                 <table>
                   <thead>
                     <tr>
@@ -75,7 +76,7 @@ export function PoliciesPage() {
                     ))}
                   </tbody>
                 </table>
-              </div>
+              </Scroll>
             )}
           </section>
         )}

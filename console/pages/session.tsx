@@ -6,6 +6,7 @@ import { ASKED_PATHS, useSession } from "../session.ts";
 import { Tags } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Scroll } from "../ui/scroll.tsx";
 import { End } from "../ui/time.tsx";
 
 /** Who is signed in, what that one may do, and for how long. */
@@ -21,16 +22,21 @@ export function SessionPage() {
     setProblem(answer.ok ? null : answer.problem);
   };
 
+  const leave = async (options: { readonly revoke: boolean }): Promise<void> => {
+    const answer = await signOut(options);
+    if (!answer.ok) setProblem(answer.problem);
+  };
+
   return (
     <>
       <PageHead title="Your session">
         <button type="button" class="button" onClick={onRenew} disabled={!self.renewable}>
           {self.renewable ? "Renew" : "Not renewable"}
         </button>
-        <button type="button" class="button" onClick={() => signOut({ revoke: false })}>
+        <button type="button" class="button" onClick={() => leave({ revoke: false })}>
           Sign out
         </button>
-        <button type="button" class="button danger" onClick={() => signOut({ revoke: true })}>
+        <button type="button" class="button danger" onClick={() => leave({ revoke: true })}>
           Sign out and revoke
         </button>
       </PageHead>
@@ -89,28 +95,33 @@ export function SessionPage() {
             <header>
               <h2 id="session-rights">What you may do here</h2>
             </header>
-            <div class="scroll">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Path</th>
-                    <th scope="col">Capabilities</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {Object.values(ASKED_PATHS).map((path) => {
-                    const has = capabilities.get(path) ?? [];
-                    const refused = has.length === 0 || has.includes("deny");
-                    return (
-                      <tr key={path}>
-                        <td class="mono">{path}</td>
-                        <td>{refused ? <span class="tag warn">refused</span> : <Tags names={has} />}</td>
-                      </tr>
-                    );
-                  })}
-                </tbody>
-              </table>
-            </div>
+            {capabilities.size === 0 && (
+              <p class="body muted">Your policies refuse the question. Each page says what the server refuses.</p>
+            )}
+            {capabilities.size > 0 && (
+              <Scroll label="What you may do here">
+                <table>
+                  <thead>
+                    <tr>
+                      <th scope="col">Path</th>
+                      <th scope="col">Capabilities</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {Object.values(ASKED_PATHS).map((path) => {
+                      const has = capabilities.get(path) ?? [];
+                      const refused = has.length === 0 || has.includes("deny");
+                      return (
+                        <tr key={path}>
+                          <td class="mono">{path}</td>
+                          <td>{refused ? <span class="tag warn">refused</span> : <Tags names={has} />}</td>
+                        </tr>
+                      );
+                    })}
+                  </tbody>
+                </table>
+              </Scroll>
+            )}
           </section>
         </div>
       </div>

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Problem } from "../result.ts";
 import type { SessionState, SignInWith } from "../session.ts";
 import { Field, Segments } from "../ui/controls.tsx";
@@ -16,9 +16,13 @@ export function SignIn({ state }: { readonly state: SessionState }) {
   const [keep, setKeep] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const input = useRef<HTMLInputElement>(null);
+  // After the end of a session too, when the browser minds no autofocus.
+  useEffect(() => input.current?.focus(), []);
 
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
+    if (busy) return;
     setBusy(true);
     const answer = await state.signIn(token.trim(), kind, keep);
     if (answer.ok) return;
@@ -51,7 +55,7 @@ export function SignIn({ state }: { readonly state: SessionState }) {
               autocomplete="off"
               spellcheck={false}
               required
-              autofocus
+              ref={input}
             />
           </Field>
           <label class="check">
@@ -70,7 +74,7 @@ export function SignIn({ state }: { readonly state: SessionState }) {
               )}
             </div>
           )}
-          <button type="submit" class="button primary full" disabled={busy}>
+          <button type="submit" class="button primary full" aria-disabled={busy}>
             {busy ? "Signing in…" : "Sign in"}
           </button>
         </div>

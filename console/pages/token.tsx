@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { bytes, count, counted, duration, shortAccessor } from "../format.ts";
 import { href } from "../href.ts";
+import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { amountText, nameOf, type Token } from "../tokens/model.ts";
 import { RevokeOne } from "../tokens/revoke-dialog.tsx";
@@ -124,6 +125,7 @@ function HeldLeases({ leases }: { readonly leases: TokenDetail["held_leases"] })
         <span class="muted number">{count(leases.length)}</span>
       </header>
       <DataTable
+        label="Leases that it holds"
         rows={leases}
         keyOf={({ lease_id: id }) => id}
         columns={[
@@ -181,8 +183,10 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
   const { token, ancestors, ancestors_more: cut } = detail;
   const [children, setChildren] = useState(detail.children);
   const [next, setNext] = useState(detail.children_next);
+  const [problem, setProblem] = useState<Problem | null>(null);
   const more = async (): Promise<void> => {
     const answer = await readToken(api, token.accessor, next);
+    setProblem(answer.ok ? null : answer.problem);
     if (!answer.ok) return;
     setChildren([...children, ...answer.value.children]);
     setNext(answer.value.children_next);
@@ -217,6 +221,7 @@ function Lineage({ detail }: { readonly detail: TokenDetail }) {
           </li>
         )}
       </ol>
+      {problem && <ProblemNotice problem={problem} />}
     </section>
   );
 }

@@ -3,7 +3,8 @@ import { counted } from "../format.ts";
 import { href } from "../href.ts";
 import { go } from "../router.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
-import { COLUMNS, type Column, shownColumns } from "../tokens/columns.tsx";
+import { ColumnChoice } from "../tokens/column-choice.tsx";
+import { type Column, shownColumns } from "../tokens/columns.tsx";
 import { FILTER_FIELDS, type Filter, filterBody, filterOf, filterText } from "../tokens/filter.ts";
 import { FilterBar } from "../tokens/filter-bar.tsx";
 import { nameOf, type Selection, type Token } from "../tokens/model.ts";
@@ -13,6 +14,7 @@ import { Empty } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import { PageHead } from "../ui/page-head.tsx";
+import { Scroll } from "../ui/scroll.tsx";
 import { useDrawnRows } from "../ui/use-drawn-rows.ts";
 
 /** As the style sheet has it. */
@@ -107,7 +109,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
             {pages.tokens.length === 0 && !pages.busy ? (
               <NoTokens isFiltered={isFiltered} onClear={() => show(cleared())} />
             ) : (
-              <div class="scroll">
+              <Scroll label="Tokens">
                 <table class="rows" aria-busy={pages.busy} aria-rowcount={pages.tokens.length + 1}>
                   <thead>
                     <tr>
@@ -150,11 +152,16 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
                     <Space rows={pages.tokens.length - drawn.end} columns={columns.length + 1} />
                   </tbody>
                 </table>
-              </div>
+              </Scroll>
             )}
             {pages.next !== "" && (
               <div class="more">
-                <button type="button" class="button" onClick={pages.more} disabled={pages.busy}>
+                <button
+                  type="button"
+                  class="button"
+                  onClick={() => !pages.busy && pages.more()}
+                  aria-disabled={pages.busy}
+                >
                   {pages.busy ? "Loading…" : "Show more"}
                 </button>
               </div>
@@ -212,29 +219,6 @@ function ColumnHead({ column, sort, onSort }: ColumnHeadProps) {
         </button>
       )}
     </th>
-  );
-}
-
-function ColumnChoice(props: { readonly shown: readonly Column[]; readonly onChange: (names: string[]) => void }) {
-  const shown = props.shown.map(({ name }) => name);
-  return (
-    <details class="menu">
-      <summary class="button">Columns</summary>
-      <div class="card">
-        {COLUMNS.slice(1).map(({ name, label }) => (
-          <label key={name} class="check">
-            <input
-              type="checkbox"
-              checked={shown.includes(name)}
-              onChange={() =>
-                props.onChange(shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name])
-              }
-            />
-            {label}
-          </label>
-        ))}
-      </div>
-    </details>
   );
 }
 

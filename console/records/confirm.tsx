@@ -51,7 +51,7 @@ export function Confirm({ title, typing, action, send, onDone, onClose, children
           <button type="button" class="button" onClick={onClose}>
             Keep it
           </button>
-          <button type="submit" class="button danger solid" disabled={typed !== typing || busy}>
+          <button type="submit" class="button danger solid" aria-disabled={busy} disabled={typed !== typing}>
             {action}
           </button>
         </div>

@@ -35,7 +35,7 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     setTried(true);
-    if (wrong.length > 0) return;
+    if (wrong.length > 0 || busy) return;
     setBusy(true);
     const body = bodyOf(shown, before, typed);
     // The usual choice is sent as well: without it some records can't be made.
@@ -94,7 +94,7 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
             Undo the changes
           </button>
         )}
-        <button type="submit" class="button primary" disabled={busy || (record !== null && !changed)}>
+        <button type="submit" class="button primary" aria-disabled={busy} disabled={record !== null && !changed}>
           {action}
         </button>
       </div>

@@ -16,7 +16,8 @@ export function SettingsPart({ scope, part }: { readonly scope: Scope; readonly 
   const path = scope.endpoint(part.path);
   const settings = useLoad(path, () => api.read<RecordValue | null>(path));
   const missing = settings.problem?.status === 404;
-  const value = settings.value;
+  // What was deleted is not shown any more.
+  const value = missing ? null : settings.value;
   return (
     <section class="card" aria-labelledby="settings">
       <header>

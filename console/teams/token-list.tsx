@@ -87,7 +87,7 @@ export function TokenList({ organization, tokens, ofOneTeam = false, onChange, o
   ];
   return (
     <>
-      <DataTable rows={tokens} columns={columns} keyOf={({ id }) => id} />
+      <DataTable label="Tokens of teams" rows={tokens} columns={columns} keyOf={({ id }) => id} />
       {chosen.length > 0 && (
         <div class="more">
           <button type="button" class="button danger" onClick={() => setAsking(true)}>

@@ -62,6 +62,7 @@ function Deliveries({ path }: { readonly path: string }) {
       {value?.items.length === 0 && <p class="body muted">Nothing was sent yet.</p>}
       {value && value.items.length > 0 && (
         <DataTable
+          label="Deliveries"
           rows={value.items}
           keyOf={({ id }) => id}
           columns={[

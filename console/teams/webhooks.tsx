@@ -45,6 +45,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
         )}
         {list.value && list.value.length > 0 && (
           <DataTable
+            label="Webhooks"
             rows={list.value}
             keyOf={({ id }) => id}
             columns={[

@@ -18,14 +18,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps) {
   };
   const fields = FILTER_FIELDS.filter(({ name }) => open || MAIN_FIELDS.has(name));
   return (
-    <form
-      class="filters"
-      aria-label="Filter"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (document.activeElement instanceof HTMLInputElement) document.activeElement.blur();
-      }}
-    >
+    <form class="filters" aria-label="Filter" onSubmit={(event) => event.preventDefault()}>
       {fields.map((field) => (
         <FilterInput
           key={field.name}
@@ -89,6 +82,9 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
         autocomplete="off"
         onInput={(event) => setTyped(event.currentTarget.value)}
         onChange={() => onChange(typed.trim())}
+        onKeyDown={(event) => {
+          if (event.key === "Enter") onChange(typed.trim());
+        }}
       />
     </Field>
   );

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
+import { Confirm } from "../records/confirm.tsx";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Dialog, Field } from "../ui/controls.tsx";
@@ -29,68 +30,43 @@ interface RevokeOneProps {
 export function RevokeOne({ detail, onClose, onRevoked }: RevokeOneProps) {
   const { api, self } = useSession();
   const { token, descendants, leases, cubbyhole } = detail;
-  const [typed, setTyped] = useState("");
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [busy, setBusy] = useState(false);
-  const wanted = nameOf(token);
-
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    if (typed !== wanted) return;
-    setBusy(true);
-    const answer = await revokeToken(api, token.accessor);
-    setBusy(false);
-    if (answer.ok) noteRevocation({ accessors: [token.accessor] });
-    if (answer.ok) onRevoked();
-    else setProblem(answer.problem);
-  };
-
+  const name = nameOf(token);
   return (
-    <Dialog title={`Revoke ${wanted}`} onClose={onClose}>
-      <form class="stack" onSubmit={submit}>
-        <dl class="figures">
-          <div>
-            <dt>Tokens</dt>
-            <dd>{amountText({ count: descendants.count + 1, more: descendants.more })}</dd>
-          </div>
-          <div>
-            <dt>Leases</dt>
-            <dd>{amountText(leases)}</dd>
-          </div>
-          <div>
-            <dt>Cubbyhole values</dt>
-            <dd>{count(cubbyhole.values)}</dd>
-          </div>
-        </dl>
-        <p>
-          {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer
-          on. There is no way back.
-        </p>
-        {token.accessor === self.accessor && (
-          <Notice tone="warn" title="This is the token you are signed in with">
-            You will be signed out.
-          </Notice>
-        )}
-        <Field label={`Type ${wanted} to confirm`}>
-          <input
-            value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-            autocomplete="off"
-            spellcheck={false}
-            autofocus
-          />
-        </Field>
-        {problem && <ProblemNotice problem={problem} />}
-        <div class="actions">
-          <button type="button" class="button" onClick={onClose}>
-            Keep it
-          </button>
-          <button type="submit" class="button danger solid" disabled={typed !== wanted || busy}>
-            {busy ? "Revoking…" : `Revoke ${counted(descendants.count + 1, "token")}`}
-          </button>
+    <Confirm
+      title={`Revoke ${name}`}
+      typing={name}
+      action={`Revoke ${counted(descendants.count + 1, "token")}`}
+      send={() => revokeToken(api, token.accessor)}
+      onDone={() => {
+        noteRevocation({ accessors: [token.accessor] });
+        onRevoked();
+      }}
+      onClose={onClose}
+    >
+      <dl class="figures">
+        <div>
+          <dt>Tokens</dt>
+          <dd>{amountText({ count: descendants.count + 1, more: descendants.more })}</dd>
         </div>
-      </form>
-    </Dialog>
+        <div>
+          <dt>Leases</dt>
+          <dd>{amountText(leases)}</dd>
+        </div>
+        <div>
+          <dt>Cubbyhole values</dt>
+          <dd>{count(cubbyhole.values)}</dd>
+        </div>
+      </dl>
+      <p>
+        {descendants.count > 0 ? "This token and everything below it are" : "This token is"} refused from the answer on.
+        There is no way back.
+      </p>
+      {token.accessor === self.accessor && (
+        <Notice tone="warn" title="This is the token you are signed in with">
+          You will be signed out.
+        </Notice>
+      )}
+    </Confirm>
   );
 }
 
@@ -233,6 +209,10 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
       window.clearTimeout(timer);
     };
   }, [api, id]);
+  const stop = async (): Promise<void> => {
+    const answer = await stopJob(api, id);
+    setProblem(answer.ok ? null : answer.problem);
+  };
   const running = job === null || job.state === "running";
   const met = job ? job.revoked + job.ended_before : 0;
   const percent = job && job.expected > 0 ? Math.min(100, (100 * met) / job.expected) : 0;
@@ -261,7 +241,7 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
       {problem && <ProblemNotice problem={problem} />}
       <div class="actions">
         {running && (
-          <button type="button" class="button" onClick={() => stopJob(api, id)}>
+          <button type="button" class="button" onClick={stop}>
             Stop
           </button>
         )}

@@ -82,16 +82,14 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A dialog over the page; Escape and a click beside it close it, and the focus goes back to where it was. */
+/** A dialog over the page; Escape and a click beside it close it, and the browser takes the focus back to where it was. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const before = document.activeElement;
-    element.current?.showModal();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
+    const dialog = element.current;
+    dialog?.showModal();
+    return () => dialog?.close();
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself

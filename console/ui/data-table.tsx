@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Scroll } from "./scroll.tsx";
 
 /** One column of a table, with what it shows of a row. */
 export interface DataColumn<T> {
@@ -8,21 +9,23 @@ export interface DataColumn<T> {
 }
 
 interface DataTableProps<T> {
+  /** What the rows are. */
+  readonly label: string;
   readonly rows: readonly T[];
   readonly columns: readonly DataColumn<T>[];
   readonly keyOf: (row: T) => string;
 }
 
 /** Rows of one kind. */
-export function DataTable<T>({ rows, columns, keyOf }: DataTableProps<T>) {
+export function DataTable<T>({ label, rows, columns, keyOf }: DataTableProps<T>) {
   return (
-    <div class="scroll">
+    <Scroll label={label}>
       <table>
         <thead>
           <tr>
-            {columns.map(({ label, right }) => (
-              <th key={label} scope="col" class={right ? "right" : undefined}>
-                {label}
+            {columns.map(({ label: head, right }) => (
+              <th key={head} scope="col" class={right ? "right" : undefined}>
+                {head}
               </th>
             ))}
           </tr>
@@ -30,8 +33,8 @@ export function DataTable<T>({ rows, columns, keyOf }: DataTableProps<T>) {
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ label, right, cell }) => (
-                <td key={label} class={right ? "right" : "wide"}>
+              {columns.map(({ label: head, right, cell }) => (
+                <td key={head} class={right ? "right" : "wide"}>
                   {cell(row)}
                 </td>
               ))}
@@ -39,6 +42,6 @@ export function DataTable<T>({ rows, columns, keyOf }: DataTableProps<T>) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroll>
   );
 }

@@ -20,10 +20,26 @@ export interface WatchedPage {
   readonly faults: readonly string[];
 }
 
+/** In the page: how many calls have no answer yet. */
+const COUNT_CALLS = `{
+  const send = globalThis.fetch;
+  globalThis.asking = 0;
+  globalThis.fetch = async (...call) => {
+    globalThis.asking += 1;
+    try {
+      return await send(...call);
+    } finally {
+      // What the answer leads to is drawn, and may ask for more.
+      setTimeout(() => { globalThis.asking -= 1; }, 50);
+    }
+  };
+}`;
+
 /** Opens a page in a profile of its own. */
 export async function openPage(browser: Browser, colorScheme: "light" | "dark" = "light"): Promise<WatchedPage> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 }, colorScheme });
   const faults: string[] = [];
+  await page.addInitScript(COUNT_CALLS);
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
     if (/content security policy|trusted ?type|integrity/i.test(message.text())) faults.push(message.text());
@@ -40,14 +56,22 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
+interface AccessOptions {
+  /** False: the page is looked at in light colours alone. */
+  readonly dark?: boolean;
+  /** Rules of axe; all of them otherwise. */
+  readonly only?: readonly string[];
+}
+
 /** Fails when axe finds something on the page, light or dark, that is serious for who reads it another way. */
-export async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(source);
-  for (const colorScheme of ["dark", "light"] as const) {
+export async function expectAccessible(page: Page, { dark = true, only }: AccessOptions = {}): Promise<void> {
+  await page.evaluate(`globalThis.axe ?? (() => { ${source} })()`);
+  for (const colorScheme of dark ? (["dark", "light"] as const) : (["light"] as const)) {
     await page.emulateMedia({ colorScheme });
     // The dark page is the same but for its colours.
-    const rules = colorScheme === "dark" ? "{ runOnly: ['color-contrast', 'link-in-text-block'] }" : "{}";
-    const run = `axe.run({ resultTypes: ['violations'], ...${rules} }).then((result) => result.violations)`;
+    const runOnly = only ?? (colorScheme === "dark" ? ["color-contrast", "link-in-text-block"] : undefined);
+    const options = JSON.stringify({ resultTypes: ["violations"], ...(runOnly && { runOnly }) });
+    const run = `axe.run(${options}).then((result) => result.violations)`;
     const violations: Violation[] = await page.evaluate(run);
     const serious = violations
       .filter(({ impact }) => impact === "serious" || impact === "critical")
@@ -58,6 +82,6 @@ export async function expectAccessible(page: Page): Promise<void> {
             .slice(0, 3)
             .join(" | ")}`,
       );
-    expect(serious, `${colorScheme} ${page.url()}`).toEqual([]);
+    expect(serious.join("\n"), `${colorScheme} ${page.url()}`).toBe("");
   }
 }

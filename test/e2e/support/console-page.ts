@@ -9,6 +9,22 @@ export async function signIn(page: Page, server: Pick<RunningServer, "address">,
   await page.getByRole("navigation", { name: "Pages" }).waitFor();
 }
 
+/** Goes to a place below `/ui/` as a link in the page does, and waits until all is there that it asks the server for. */
+export async function openPlace(page: Page, place: string): Promise<void> {
+  await page.evaluate(`{
+    const link = document.createElement("a");
+    link.href = "/ui/" + ${JSON.stringify(place)};
+    document.body.append(link);
+    link.click();
+    link.remove();
+  }`);
+  // What a page asks it asks after its first picture.
+  await page.evaluate(`new Promise((done) => {
+    const look = () => (globalThis.asking === 0 && document.querySelector("h1") ? done() : setTimeout(look, 20));
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(look, 20)));
+  })`);
+}
+
 /** Goes to a page by its link, as a reload would lose the token. */
 export async function visit(page: Page, name: string): Promise<void> {
   await page

@@ -112,11 +112,18 @@ export async function call(
   server: Pick<RunningServer, "address">,
   method: string,
   path: string,
-  { token, body }: { readonly token?: string; readonly body?: unknown } = {},
+  {
+    token,
+    body,
+    contentType,
+  }: { readonly token?: string; readonly body?: unknown; readonly contentType?: string } = {},
 ): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
   const response = await fetch(`${server.address}${path}`, {
     method,
-    headers: token === undefined ? {} : { "X-Vault-Token": token },
+    headers: {
+      ...(token !== undefined && { "X-Vault-Token": token }),
+      ...(contentType !== undefined && { "Content-Type": contentType }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();

@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ISSUER_PARTS } from "../../../console/issuer/parts.ts";
+import { ROLE_TAG } from "../../../console/methods/cloud-parts.ts";
 import { identityFields } from "../../../console/methods/identity-fields.ts";
-import { LEFT_OUT, PARTS, ROLE_TAG, tuningOf } from "../../../console/methods/parts.ts";
+import { LEFT_OUT, PARTS, tuningOf } from "../../../console/methods/parts.ts";
 import {
   bodyOf,
   draftOf,

@@ -1,0 +1,264 @@
+import type { Field, FieldGroup } from "../records/field.ts";
+import type { Part } from "../records/part.ts";
+import { ROLE_LOSS, TOKENS } from "./role-fields.ts";
+
+/** The names that differ between the two types of the cloud method. */
+interface CloudWords {
+  readonly instances: string;
+  readonly image: string;
+  readonly instance: string;
+  readonly region: string;
+  readonly unique: string;
+  readonly alias: string;
+  readonly metadata: string;
+  readonly inferred: string;
+  readonly certificate: string;
+  readonly imageId: string;
+}
+
+const WORDS: Readonly<Record<"cloud" | "aws", CloudWords>> = {
+  cloud: {
+    instances: "vm",
+    image: "bound_image_id",
+    instance: "bound_vm_instance_id",
+    region: "inferred_cloud_region",
+    unique: "resolve_cloud_unique_ids",
+    alias: "vm_alias",
+    metadata: "vm_metadata",
+    inferred: "vm_instance",
+    certificate: "cloud_public_cert",
+    imageId: "image_id",
+  },
+  aws: {
+    instances: "ec2",
+    image: "bound_ami_id",
+    instance: "bound_ec2_instance_id",
+    region: "inferred_aws_region",
+    unique: "resolve_aws_unique_ids",
+    alias: "ec2_alias",
+    metadata: "ec2_metadata",
+    inferred: "ec2_instance",
+    certificate: "aws_public_cert",
+    imageId: "ami_id",
+  },
+};
+
+/** Parts of the cloud method, in the words of one of its types. */
+export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
+  const words = WORDS[type];
+  const ofInstances = ["auth_type", words.instances] as const;
+  const ofPrincipals = ["auth_type", "iam"] as const;
+  const inferring = ["inferred_entity_type", words.inferred] as const;
+  const role: readonly Field[] = [
+    { name: "auth_type", label: "Who logs in", kind: "choice", choices: ["iam", words.instances], fixed: true },
+    { name: "bound_iam_principal_arn", label: "Principals, by ARN", kind: "names", when: ofPrincipals },
+    {
+      name: words.unique,
+      label: "Compare principals by their unique id",
+      kind: "flag",
+      usual: "true",
+      when: ofPrincipals,
+      hint: "A principal that is made again under the same name is another one.",
+    },
+    {
+      name: "inferred_entity_type",
+      label: "Taken for an instance",
+      kind: "choice",
+      choices: ["", words.inferred],
+      when: ofPrincipals,
+    },
+    { name: words.region, label: "Region of that instance", kind: "text", when: inferring },
+    { name: "bound_account_id", label: "Accounts", kind: "names" },
+    { name: "bound_region", label: "Regions", kind: "names" },
+    { name: words.image, label: "Images", kind: "names" },
+    { name: words.instance, label: "Instances", kind: "names" },
+    { name: "bound_iam_instance_profile_arn", label: "Instance profiles, by ARN", kind: "names" },
+    { name: "bound_iam_role_arn", label: "Roles of instances, by ARN", kind: "names" },
+    { name: "bound_vpc_id", label: "VPCs", kind: "names" },
+    { name: "bound_subnet_id", label: "Subnets", kind: "names" },
+    { name: "role_tag", label: "Key of the tag that narrows it", kind: "text", when: ofInstances },
+    {
+      name: "allow_instance_migration",
+      label: "An instance may log in again after a move",
+      kind: "flag",
+      when: ofInstances,
+    },
+    { name: "disallow_reauthentication", label: "An instance logs in once", kind: "flag", when: ofInstances },
+  ];
+  return [
+    {
+      kind: "collection",
+      part: "roles",
+      title: "Roles",
+      one: "role",
+      listPath: "roles",
+      itemPath: "role",
+      canAdd: true,
+      empty: "A role says which instances or principals may log in, and what their tokens may do.",
+      loss: ROLE_LOSS,
+      isRole: true,
+      groups: [{ title: "Who may log in", fields: role }, TOKENS],
+    },
+    { kind: "login check", part: "login-check", title: "Login check", path: "explain/login" },
+    {
+      kind: "settings",
+      part: "client",
+      title: "Client",
+      path: "config/client",
+      loss: "The mount asks the cloud without this key, at the usual addresses, until it is set again.",
+      action: {
+        label: "Replace the key…",
+        path: "config/rotate-root",
+        text: "The cloud makes a new access key, which nobody has seen, and the one that is set now is deleted there.",
+      },
+      groups: [
+        {
+          title: "With what the cloud is asked",
+          fields: [
+            { name: "access_key", label: "Access key", kind: "text" },
+            { name: "secret_key", label: "Secret key", kind: "secret" },
+            {
+              name: "role_arn",
+              label: "Role, by identity tokens",
+              kind: "text",
+              hint: "In the place of a stored key.",
+            },
+            { name: "identity_token_audience", label: "Audience of these tokens", kind: "text" },
+            { name: "identity_token_ttl", label: "They are good for", kind: "duration" },
+            { name: "identity_token_key", label: "Key that signs them", kind: "text" },
+            {
+              name: "max_retries",
+              label: "Repetitions of a call",
+              kind: "number",
+              usual: "-1",
+              hint: "-1: the usual number.",
+            },
+          ],
+        },
+        {
+          title: "Addresses, in the place of the cloud's own",
+          fields: [
+            { name: "endpoint", label: "EC2", kind: "text" },
+            { name: "iam_endpoint", label: "IAM", kind: "text" },
+            { name: "sts_endpoint", label: "STS", kind: "text" },
+            { name: "sts_region", label: "Region of STS", kind: "text" },
+            {
+              name: "use_sts_region_from_client",
+              label: "STS in the region that a login was signed for",
+              kind: "flag",
+            },
+          ],
+        },
+        {
+          title: "Signed logins",
+          fields: [
+            { name: "iam_server_id_header_value", label: "Server id that they must name", kind: "text" },
+            { name: "allowed_sts_header_values", label: "More headers that they may have", kind: "names" },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "settings",
+      part: "identity",
+      title: "Names",
+      path: "config/identity",
+      groups: [
+        {
+          title: "What names the holders of tokens, and what is told about them",
+          fields: [
+            { name: "iam_alias", label: "Principals", kind: "choice", choices: ["role_id", "unique_id", "full_arn"] },
+            {
+              name: words.alias,
+              label: "Instances",
+              kind: "choice",
+              choices: ["role_id", "instance_id", words.imageId],
+            },
+            { name: "iam_metadata", label: "Metadata of principals", kind: "names", hint: "default: the usual." },
+            { name: words.metadata, label: "Metadata of instances", kind: "names", hint: "default: the usual." },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "collection",
+      part: "accounts",
+      title: "Accounts",
+      one: "account",
+      listPath: "config/sts",
+      itemPath: "config/sts",
+      canAdd: true,
+      empty: "For the instances of another account the mount assumes a role there.",
+      loss: "Instances of the account are looked up without the role; logins of theirs may fail.",
+      groups: [
+        {
+          title: "Account",
+          fields: [
+            { name: "sts_role", label: "Role to assume, by ARN", kind: "text" },
+            { name: "external_id", label: "External id that the role asks for", kind: "text" },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "collection",
+      part: "certificates",
+      title: "Certificates",
+      one: "certificate",
+      listPath: "config/certificates",
+      itemPath: "config/certificate",
+      canAdd: true,
+      empty: "Those of the cloud are built in. Others verify documents of instances beside them.",
+      loss: "Documents that it alone verifies are refused.",
+      groups: [
+        {
+          title: "Certificate",
+          fields: [
+            { name: "type", label: "Verifies", kind: "choice", choices: ["pkcs7", "identity"] },
+            { name: words.certificate, label: "In PEM", kind: "long text", required: true },
+          ],
+        },
+      ],
+    },
+    {
+      kind: "collection",
+      part: "access-list",
+      title: "Access list",
+      one: "instance",
+      listPath: "identity-accesslist",
+      itemPath: "identity-accesslist",
+      groups: [],
+      canAdd: false,
+      empty: "An instance is on it from its first login on, with the nonce of that login.",
+      loss: "Its logins are forgotten: whoever shows its document next logs in with a nonce of their own.",
+      action: { label: "Tidy…", path: "tidy/identity-accesslist", text: "Entries that have ended are removed now." },
+    },
+    {
+      kind: "collection",
+      part: "deny-list",
+      title: "Deny list",
+      one: "role tag",
+      listPath: "roletag-denylist",
+      itemPath: "roletag-denylist",
+      groups: [],
+      canAdd: true,
+      empty: "A role tag on it is refused at logins.",
+      loss: "Instances with this tag may log in by it again.",
+      action: { label: "Tidy…", path: "tidy/roletag-denylist", text: "Entries that have ended are removed now." },
+    },
+  ];
+}
+
+/** What a role tag says. Its value is put on an instance, and narrows the role for it. */
+export const ROLE_TAG: readonly FieldGroup[] = [
+  {
+    title: "Role tag",
+    fields: [
+      { name: "policies", label: "Policies", kind: "names", hint: "Out of those of the role. None: default alone." },
+      { name: "max_ttl", label: "Tokens live at most", kind: "duration" },
+      { name: "instance_id", label: "The only instance that it is good for", kind: "text" },
+      { name: "allow_instance_migration", label: "The instance may log in again after a move", kind: "flag" },
+      { name: "disallow_reauthentication", label: "The instance logs in once", kind: "flag" },
+    ],
+  },
+];

@@ -1,0 +1,62 @@
+import type { Part } from "../records/part.ts";
+import { ROLE_LOSS, TOKENS } from "./role-fields.ts";
+
+/** Parts of methods that take tokens which others sign. */
+export const JWT_PARTS: readonly Part[] = [
+  {
+    kind: "collection",
+    part: "roles",
+    title: "Roles",
+    one: "role",
+    listPath: "role",
+    itemPath: "role",
+    canAdd: true,
+    empty: "A role says whose signed tokens are taken, and what the token for them may do.",
+    loss: ROLE_LOSS,
+    isRole: true,
+    groups: [
+      {
+        title: "Who may log in",
+        fields: [
+          { name: "role_type", label: "Type", kind: "choice", choices: ["jwt"], fixed: true },
+          { name: "user_claim", label: "Claim that names the holder", kind: "text", required: true },
+          { name: "user_claim_json_pointer", label: "That is a JSON pointer", kind: "flag" },
+          { name: "bound_audiences", label: "Audiences", kind: "names" },
+          { name: "bound_subject", label: "Subject", kind: "text" },
+          { name: "bound_claims", label: "Claims with their values", kind: "json" },
+          { name: "bound_claims_type", label: "Values are", kind: "choice", choices: ["string", "glob"] },
+          { name: "groups_claim", label: "Claim that lists groups", kind: "text" },
+          { name: "claim_mappings", label: "Claims copied into metadata", kind: "pairs" },
+          { name: "expiration_leeway", label: "May be late by", kind: "duration" },
+          { name: "not_before_leeway", label: "May be early by", kind: "duration" },
+          { name: "clock_skew_leeway", label: "Clocks may differ by", kind: "duration" },
+        ],
+      },
+      TOKENS,
+    ],
+  },
+  {
+    kind: "settings",
+    part: "trust",
+    title: "Issuer",
+    path: "config",
+    groups: [
+      {
+        title: "Whose tokens are trusted: one of three ways to their keys",
+        fields: [
+          { name: "oidc_discovery_url", label: "Issuer, by discovery", kind: "text" },
+          { name: "jwks_url", label: "Address of the keys", kind: "text" },
+          {
+            name: "jwt_validation_pubkeys",
+            label: "Public keys",
+            kind: "long text",
+            hint: "In PEM, with commas between.",
+          },
+          { name: "bound_issuer", label: "Issuer that tokens must name", kind: "text" },
+          { name: "jwt_supported_algs", label: "Algorithms", kind: "names", hint: "None: all that are known." },
+          { name: "default_role", label: "Role of logins that name none", kind: "text" },
+        ],
+      },
+    ],
+  },
+];

@@ -1,0 +1,32 @@
+import type { Field, FieldGroup } from "../records/field.ts";
+
+const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"];
+
+/** Has an effect on Cloudflare's network only. */
+export const LOCATION: Field = {
+  name: "location_hint",
+  label: "Stored near",
+  kind: "text",
+  hint: "A location hint of Cloudflare, like weur. Empty: near the client.",
+};
+
+/** What the tokens of a role are like, where logins make them. */
+export const TOKENS: FieldGroup = {
+  title: "Tokens that it gives",
+  fields: [
+    { name: "token_policies", label: "Policies", kind: "names" },
+    { name: "token_ttl", label: "Time to live", kind: "duration" },
+    { name: "token_max_ttl", label: "At most, with renewals", kind: "duration" },
+    { name: "token_explicit_max_ttl", label: "At most, whatever is renewed", kind: "duration" },
+    { name: "token_period", label: "Period", kind: "duration", hint: "Set: the token lives as long as it is renewed." },
+    { name: "token_num_uses", label: "Uses", kind: "number", hint: "None: no limit." },
+    { name: "token_type", label: "Type", kind: "choice", choices: TOKEN_TYPES },
+    { name: "token_bound_cidrs", label: "Networks", kind: "names", hint: "They may log in and use the token." },
+    { name: "token_strictly_bind_ip", label: "Good for the address that logged in alone", kind: "flag" },
+    { name: "token_no_default_policy", label: "Without the policy default", kind: "flag" },
+  ],
+};
+
+/** What the deletion of a role takes away. */
+export const ROLE_LOSS =
+  "Nobody logs in by it any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.";

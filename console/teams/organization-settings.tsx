@@ -1,0 +1,78 @@
+import { useState } from "preact/hooks";
+import { href } from "../href.ts";
+import { Confirm } from "../records/confirm.tsx";
+import { secondsOf } from "../records/field.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { go } from "../router.ts";
+import { useSession } from "../session.ts";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { type Loaded, useLoad } from "../ui/use-load.ts";
+import { ORGANIZATION_SETTINGS, sentSettings, shownSettings, TTL_POLICY } from "./forms.ts";
+import { type Organization, type Resource, sendResource, teamsPath } from "./resources.ts";
+
+interface OrganizationSettingsProps {
+  readonly name: string;
+  readonly organization: Loaded<Resource<Organization>>;
+}
+
+interface TtlPolicy {
+  readonly "token-type": string;
+  readonly "max-ttl-ms": number;
+}
+
+/** How an organization is set, and its deletion. */
+export function OrganizationSettings({ name, organization }: OrganizationSettingsProps) {
+  const { api } = useSession();
+  const [asking, setAsking] = useState(false);
+  const path = teamsPath("organizations", name);
+  const ttlPath = teamsPath("organizations", name, "token-ttl-policies");
+  const ttl = useLoad(ttlPath, () => api.read<readonly Resource<TtlPolicy>[]>(ttlPath));
+  const team = ttl.value?.find(({ attributes }) => attributes["token-type"] === "team");
+  return (
+    <section class="card" aria-label="Settings">
+      <header>
+        <h2>Settings</h2>
+        <button type="button" class="button slim danger" onClick={() => setAsking(true)}>
+          Delete the organization…
+        </button>
+      </header>
+      <div class="body stack">
+        {organization.value && (
+          <RecordForm
+            groups={ORGANIZATION_SETTINGS}
+            record={shownSettings(organization.value.attributes)}
+            action="Save"
+            send={(body) => sendResource(api, "PATCH", path, "organizations", sentSettings(body))}
+            onSaved={organization.reload}
+          />
+        )}
+        {ttl.problem && <ProblemNotice problem={ttl.problem} onRetry={ttl.reload} />}
+        {team && (
+          <RecordForm
+            groups={TTL_POLICY}
+            record={{ team: team.attributes["max-ttl-ms"] / 1000 }}
+            action="Save the lifetime"
+            send={({ team: typed }) =>
+              sendResource(api, "PATCH", ttlPath, "token-ttl-policies", {
+                "token-ttl-policies": [{ "token-type": "team", "max-ttl-ms": secondsOf(String(typed)) * 1000 }],
+              })
+            }
+            onSaved={ttl.reload}
+          />
+        )}
+      </div>
+      {asking && (
+        <Confirm
+          title={`Delete ${name}`}
+          typing={name}
+          action="Delete"
+          send={() => api.call(path, { method: "DELETE" })}
+          onDone={() => go(href(["teams"]), "replace")}
+          onClose={() => setAsking(false)}
+        >
+          <p>All its teams go with it, and all of their tokens are refused from the answer on.</p>
+        </Confirm>
+      )}
+    </section>
+  );
+}

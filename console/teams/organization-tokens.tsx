@@ -1,0 +1,52 @@
+import { useState } from "preact/hooks";
+import { count } from "../format.ts";
+import { useSession } from "../session.ts";
+import { Empty } from "../ui/controls.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { Pager } from "../ui/pager.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { Find } from "./find.tsx";
+import { listResources, type TeamToken, teamsPath } from "./resources.ts";
+import { TokenList } from "./token-list.tsx";
+
+const SORTS = [
+  ["team-name", "by team"],
+  ["expired-at", "first to end"],
+  ["-last-used-at", "last used"],
+  ["created-by", "by who made it"],
+] as const;
+
+/** The tokens of all teams of an organization. */
+export function OrganizationTokens({ organization }: { readonly organization: string }) {
+  const { api } = useSession();
+  const [page, setPage] = useState(1);
+  const [search, setSearch] = useState("");
+  const [sort, setSort] = useState<string>(SORTS[0][0]);
+  const path = teamsPath("organizations", organization, "team-tokens");
+  const list = useLoad(`${path} ${page} ${search} ${sort}`, () =>
+    listResources<TeamToken>(api, path, page, { q: search, sort }),
+  );
+  return (
+    <section class="card" aria-label="Tokens">
+      <header>
+        <Find label="Find by the name of the team" onFind={setSearch} onPage={setPage} />
+        <div class="row">
+          <select aria-label="Order" value={sort} onChange={(event) => setSort(event.currentTarget.value)}>
+            {SORTS.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+          {list.value && <span class="muted number">{count(list.value.total)}</span>}
+        </div>
+      </header>
+      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      {list.value?.items.length === 0 && <Empty title="No tokens of teams" />}
+      {list.value && list.value.items.length > 0 && (
+        <TokenList organization={organization} tokens={list.value.items} onChange={list.reload} />
+      )}
+      {list.value && <Pager page={page} pages={list.value.pages} onPage={setPage} />}
+    </section>
+  );
+}

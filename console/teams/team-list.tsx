@@ -1,0 +1,76 @@
+import { useState } from "preact/hooks";
+import { count } from "../format.ts";
+import { href } from "../href.ts";
+import { RecordForm } from "../records/record-form.tsx";
+import { go } from "../router.ts";
+import { useSession } from "../session.ts";
+import { Empty, Tags } from "../ui/controls.tsx";
+import { DataTable } from "../ui/data-table.tsx";
+import { ProblemNotice } from "../ui/notice.tsx";
+import { Pager } from "../ui/pager.tsx";
+import { Time } from "../ui/time.tsx";
+import { useLoad } from "../ui/use-load.ts";
+import { Find } from "./find.tsx";
+import { TEAM } from "./forms.ts";
+import { listResources, sendResource, type Team, teamsPath } from "./resources.ts";
+
+/** The teams of an organization. */
+export function Teams({ organization }: { readonly organization: string }) {
+  const { api } = useSession();
+  const [page, setPage] = useState(1);
+  const [search, setSearch] = useState("");
+  const path = teamsPath("organizations", organization, "teams");
+  const list = useLoad(`${path} ${page} ${search}`, () => listResources<Team>(api, path, page, { q: search }));
+  return (
+    <section class="card" aria-label="Teams">
+      <header>
+        <Find label="Find a team" onFind={setSearch} onPage={setPage} />
+        {list.value && <span class="muted number">{count(list.value.total)}</span>}
+      </header>
+      {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
+      {list.value?.items.length === 0 && (
+        <Empty title={search === "" ? "No teams yet" : "No team has that in its name"}>
+          <p>The tokens of a team have the policies of the team.</p>
+        </Empty>
+      )}
+      {list.value && list.value.items.length > 0 && (
+        <DataTable
+          label="Teams"
+          rows={list.value.items}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              label: "Name",
+              cell: ({ id, attributes }) => <a href={href(["teams", organization, id])}>{attributes.name}</a>,
+            },
+            {
+              label: "Policies of its tokens",
+              cell: ({ attributes }) => <Tags names={attributes["token-policies"]} most={4} />,
+            },
+            { label: "Visibility", cell: ({ attributes }) => attributes.visibility },
+            { label: "Made", cell: ({ attributes }) => <Time at={attributes["created-at"]} /> },
+          ]}
+        />
+      )}
+      {list.value && <Pager page={page} pages={list.value.pages} onPage={setPage} />}
+    </section>
+  );
+}
+
+/** Makes a team. */
+export function NewTeam({ organization }: { readonly organization: string }) {
+  const { api } = useSession();
+  return (
+    <section class="card form" aria-label="New team">
+      <RecordForm
+        groups={TEAM}
+        record={null}
+        action="Make the team"
+        send={(body) =>
+          sendResource<Team>(api, "POST", teamsPath("organizations", organization, "teams"), "teams", body)
+        }
+        onSaved={(_, { id }) => go(href(["teams", organization, id]), "replace")}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,46 @@
+/** Where the focus goes when what had it is gone: the nearest of these around it. */
+const KEEPERS = "dialog, .treemap, .card, main";
+
+/**
+ * Keeps the focus near when what had it leaves the page, or is disabled: a row that was deleted, a dialog that was closed after
+ * its button had gone. The browser would leave it at the top of the page.
+ *
+ * @returns a function that ends it.
+ */
+export function keepFocus(): () => void {
+  let last: Element | null = null;
+  let around: readonly Element[] = [];
+  /** What had the focus before a dialog was opened. */
+  let opener: Element | null = null;
+  const note = ({ target }: FocusEvent): void => {
+    if (!(target instanceof Element)) return;
+    last = target;
+    around = chainOf(target);
+    if (!target.closest("dialog")) opener = target;
+  };
+  const check = (): void => {
+    if (!last || (document.activeElement !== document.body && document.activeElement !== last)) return;
+    if (last.isConnected && !last.matches(":disabled")) return;
+    const dialog = around.find((element) => element.matches("dialog"));
+    const before = dialog && !dialog.isConnected && opener ? [opener] : [];
+    const keeper = [...before, ...around].find((one) => one !== last && one.isConnected && !one.matches(":disabled"));
+    last = null;
+    if (!(keeper instanceof HTMLElement)) return;
+    if (keeper.matches(KEEPERS) && !keeper.hasAttribute("tabindex")) keeper.tabIndex = -1;
+    keeper.focus({ preventScroll: true });
+  };
+  const observer = new MutationObserver(check);
+  observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
+  document.addEventListener("focusin", note);
+  return () => {
+    observer.disconnect();
+    document.removeEventListener("focusin", note);
+  };
+}
+
+/** The keepers around an element, the nearest first. */
+function chainOf(element: Element): readonly Element[] {
+  const chain: Element[] = [];
+  for (let at = element.closest(KEEPERS); at; at = at.parentElement?.closest(KEEPERS) ?? null) chain.push(at);
+  return chain;
+}

@@ -1,0 +1,281 @@
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
+import { openPlace, signIn } from "./support/console-page.ts";
+import { expectReachable, focusedLabel, tabTo } from "./support/keyboard.ts";
+import { call, type RunningServer, startServe } from "./support/server.ts";
+
+const executable = browserPath();
+
+/** Every page of the console for somebody without a mouse, with a screen reader, or with a narrow screen. */
+describe.skipIf(executable === undefined)("every page of the console", () => {
+  let server: RunningServer;
+  let browser: Browser;
+  let watched: WatchedPage;
+  let page: Page;
+  let pages: readonly string[];
+
+  beforeAll(async () => {
+    server = await startServe();
+    browser = await startBrowser(executable ?? "");
+    pages = await plant(server);
+    watched = await openPage(browser);
+    page = watched.page;
+    page.setDefaultTimeout(15_000);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+  beforeEach(() => expect(watched.faults).toEqual([]));
+
+  it("is signed in to by keyboard, and begins at its content", async () => {
+    await page.goto(`${server.address}/ui/`);
+    await page.getByRole("button", { name: "Sign in" }).waitFor();
+    // The field has the focus already.
+    await page.keyboard.type(server.rootToken);
+    await page.keyboard.press("Enter");
+    await page.getByRole("navigation", { name: "Pages" }).waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("main");
+  });
+
+  it("is reached by Tab in each of its controls, has nothing serious for axe, and fits a narrow screen", async () => {
+    // All pages are looked at before one of them fails the test.
+    const faults: string[] = [];
+    for (const place of pages) {
+      await openPlace(page, place);
+      const look = async (): Promise<void> => {
+        await expectReachable(page);
+        await expectAccessible(page, { dark: false });
+        await page.setViewportSize({ width: 320, height: 640 });
+        expect(await page.evaluate("document.documentElement.scrollWidth"), place).toBeLessThanOrEqual(320);
+        await expectAccessible(page, { dark: false, only: ["scrollable-region-focusable"] });
+      };
+      await look().catch((error: unknown) => faults.push(`${place}: ${error}`));
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+    expect(faults).toEqual([]);
+  }, 180_000);
+
+  it("keeps the focus where somebody works: in a filter, in a menu, in a choice", async () => {
+    await openPlace(page, "tokens");
+    await tabTo(page, "searchbox", "Name");
+    await page.keyboard.type("token-fleet");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/display_name=token-fleet/);
+    await page.getByText(/^1 token$/).waitFor();
+    expect(await page.evaluate("document.activeElement.value")).toBe("token-fleet");
+    await page.locator("summary").focus();
+    await page.keyboard.press("Enter");
+    await tabTo(page, "checkbox", "Path");
+    await page.keyboard.press("Space");
+    await page.getByRole("columnheader", { name: "Path" }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await focusedLabel(page)).toBe("Columns");
+    expect(await page.getByRole("checkbox", { name: "Path" }).isVisible()).toBe(false);
+    await openPlace(page, "ends");
+    await tabTo(page, "radio", "24 hours");
+    await page.keyboard.press("ArrowRight");
+    expect(await page.getByRole("radio", { name: "7 days" }).isChecked()).toBe(true);
+  });
+
+  it("opens a dialog by keyboard, keeps the focus in it, and takes it back when it closes", async () => {
+    await openPlace(page, "health");
+    await tabTo(page, "button", "New quota…");
+    await page.keyboard.press("Enter");
+    const dialog = page.getByRole("dialog");
+    await dialog.waitFor();
+    await expectAccessible(page);
+    for (let stop = 0; stop < 12; stop++) {
+      await page.keyboard.press("Tab");
+      // Between the last control and the first one the browser's own has it.
+      expect(
+        await page.evaluate("document.activeElement === document.body || !!document.activeElement.closest('dialog')"),
+      ).toBe(true);
+    }
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expect(await focusedLabel(page)).toBe("New quota…");
+    await page.keyboard.press("Enter");
+    await tabTo(page, "textbox", "Name");
+    await page.keyboard.type("logins");
+    await tabTo(page, "textbox", "Requests of one client");
+    await page.keyboard.type("100");
+    await page.keyboard.press("Enter");
+    await page.getByRole("cell", { name: "logins" }).waitFor();
+    expect(await focusedLabel(page)).toBe("New quota…");
+  });
+
+  it("leaves the focus near when a row goes that had it", async () => {
+    await tabTo(page, "button", "Delete…");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Type logins to confirm").waitFor();
+    await expectAccessible(page);
+    await page.keyboard.type("logins");
+    await page.keyboard.press("Enter");
+    await page.getByText("None. A quota bounds").waitFor();
+    expect(await focusedLabel(page)).toBe("Quotas");
+    await openPlace(page, "tokens?display_name=token-fleet");
+    await tabTo(page, "link", "token-fleet");
+    await page.keyboard.press("Enter");
+    await tabTo(page, "button", "Revoke…");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Type token-fleet to confirm").waitFor();
+    await page.keyboard.type("token-fleet");
+    await page.keyboard.press("Enter");
+    await page.getByText("Revoked", { exact: true }).waitFor();
+    await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("main");
+    await tabTo(page, "link", "Watch it go in the forest");
+  });
+
+  it("says of each dialog what it is, to axe too", async () => {
+    const dialogs: readonly (readonly [place: string, button: string])[] = [
+      ["policies/web", "Delete…"],
+      ["identity?part=entities&name=robot", "New alias…"],
+      ["identity?part=entities&name=robot", "End its tokens…"],
+      ["methods/aws?part=tuning", "End all tokens…"],
+      ["methods/aws?part=tuning", "Disable the method…"],
+      ["teams/edge?part=settings", "Delete the organization…"],
+      ["issuer?part=keys&name=services", "Rotate…"],
+    ];
+    for (const [place, button] of dialogs) {
+      await openPlace(page, place);
+      await page.getByRole("button", { name: button }).first().click();
+      await page.getByRole("dialog").waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      expect(await focusedLabel(page), button).toBe(button);
+    }
+  });
+
+  it("says what the policies refuse, on every page, to whoever may do little", async () => {
+    const { auth } = (
+      await call(server, "POST", "/v1/auth/token/create", { token: server.rootToken, body: { policies: ["default"] } })
+    ).body;
+    const { page: guest, faults } = await openPage(browser);
+    await signIn(guest, server, (auth as { client_token: string }).client_token);
+    // What these pages do is refused when it is tried.
+    const forms = /new|session|nowhere/;
+    const silent: string[] = [];
+    for (const place of pages) {
+      await openPlace(guest, place);
+      // The interface of teams tells nobody what is there that they may not see.
+      const told = await guest
+        .getByText(/Refused by the policies|your policies let you see|you may not see it/)
+        .count();
+      if (told === 0 && !forms.test(place)) silent.push(place);
+    }
+    expect(silent).toEqual([]);
+    await openPlace(guest, "policies?new=1");
+    await guest.getByLabel("Name", { exact: true }).fill("mine");
+    await guest.getByRole("button", { name: "Save" }).click();
+    await guest.getByText("Refused by the policies of your token").waitFor();
+    expect(faults).toEqual([]);
+    await guest.close();
+  });
+
+  it("keeps a session over a reload while the server is away, and ends it only when the token is revoked", async () => {
+    const { auth } = (
+      await call(server, "POST", "/v1/auth/token/create", { token: server.rootToken, body: { policies: ["default"] } })
+    ).body;
+    const { page: guest } = await openPage(browser);
+    await guest.goto(`${server.address}/ui/session`);
+    await guest.getByLabel("Stay signed in").check();
+    await guest
+      .getByLabel("Token", { exact: true })
+      .last()
+      .fill((auth as { client_token: string }).client_token);
+    await guest.keyboard.press("Enter");
+    await guest.getByRole("heading", { name: "Your session" }).waitFor();
+    await guest.route("**/v1/**", (route) => route.abort());
+    await guest.reload();
+    await guest.getByText("The server can't be reached.").waitFor();
+    await guest.unroute("**/v1/**");
+    await guest.reload();
+    await guest.getByRole("heading", { name: "Your session" }).waitFor();
+    await guest.route("**/revoke-self", (route) => route.abort());
+    await guest.getByRole("button", { name: "Sign out and revoke" }).click();
+    await guest.getByText("The server can't be reached.").waitFor();
+    await guest.unroute("**/revoke-self");
+    await guest.getByRole("button", { name: "Sign out and revoke" }).click();
+    await guest.getByRole("button", { name: "Sign in" }).waitFor();
+    const self = await call(server, "GET", "/v1/auth/token/lookup-self", {
+      token: (auth as { client_token: string }).client_token,
+    });
+    expect(self.status).toBe(403);
+    expect(await guest.evaluate("sessionStorage.length")).toBe(0);
+    await guest.close();
+  });
+});
+
+/** Makes one of everything that a page shows. Returns the address of each page, below that of the console. */
+async function plant(server: RunningServer): Promise<readonly string[]> {
+  const token = server.rootToken;
+  const write = async (path: string, body: unknown, as = token): Promise<Record<string, unknown>> => {
+    const contentType = path.startsWith("/api/v2/") ? "application/vnd.api+json" : "application/json";
+    const answer = await call(server, "POST", path, { token: as, body, contentType });
+    if (answer.status >= 300) throw new Error(`${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  await write("/v1/sys/policies/acl/web", { policy: 'path "auth/token/create" { capabilities = ["update"] }' });
+  const make = async (
+    name: string,
+    parent = token,
+    path = "create",
+  ): Promise<{ accessor: string; client_token: string }> => {
+    const made = await write(`/v1/auth/token/${path}`, { display_name: name, policies: ["web"], ttl: "2h" }, parent);
+    return made.auth as { accessor: string; client_token: string };
+  };
+  const fleet = await make("fleet", token, "create-orphan");
+  const region = await make("region", fleet.client_token);
+  await make("job", region.client_token);
+  await write("/v1/sys/auth/aws", { type: "aws" });
+  await write("/v1/auth/aws/role/web", { auth_type: "ec2", bound_account_id: "123456789012" });
+  const { data: entity } = await write("/v1/identity/entity", { name: "robot" });
+  await write("/v1/identity/group", { name: "robots", member_entity_ids: [(entity as { id: string }).id] });
+  await write("/v1/identity/oidc/key/services", { allowed_client_ids: ["*"] });
+  await write("/v1/identity/oidc/role/billing", { key: "services" });
+  await write("/api/v2/organizations", {
+    data: { type: "organizations", attributes: { name: "edge", email: "ops@example.com" } },
+  });
+  const { data: team } = await write("/api/v2/organizations/edge/teams", {
+    data: { type: "teams", attributes: { name: "platform" } },
+  });
+  const { id } = team as { id: string };
+  await write(`/api/v2/teams/${id}/authentication-token`, {
+    data: { type: "authentication-tokens", attributes: {} },
+  });
+  return [
+    "",
+    "?mount=auth/token/",
+    `?token=${fleet.accessor}`,
+    "tokens",
+    `tokens/${fleet.accessor}`,
+    "ends",
+    "leases?prefix=auth/token/create-orphan/",
+    "new-token",
+    "policies",
+    "policies?new=1",
+    "policies/web",
+    "methods",
+    "methods?new=1",
+    "methods/aws?part=roles&name=web",
+    "methods/aws?part=login-check",
+    "methods/aws?part=tuning",
+    "methods/token?new=1",
+    "identity?part=entities&name=robot",
+    "identity?part=groups&name=robots",
+    "issuer?part=keys&name=services",
+    "teams",
+    "teams?new=1",
+    "teams/edge",
+    "teams/edge?part=tokens",
+    "teams/edge?part=settings",
+    "teams/edge?part=webhooks",
+    `teams/edge/${id}`,
+    "health",
+    "session",
+    "nowhere",
+  ];
+}
