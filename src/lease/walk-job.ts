@@ -8,7 +8,20 @@ export interface LeavingMount {
   /** Its auth method. Absent in what was stored before this was noted. */
   readonly type?: string;
   /** Where it goes, under an id of that move's own; absent for one that is being disabled. */
-  readonly move?: { readonly id: string; readonly to: string };
+  readonly move?: {
+    readonly id: string;
+    readonly to: string;
+    /** Under which it issues at the old place. Absent in what a release before has begun. */
+    readonly issuer?: string;
+  };
+}
+
+/** A mount that goes to another place. */
+export type MovingMount = LeavingMount & Required<Pick<LeavingMount, "move">>;
+
+/** True for a mount that moves; false for one that is being disabled. */
+export function isMoving(mount: LeavingMount): mount is MovingMount {
+  return mount.move !== undefined;
 }
 
 /** What to do with all leases below a path prefix. */
@@ -22,7 +35,7 @@ export interface WalkJob {
 export interface EndJob extends WalkJob {
   /** ms: those that were created before; null: all that were made before now. */
   readonly createdBefore: number | null;
-  /** A mount that goes with what it issued. */
+  /** A mount that goes, or goes elsewhere, when what it issued ends. */
   readonly mount: LeavingMount | null;
 }
 

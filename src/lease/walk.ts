@@ -14,9 +14,16 @@ import { countBelow } from "../tree/index/index-queries.ts";
 import type { IndexPage } from "../tree/index/index-store.ts";
 import { tellRecent } from "../tree/inventory/recent.ts";
 import { leaseIdOf } from "../tree/leases/record.ts";
-import { isMoving, type MovingMount, takeOutOfService } from "./mount-move.ts";
 import { tellTrees } from "./tell-trees.ts";
-import type { EndJob, EndProgress, LeavingMount, WalkFailure, WalkJob, WalkProgress } from "./walk-job.ts";
+import {
+  type EndJob,
+  type EndProgress,
+  isMoving,
+  type LeavingMount,
+  type WalkFailure,
+  type WalkJob,
+  type WalkProgress,
+} from "./walk-job.ts";
 import { PASS_START, type ShardPosition, type Walk, WalkStore, type WalkWatermark } from "./walk-store.ts";
 
 /** Shards that one step asks, at once. */
@@ -76,7 +83,7 @@ export class LeaseScanJob extends DurableObject<Env> {
    * @returns a refusal, after which nothing has happened.
    */
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null, Failure>> {
-    const id = job.mount?.uuid ?? crypto.randomUUID();
+    const id = job.mount ? endIdOf(job.mount) : crypto.randomUUID();
     this.#store.start(job, { id, createdBefore, number: null, knownAt: 0, lastPass: false });
     await this.ctx.storage.setAlarm(currentTime() + HEAD_START_MS);
     const walk = this.#store.read();
@@ -89,18 +96,6 @@ export class LeaseScanJob extends DurableObject<Env> {
   progress(): EndProgress | null {
     const walk = this.#store.read();
     return walk && { seen: walk.progress.seen, total: walk.total };
-  }
-
-  /**
-   * Starts the walk after which a mount is at another place. From the answer on it happens, whatever fails meanwhile; when it
-   * is refused nothing happened.
-   */
-  async startMove(mount: MovingMount): Promise<Result<null, Failure>> {
-    this.#store.start({ mode: "revoke", prefix: `auth/${mount.path}`, mount }, null);
-    await this.ctx.storage.setAlarm(currentTime());
-    const taken = await takeOutOfService(this.env, mount);
-    if (!taken.ok) await this.#clear();
-    return taken;
   }
 
   /** Starts a walk unless one is under way. Returns whether it did. */
@@ -129,7 +124,7 @@ export class LeaseScanJob extends DurableObject<Env> {
       if (!walk) return null;
       const { mount, watermark, progress } = walk;
       const isAtStart = progress.phase === 0 && progress.shards === null;
-      if (mount && !isMoving(mount) && !watermark) {
+      if (mount && !watermark) {
         await this.#adoptMount(mount);
         continue;
       }
@@ -139,11 +134,6 @@ export class LeaseScanJob extends DurableObject<Env> {
       }
       if (watermark?.lastPass && isAtStart && currentTime() < watermark.knownAt)
         return watermark.knownAt - currentTime();
-      if (isAtStart && mount && isMoving(mount) && !(await takeOutOfService(this.env, mount)).ok) {
-        // Of a move that is refused nothing may happen.
-        await this.#clear();
-        continue;
-      }
       // Secrets in its configuration need not wait for the end of the walk.
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
@@ -165,7 +155,8 @@ export class LeaseScanJob extends DurableObject<Env> {
         this.#store.move(walk, { ...PASS_START, seen: progress.seen });
         continue;
       }
-      if (mount) await this.#leave(mount);
+      // Also what a login that was under way has written.
+      if (mount && !isMoving(mount)) await this.#erase(mount);
       if (watermark && watermark.number !== null) {
         const scope = pathScope(walk.prefix);
         await systemOf(this.env).watermarksCleaned(scope, watermark.number, currentTime());
@@ -188,23 +179,37 @@ export class LeaseScanJob extends DurableObject<Env> {
     const { mount, watermark } = walk;
     if (!watermark) return ok(null);
     const { id, createdBefore } = watermark;
-    const system = systemOf(this.env);
     const made = mount
-      ? await system.disableMount(mount.path, mount.uuid, currentTime())
-      : await system.addWatermark({ id, scope: pathScope(walk.prefix), createdBefore }, currentTime());
+      ? await this.#takeAway(mount)
+      : await systemOf(this.env).addWatermark({ id, scope: pathScope(walk.prefix), createdBefore }, currentTime());
     if (!made.ok && this.#store.read()?.generation === walk.generation) await this.#clear();
     return made;
   }
 
-  /** A mount that was being disabled when walks had no watermarks: it goes as they go now. */
+  /** Has the system take a mount from its place, with a watermark for what it issued there. Safe to repeat. */
+  #takeAway(mount: LeavingMount): Promise<Result<number, Failure>> {
+    const { path, uuid } = mount;
+    const system = systemOf(this.env);
+    if (!isMoving(mount)) return system.disableMount(path, uuid, currentTime());
+    const { id, issuer = null, to } = mount.move;
+    return system.moveMount(id, issuer, path, to, currentTime());
+  }
+
+  /** A mount that was leaving its place when walks had no watermarks: it goes as they go now. */
   async #adoptMount(mount: LeavingMount): Promise<void> {
-    const stored = await systemOf(this.env).findMount(mount.path);
-    if (stored?.uuid !== mount.uuid) return this.#clear();
-    const { path, uuid, type } = stored;
+    const adopted = isMoving(mount) ? mount : await this.#stillThere(mount);
+    if (!adopted) return this.#clear();
     this.#store.start(
-      { mode: "revoke", prefix: `auth/${path}`, mount: { path, uuid, type } },
-      { id: uuid, createdBefore: null, number: null, knownAt: 0, lastPass: false },
+      { mode: "revoke", prefix: `auth/${adopted.path}`, mount: adopted },
+      { id: endIdOf(adopted), createdBefore: null, number: null, knownAt: 0, lastPass: false },
     );
+  }
+
+  async #stillThere(mount: LeavingMount): Promise<LeavingMount | null> {
+    const stored = await systemOf(this.env).findMount(mount.path);
+    if (stored?.uuid !== mount.uuid) return null;
+    const { path, uuid, type } = stored;
+    return { path, uuid, type };
   }
 
   /** One page of each shard of a group. */
@@ -246,11 +251,6 @@ export class LeaseScanJob extends DurableObject<Env> {
       seen: progress.seen + leases.length,
       failure: progress.failure ?? failure ?? null,
     });
-  }
-
-  /** The method's own data moves with its mount, or goes with it: also what a login that was under way has written. */
-  async #leave(mount: LeavingMount): Promise<void> {
-    await (isMoving(mount) ? systemOf(this.env).endMove(mount.move.id) : this.#erase(mount));
   }
 
   async #erase({ uuid, type }: LeavingMount): Promise<void> {
@@ -300,14 +300,14 @@ export async function progressOfEnd(env: Env, prefix: string, id: string): Promi
   return ofPrefix ?? (await walkOfMount(env, id).progress());
 }
 
-/** The walk of a move, which nobody else starts. */
-export function walkOfMove(env: Env, id: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
-  return within(env, env.LEASE_WALK).getByName(`move:${id}`);
+/** The walk of a mount that is disabled, by its uuid, or of one that moves, by the id of the move. */
+export function walkOfMount(env: Env, id: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
+  return within(env, env.LEASE_WALK).getByName(`mount:${id}`);
 }
 
-/** The walk of a mount that is disabled. */
-export function walkOfMount(env: Env, uuid: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
-  return within(env, env.LEASE_WALK).getByName(`mount:${uuid}`);
+/** The id of the watermark for what a mount issued at the place that it leaves. */
+function endIdOf(mount: LeavingMount): string {
+  return isMoving(mount) ? mount.move.id : mount.uuid;
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */

@@ -1,24 +1,23 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { type Mount, type MountMove, placesOf } from "./mount.ts";
+import { issuerOf, type Mount, type MountMove, placesOf } from "./mount.ts";
 import { mountPathProblem } from "./mount-rules.ts";
 
 /**
- * Takes a mount out of service for its move to `move.to`: what it issued has to be revoked first, since tokens are found
- * by the path that made them. Both places are taken meanwhile.
+ * Puts the mount at `move.from` to `move.to`. What it issues from here on is told apart from what it issued at the old place.
  *
  * @param mounts all of the installation.
- * @returns the mount to store, or why it can't move.
+ * @param issuer under which the mount issues at the old place (`issuerOf`): one that has moved on meanwhile is not meant.
+ * @returns the mount to store in place of the one at `move.from`, or why it can't move.
  */
-export function beginMove(mounts: readonly Mount[], from: string, move: MountMove): Result<Mount, Failure> {
-  const mount = mounts.find(({ path }) => path === from);
-  if (!mount || mount.disabled) return err(invalid(`no matching mount at "auth/${from}"`));
-  if (mount.type === "token") return err(invalid(`cannot remount "auth/${from}"`));
-  const problem = mountPathProblem(move.to, mounts.flatMap(placesOf));
-  return problem ? err(invalid(problem)) : ok({ ...mount, disabled: true, move });
-}
-
-/** A mount at its new place. What it issues from here on is told apart from what it issued at the old one. */
-export function endMove(mount: Mount, move: MountMove): Mount {
-  return { ...mount, path: move.to, disabled: false, issuer: move.id, move: { ...move, finished: true } };
+export function moveMount(mounts: readonly Mount[], issuer: string | null, move: MountMove): Result<Mount, Failure> {
+  const mount = mounts.find(({ path }) => path === move.from);
+  // A release before took a mount out of service first. That move was judged when it began.
+  const hasBegun = mount?.move?.id === move.id && !mount.move.finished;
+  const isMeant = mount !== undefined && (hasBegun || (!mount.disabled && issuerOf(mount) === issuer));
+  if (!isMeant) return err(invalid(`no matching mount at "auth/${move.from}"`));
+  if (mount.type === "token") return err(invalid(`cannot remount "auth/${move.from}"`));
+  const problem = hasBegun ? null : mountPathProblem(move.to, mounts.flatMap(placesOf));
+  if (problem) return err(invalid(problem));
+  return ok({ ...mount, path: move.to, disabled: false, issuer: move.id, move });
 }

@@ -1,7 +1,7 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { issuerOf, type Mount } from "./mount.ts";
-import { beginMove, endMove } from "./mount-move.ts";
+import type { Mount } from "./mount.ts";
+import { moveMount } from "./mount-move.ts";
 import { type MountChange, newMountProblem, tuneMount } from "./mount-rules.ts";
 import type { SystemStores } from "./system-stores.ts";
 import type { WatermarkWriter } from "./watermark-writer.ts";
@@ -56,26 +56,20 @@ export class MountWriter {
     return added;
   }
 
-  /** Takes the mount at `from` out of service, see `System.beginMove`. */
-  beginMove(id: string, from: string, to: string): Result<string | null, Failure> {
-    const known = this.#stores.mounts.ofMove(id);
-    if (known?.move?.finished) return ok(null);
-    if (known) return ok(issuerOf(known));
-    const moving = beginMove(this.#stores.mounts.all(), from, { id, from, to, finished: false });
-    if (!moving.ok) return moving;
-    this.#put(moving.value);
-    return ok(issuerOf(moving.value));
-  }
-
-  /** Puts a mount, of which nothing is left at the old place, into service at the new one. Safe to repeat. */
-  endMove(id: string): void {
-    const { mounts, quotas, versions } = this.#stores;
-    const mount = mounts.ofMove(id);
-    if (!mount?.move || mount.move.finished) return;
-    quotas.moveMount(`auth/${mount.path}`, `auth/${mount.move.to}`);
-    mounts.delete(mount.path);
+  /** Moves a mount and ends all that it issued at the old place, see `System.moveMount`. */
+  move(id: string, issuer: string | null, from: string, to: string, now: number): Result<number, Failure> {
+    const { mounts, quotas, versions, watermarks } = this.#stores;
+    const done = watermarks.numberOf(id);
+    if (done !== null) return ok(done);
+    const moved = moveMount(mounts.all(), issuer, { id, from, to, finished: true });
+    if (!moved.ok) return moved;
+    const added = this.#watermarks.add({ id, scope: pathScope(`auth/${from}`), createdBefore: null }, now);
+    if (!added.ok) return added;
+    quotas.moveMount(`auth/${from}`, `auth/${to}`);
+    mounts.delete(from);
     versions.change("quotas");
-    this.#put(endMove(mount, mount.move));
+    this.#put(moved.value);
+    return added;
   }
 
   #put(mount: Mount): void {

@@ -16,7 +16,7 @@ export interface Mount {
   readonly config: MountConfig;
   /** True when it was enabled so. It has no effect where nothing is replicated; clients compare it. */
   readonly local?: boolean;
-  /** True while everything that it issued is being revoked: it serves nothing any more, but its place is not free yet. */
+  /** True in a move that a release before has begun, until its walk goes on: the mount serves nothing, and both places are taken. */
   readonly disabled: boolean;
   /** What tells apart the tokens that it issued at one place from those of another; see `issuerOf`. */
   readonly issuer?: string;
@@ -35,7 +35,7 @@ export interface MountMove {
   /** Paths as of a mount. */
   readonly from: string;
   readonly to: string;
-  /** False while what the mount issued at the old place is being revoked. */
+  /** False in a move that a release before has begun, until its walk goes on. */
   readonly finished: boolean;
 }
 

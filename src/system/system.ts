@@ -280,19 +280,22 @@ export class System extends DurableObject<Env> {
   }
 
   /**
-   * Takes the mount at `from` out of service, so that it can move to `to`. Safe to repeat with one `id`.
+   * Puts the mount at `from` to `to`, in service, and ends all that it issued at the old place, whose path is free from then on. Safe
+   * to repeat with one `id`.
    *
-   * @returns the id under which it issues tokens at the old place; null when the move with this id is over.
+   * @param issuer under which it issues at `from`: nothing else that is there by now is meant. null: the move with this id has begun.
+   * @param now ms.
+   * @returns the number of the watermark; a refusal when the mount is not at `from`, or nothing may be at `to`.
    */
-  async beginMove(id: string, from: string, to: string): Promise<Result<string | null, Failure>> {
+  async moveMount(
+    id: string,
+    issuer: string | null,
+    from: string,
+    to: string,
+    now: number,
+  ): Promise<Result<number, Failure>> {
     await this.#keys.mustOpen();
-    return this.#mounts.beginMove(id, from, to);
-  }
-
-  /** Puts a mount, of which nothing is left at the old place, into service at the new one. Safe to repeat. */
-  async endMove(id: string): Promise<void> {
-    await this.#keys.mustOpen();
-    this.#mounts.endMove(id);
+    return this.#mounts.move(id, issuer, from, to, now);
   }
 
   /** The mount whose last move has this id. */

@@ -15,8 +15,8 @@ export async function issuingMount(path: string, policies: readonly string[] = [
   if (!installation.ok || !mount) throw new Error("the mount is there");
   const login = async (tokenType: "default" | "batch" = "default") =>
     issueLogin(bindings, installation.value, mount, { ...PLAIN_LOGIN, policies, tokenType, ttl: 600 });
-  const token = async () => {
-    const issued = await login();
+  const token = async (tokenType: "default" | "batch" = "default") => {
+    const issued = await login(tokenType);
     if (!issued.ok) throw new Error(JSON.stringify(issued.error));
     return issued.value.auth.clientToken;
   };

@@ -133,7 +133,8 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
     const held = holdWalks();
     const asked = vi.spyOn(AccessorShard.prototype, "leasesBelow");
     expect(await post("sys/leases/revoke-prefix/async", { sync: false })).toMatchObject({ status: 202, body: null });
-    expect(asked).not.toHaveBeenCalled();
+    // The walks of other tests may still go on.
+    expect(asked.mock.calls.filter(([, prefix]) => prefix.startsWith("async"))).toEqual([]);
     held.mockRestore();
     for (let i = 0; i < 10; i++) await stepWalk(walk("async/").stub);
     expect((await indexedPaths("secret")).filter((path) => path.startsWith("async"))).toEqual([]);

@@ -1,12 +1,15 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { LeaseWalk } from "../../../src/app/lease-walk.ts";
-import { walkOfMove } from "../../../src/lease/walk.ts";
+import { walkOfMount } from "../../../src/lease/walk.ts";
+import { WalkStore } from "../../../src/lease/walk-store.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
+import { MountStore } from "../../../src/system/mount-store.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
-import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { issuingMount } from "../../support/logins.ts";
+import { crash } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
+import { countRows, locate } from "../../support/trees.ts";
 import { holdWalks, stepWalk } from "../../support/walks.ts";
 
 let root: string;
@@ -20,8 +23,8 @@ const post = (path: string, body: unknown = {}, token = root) => call("POST", pa
 const isAlive = async (token: string) => (await get("auth/token/lookup-self", token)).status === 200;
 const enable = (path: string, type = "aws") => post(`sys/auth/${path}`, { type, description: `the one of ${path}` });
 
-/** Moves a mount as far as the answer; the walk stands still. */
-async function beginMove(from: string, to: string): Promise<string> {
+/** Moves a mount; the walk that cleans up after it stands still. */
+async function move(from: string, to: string): Promise<string> {
   const held = holdWalks();
   const answer = await post("sys/remount", { from: `auth/${from}`, to: `auth/${to}` });
   expect(answer.status).toBe(200);
@@ -29,10 +32,10 @@ async function beginMove(from: string, to: string): Promise<string> {
   return String(answer.body.data.migration_id);
 }
 
-/** The alarms of the walk of a move; then this isolate reads the mounts anew. */
-async function walkToTheEnd(id: string): Promise<void> {
+/** Alarms of the walk of a move, then this isolate reads the mounts anew. */
+async function walkOn(id: string): Promise<void> {
   const held = holdWalks();
-  const stub = walkOfMove(bindings, id);
+  const stub = walkOfMount(bindings, id);
   for (let i = 0; i < 3; i++) await stepWalk(stub);
   held.mockRestore();
   forgetInstallation();
@@ -41,7 +44,7 @@ async function walkToTheEnd(id: string): Promise<void> {
 const statusOf = async (id: string) => (await get(`sys/remount/status/${id}`)).body.data.migration_info;
 
 describe("moving an auth mount", { timeout: 30_000 }, () => {
-  it("takes configuration, roles, ids and aliases along, and revokes what was issued at the old place", async () => {
+  it("takes configuration, roles, ids and aliases along, and ends what was issued at the old place", async () => {
     await enable("old/place");
     await post("auth/old/place/config/client", { access_key: "AKIAEXAMPLE" });
     await post("auth/old/place/role/web", { auth_type: "ec2", bound_vpc_id: "vpc-1" });
@@ -51,13 +54,15 @@ describe("moving an auth mount", { timeout: 30_000 }, () => {
     const token = await old.token();
     const neighbour = (await createToken(root, { policies: ["default"] })).client_token;
 
+    const batch = await old.token("batch");
+
+    holdWalks();
     const answer = await post("sys/remount", { from: "auth/old/place", to: "auth/new" });
     expect(answer.status).toBe(200);
-    expect(String(answer.body.warnings)).toContain("Mount move has been queued");
+    expect(String(answer.body.warnings)).toContain("The mount is at its new place");
+    expect([await isAlive(token), await isAlive(batch), await isAlive(neighbour)]).toEqual([false, false, true]);
     expect(answer.body.migration_id).toBe(answer.body.data.migration_id);
     const id = String(answer.body.data.migration_id);
-    await walkToTheEnd(id);
-
     expect(await statusOf(id)).toEqual({
       source_mount: "auth/old/place/",
       target_mount: "auth/new/",
@@ -70,47 +75,47 @@ describe("moving an auth mount", { timeout: 30_000 }, () => {
     expect(String((await get("auth/old/place/role/web")).body.errors)).toContain("no handler for route");
     const moved = await get(`identity/entity-alias/id/${alias.body.data.id}`);
     expect(moved.body.data).toMatchObject({ mount_accessor: before.accessor, mount_path: "auth/new/" });
-    expect([await isAlive(token), await isAlive(neighbour)]).toEqual([false, true]);
     expect((await enable("old/place")).status).toBe(204);
+    const { stub } = await locate(token);
+    expect(await countRows(stub)).toBe(1);
+    await walkOn(id);
+    expect(await countRows(stub)).toBe(0);
   });
 
   it("lets the method issue tokens at the new place, and none to who still believes in the old one", async () => {
     await enable("was");
     const old = await issuingMount("was", ["default"]);
-    await walkToTheEnd(await beginMove("was", "is"));
+    await walkOn(await move("was", "is"));
     const denied = { ok: false, error: { code: "permission_denied" } };
     expect([await old.login(), await old.login("batch")]).toEqual([denied, denied]);
     const now = await issuingMount("is", ["default"]);
     const token = await now.token();
     expect((await get("auth/token/lookup-self", token)).body.data.path).toBe("auth/is/login");
     // And from there to a third place and back to the first.
-    await walkToTheEnd(await beginMove("is", "will-be"));
+    await walkOn(await move("is", "will-be"));
     expect(await isAlive(token)).toBe(false);
     expect(await now.login()).toEqual(denied);
-    await walkToTheEnd(await beginMove("will-be", "was"));
+    await walkOn(await move("will-be", "was"));
     expect(await isAlive(await (await issuingMount("was", ["default"])).token())).toBe(true);
     expect(await old.login()).toEqual(denied);
   });
 
-  it("holds both places and serves neither while it is under way", async () => {
+  it("that is the last one of many leaves a mount whose tokens of now are good, and frees all places of before", async () => {
     await enable("here");
-    await enable("bystander");
-    const id = await beginMove("here", "there");
-    expect((await statusOf(id))?.status).toBe("in-progress");
-    for (const path of ["here", "there"]) {
-      expect(String((await get(`auth/${path}/role/x`)).body.errors)).toContain("no handler for route");
-      expect(String((await enable(path)).body.errors)).toBe(`path is already in use at ${path}/`);
-      expect((await post("sys/remount", { from: "auth/bystander", to: `auth/${path}` })).status).toBe(400);
+    const tokens: string[] = [];
+    for (const [from, to] of [
+      ["here", "there"],
+      ["there", "here"],
+      ["here", "there"],
+    ] as const) {
+      tokens.push(await (await issuingMount(from, ["default"])).token());
+      await move(from, to);
     }
-    expect((await call("DELETE", "sys/auth/here", { token: root })).body.errors).toEqual([
-      "the mount is moving to there/",
-    ]);
-    expect((await post("sys/remount", { from: "auth/here", to: "auth/elsewhere" })).status).toBe(400);
-    expect((await post("sys/auth/here/tune", { description: "x" })).status).toBe(400);
-    await evictDurableObject(walkOfMove(bindings, id));
-    await walkToTheEnd(id);
-    expect((await get("sys/auth/there")).status).toBe(200);
+    const token = await (await issuingMount("there", ["default"])).token();
+    expect(await Promise.all([...tokens, token].map(isAlive))).toEqual([false, false, false, true]);
     expect((await enable("here")).status).toBe(204);
+    expect((await call("DELETE", "sys/auth/there", { token: root })).status).toBe(204);
+    expect(await isAlive(token)).toBe(false);
   });
 
   it.each<[object, string]>([
@@ -149,48 +154,101 @@ describe("moving an auth mount", { timeout: 30_000 }, () => {
 });
 
 describe("a move that crashes", { timeout: 30_000 }, () => {
-  /** The calls of the first pass fail where `crash` says; then the walk goes on by its own alarm. */
-  async function movedAfter(path: string, crash: () => { mockRestore(): void }): Promise<void> {
-    await enable(path);
-    const old = await issuingMount(path, ["default"]);
-    const token = await old.token();
-    const held = holdWalks();
-    const crashing = crash();
-    const starting = vi.spyOn(LeaseWalk.prototype, "startMove");
-    const answer = await post("sys/remount", { from: `auth/${path}`, to: `auth/${path}-moved` });
-    expect(answer.status).toBe(500);
-    const id = starting.mock.calls[0]?.[0].move?.id ?? "";
-    crashing.mockRestore();
-    held.mockRestore();
-    await walkToTheEnd(id);
-    expect(await old.login()).toEqual({ ok: false, error: { code: "permission_denied" } });
-    expect(await isAlive(token)).toBe(false);
-    const mount = await systemOf(bindings).findMount(`${path}-moved/`);
-    expect(mount).toMatchObject({ uuid: old.mount.uuid, disabled: false, move: { finished: true } });
-    expect(await systemOf(bindings).findMount(`${path}/`)).toBeNull();
-  }
-
   const failing = () => {
     throw new Error("the process ends here");
   };
 
-  it("before the system knew is ended by its walk", () =>
-    movedAfter("early", () => vi.spyOn(System.prototype, "beginMove").mockImplementation(failing)));
+  it("before the system knew is ended by its walk", async () => {
+    await enable("early");
+    const old = await issuingMount("early", ["default"]);
+    const token = await old.token();
+    const held = holdWalks();
+    const crashing = vi.spyOn(System.prototype, "moveMount").mockImplementation(failing);
+    const starting = vi.spyOn(LeaseWalk.prototype, "endTokens");
+    expect((await post("sys/remount", { from: "auth/early", to: "auth/early-moved" })).status).toBe(500);
+    const id = starting.mock.calls[0]?.[0].mount?.move?.id ?? "";
+    expect(await isAlive(token)).toBe(true);
+    crashing.mockRestore();
+    held.mockRestore();
+    await walkOn(id);
+    expect(await old.login()).toEqual({ ok: false, error: { code: "permission_denied" } });
+    expect(await isAlive(token)).toBe(false);
+    const mount = await systemOf(bindings).findMount("early-moved/");
+    expect(mount).toMatchObject({ uuid: old.mount.uuid, disabled: false, move: { finished: true } });
+    expect(await systemOf(bindings).findMount("early/")).toBeNull();
+  });
 
-  it("while the shards are told is ended by its walk", () =>
-    movedAfter("midway", () => vi.spyOn(AccessorShard.prototype, "closeMount").mockImplementation(failing)));
+  it("before the system knew moves no other mount that is at the place by then", async () => {
+    await enable("given-up");
+    const held = holdWalks();
+    const crashing = vi.spyOn(System.prototype, "moveMount").mockImplementation(failing);
+    const starting = vi.spyOn(LeaseWalk.prototype, "endTokens");
+    expect((await post("sys/remount", { from: "auth/given-up", to: "auth/nowhere" })).status).toBe(500);
+    const id = starting.mock.calls[0]?.[0].mount?.move?.id ?? "";
+    crashing.mockRestore();
+    await call("DELETE", "sys/auth/given-up", { token: root });
+    await enable("given-up");
+    const token = await (await issuingMount("given-up", ["default"])).token();
+    held.mockRestore();
+    await walkOn(id);
+    expect(await isAlive(token)).toBe(true);
+    expect(await systemOf(bindings).findMount("nowhere/")).toBeNull();
+  });
 
-  it("after the mount is at its new place leaves it there in service", async () => {
+  it("after the system knew is repeated without effect", async () => {
     await enable("late");
-    const id = await beginMove("late", "late-moved");
-    const stub = walkOfMove(bindings, id);
-    const row = await runInDurableObject(stub, (_, { storage }) => storage.sql.exec("SELECT * FROM walk").one());
-    await walkToTheEnd(id);
-    // As if the walk's own end were lost: it has only the last call to repeat.
-    expect(row.unit).toBe(0);
-    await systemOf(bindings).endMove(id);
-    expect(await systemOf(bindings).beginMove(id, "late/", "late-moved/")).toEqual({ ok: true, value: null });
-    expect(await systemOf(bindings).findMount("late-moved/")).toMatchObject({ disabled: false });
-    expect(await isAlive(await (await issuingMount("late-moved", ["default"])).token())).toBe(true);
+    const { uuid: issuer } = (await issuingMount("late")).mount;
+    const id = await move("late", "late-moved");
+    const token = await (await issuingMount("late-moved", ["default"])).token();
+    const again = () => systemOf(bindings).moveMount(id, issuer, "late/", "late-moved/", Date.now());
+    const first = await again();
+    expect(first.ok).toBe(true);
+    expect(await again()).toEqual(first);
+    // Nor when the mount is back by then, and another watermark has taken the place of the first.
+    await move("late-moved", "late");
+    const then = (await issuingMount("late", ["default"])).token;
+    const tokens = [await then()];
+    expect(await again()).toEqual(first);
+    await move("late", "late-moved");
+    await move("late-moved", "late");
+    expect((await again()).ok).toBe(false);
+    tokens.push(await (await issuingMount("late", ["default"])).token());
+    await walkOn(id);
+    expect(await Promise.all([token, ...tokens].map(isAlive))).toEqual([false, false, true]);
+  });
+
+  it("and that a release before had begun is ended as moves are now", async () => {
+    await enable("halfway");
+    const old = await issuingMount("halfway", ["default"]);
+    const token = await old.token();
+    const { uuid } = old.mount;
+    const id = crypto.randomUUID();
+    const mount = { path: "halfway/", uuid, move: { id, to: "arrived/" } };
+    // What it had stored by then: the mount out of service, and a walk without a watermark.
+    await runInDurableObject(systemOf(bindings), async (system) => {
+      const stored = await system.findMount("halfway/");
+      vi.spyOn(MountStore.prototype, "all").mockReturnValueOnce([]);
+      await system.enableMount({
+        ...(stored ?? old.mount),
+        disabled: true,
+        move: { ...mount.move, from: "halfway/", finished: false },
+      });
+    });
+    forgetInstallation();
+    expect((await enable("arrived")).status).toBe(400);
+    const walk = bindings.LEASE_WALK.getByName(`move:${id}`);
+    await runInDurableObject(walk, (_, { storage: { sql } }) => {
+      new WalkStore(sql).start({ mode: "revoke", prefix: "auth/halfway/", mount }, null);
+    });
+    // The object reads its tables when it wakes.
+    await crash(walk);
+    const held = holdWalks();
+    for (let i = 0; i < 3; i++) await stepWalk(bindings.LEASE_WALK.getByName(`move:${id}`));
+    held.mockRestore();
+    forgetInstallation();
+    expect((await statusOf(id))?.status).toBe("success");
+    expect(await systemOf(bindings).findMount("arrived/")).toMatchObject({ uuid, disabled: false });
+    expect(await isAlive(token)).toBe(false);
+    expect(await isAlive(await (await issuingMount("arrived", ["default"])).token())).toBe(true);
   });
 });

@@ -3,9 +3,10 @@ import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { walkOfMove } from "../../../lease/walk.ts";
-import type { MountMove } from "../../../system/mount.ts";
+import { walkOfMount } from "../../../lease/walk.ts";
+import { issuerOf, type MountMove } from "../../../system/mount.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
+import { stalenessWarnings } from "../../../system/snapshot-age.ts";
 import { systemOf } from "../../../system/system.ts";
 import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { changedReply } from "../../changed-reply.ts";
@@ -15,7 +16,7 @@ const FIELDS = z.object({
   to: text().describe("Where it shall be, with `auth/` before it"),
 });
 
-const QUEUED = "Mount move has been queued. Its progress is told by sys/remount/status with the returned migration_id";
+const MOVED = "The mount is at its new place, and nothing that it issued at the old one is accepted any more";
 
 /** Mounts that can't move. */
 const FIXED = ["cubbyhole/", "identity/", "sys/"];
@@ -38,9 +39,15 @@ export const REMOUNT_ROUTES: readonly Route[] = [
       const mount = await systemOf(env).findMount(from);
       if (!mount) return err(invalid(`no matching mount at "auth/${from}"`));
       const id = crypto.randomUUID();
-      const started = await walkOfMove(env, id).startMove({ path: from, uuid: mount.uuid, move: { id, to } });
-      if (!started.ok) return started;
-      return changedReply(env, { kind: "data", data: { migration_id: id }, warnings: [QUEUED], inject: true });
+      const ended = await walkOfMount(env, id).endTokens({
+        mode: "revoke",
+        prefix: `auth/${from}`,
+        createdBefore: null,
+        mount: { path: from, uuid: mount.uuid, move: { id, to, issuer: issuerOf(mount) } },
+      });
+      if (!ended.ok) return ended;
+      const warnings = [MOVED, ...stalenessWarnings(env)];
+      return changedReply(env, { kind: "data", data: { migration_id: id }, warnings, inject: true });
     },
   ),
 
