@@ -1,3 +1,5 @@
+import { XMLParser, XMLValidator } from "fast-xml-parser";
+
 /** An element of an answer. Attributes are left out: the answers carry nothing but a namespace in them. */
 export type XmlElement = {
   readonly name: string;
@@ -9,23 +11,17 @@ export type XmlElement = {
 /** Answers nest about ten levels deep. */
 const MAX_DEPTH = 24;
 
-/** White space as XML has it. */
-const SPACE = "[ \\t\\r\\n]";
-const NAME = "[A-Za-z_][A-Za-z0-9_.:-]*";
-const ATTRIBUTE = `${NAME}${SPACE}*=${SPACE}*(?:"[^"<&]*"|'[^'<&]*')`;
+const TEXT = "#text";
 
-const DECLARATION = new RegExp(`^${SPACE}*(?:<\\?xml [^<>]*\\?>)?`);
-/** A tag with its slash, name, attributes and slash at the end, or text. It tries nothing twice, so a bad answer costs no more than a good one. */
-const TOKEN = new RegExp(`<(/?)(${NAME})((?:${SPACE}+${ATTRIBUTE})*)${SPACE}*(/?)>|([^<]+)`, "y");
-const ATTRIBUTE_NAMES = new RegExp(`(${NAME})${SPACE}*=${SPACE}*["']`, "g");
-const NOT_SPACE = /[^ \t\r\n]/;
-
-/** An element whose end was not read yet. */
-interface OpenElement {
-  readonly name: string;
-  text: string;
-  readonly children: XmlElement[];
-}
+const parser = new XMLParser({
+  preserveOrder: true,
+  ignoreAttributes: true,
+  ignoreDeclaration: true,
+  parseTagValue: false,
+  trimValues: false,
+  processEntities: false,
+  maxNestedTags: MAX_DEPTH,
+});
 
 /**
  * Parses an answer of the cloud strictly: one well-formed document of elements and text. Document types, entities of
@@ -33,48 +29,16 @@ interface OpenElement {
  * two readers see different documents. Null when the text is anything else.
  */
 export function parseXml(text: string): XmlElement | null {
-  const document = openElement("");
-  const open = [document];
-  TOKEN.lastIndex = DECLARATION.exec(text)?.[0].length ?? 0;
-  while (TOKEN.lastIndex < text.length) {
-    const token = TOKEN.exec(text);
-    const element = open.at(-1);
-    if (!token || !element) return null;
-    const [, endSlash, name = "", attributes = "", emptySlash, characters] = token;
-    if (characters !== undefined) {
-      element.text += characters;
-    } else if (endSlash !== "") {
-      if (name !== element.name || attributes !== "" || emptySlash !== "") return null;
-      open.pop();
-      if (!endElement(element, open.at(-1))) return null;
-    } else {
-      if (open.length > MAX_DEPTH || hasRepeatedAttribute(attributes)) return null;
-      if (emptySlash === "") open.push(openElement(name));
-      else element.children.push({ name, text: "", children: [] });
-    }
+  const body = text.replace(/^\s*(<\?xml [^<>]*\?>)?\s*/, "");
+  if (!/^<[A-Za-z]/.test(body) || /<[!?]/.test(body)) return null;
+  try {
+    if (XMLValidator.validate(body) !== true) return null;
+    const nodes: unknown = parser.parse(body);
+    const elements = readNodes(nodes, 0);
+    return elements?.children.length === 1 ? (elements.children[0] ?? null) : null;
+  } catch {
+    return null;
   }
-  const [root, ...more] = document.children;
-  if (root === undefined || more.length > 0 || open.length > 1) return null;
-  return NOT_SPACE.test(document.text) ? null : root;
-}
-
-function openElement(name: string): OpenElement {
-  return { name, text: "", children: [] };
-}
-
-/** Adds an element that ends to the one around it. False when it mixes elements with text, or has a malformed reference. */
-function endElement({ name, text, children }: OpenElement, around: OpenElement | undefined): boolean {
-  const decoded = text.includes("&") ? decodeEntities(text) : text;
-  if (decoded === null || !around) return false;
-  if (children.length > 0 && NOT_SPACE.test(text)) return false;
-  around.children.push({ name, text: children.length > 0 ? "" : decoded, children });
-  return true;
-}
-
-function hasRepeatedAttribute(attributes: string): boolean {
-  if (attributes === "") return false;
-  const names = [...attributes.matchAll(ATTRIBUTE_NAMES)].map(([, name]) => name);
-  return new Set(names).size < names.length;
 }
 
 /** The only child at the end of a path of names, each of which must be the only one of its name. Null otherwise. */
@@ -92,6 +56,28 @@ export function onlyChild(element: XmlElement, ...path: readonly string[]): XmlE
 export function textAt(element: XmlElement, ...path: readonly string[]): string | null {
   const child = onlyChild(element, ...path);
   return child && child.text !== "" ? child.text : null;
+}
+
+/** Reads what the parser makes of the inside of an element. Null when it holds something other than elements and text. */
+function readNodes(nodes: unknown, depth: number): { text: string; children: XmlElement[] } | null {
+  if (!Array.isArray(nodes) || depth > MAX_DEPTH) return null;
+  let text = "";
+  const children: XmlElement[] = [];
+  for (const node of nodes as Record<string, unknown>[]) {
+    const [name, ...more] = Object.keys(node).filter((key) => key !== ":@");
+    if (name === undefined || more.length > 0) return null;
+    const value = node[name];
+    if (name === TEXT) {
+      text += String(value);
+      continue;
+    }
+    const inner = readNodes(value, depth + 1);
+    const decoded = inner && decodeEntities(inner.text);
+    if (inner === null || decoded === null) return null;
+    if (inner.children.length > 0 && inner.text.trim() !== "") return null;
+    children.push({ name, text: inner.children.length > 0 ? "" : decoded, children: inner.children });
+  }
+  return { text, children };
 }
 
 const NAMED: ReadonlyMap<string, string> = new Map([
