@@ -1,3 +1,4 @@
+import { inTime } from "../../base/in-time.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
@@ -126,17 +127,11 @@ export class LoneEnds {
   }
 
   async #ask(place: TokenAddress, ask: AskEnd): Promise<LoneEnd> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const silence = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error("the tree does not answer")), ANSWER_MS);
-    });
     try {
-      return await Promise.race([ask(place), silence]);
+      return await inTime(ask(place), ANSWER_MS);
     } catch (error) {
       console.error(JSON.stringify({ type: "end of a token", tree: place.treeId, error: String(error) }));
       return { kind: "ending" };
-    } finally {
-      clearTimeout(timer);
     }
   }
 
