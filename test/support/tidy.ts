@@ -2,7 +2,12 @@ import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
-import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/tree/index/accessor-shard.ts";
+import {
+  ACCESSOR_SHARDS,
+  type AccessorShard,
+  accessorShard,
+  accessorShardNumber,
+} from "../../src/tree/index/accessor-shard.ts";
 import { tellRecent } from "../../src/tree/inventory/recent.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
 import { bindings } from "./service.ts";
@@ -96,4 +101,12 @@ export async function writeList(statement: "INSERT" | "DELETE", accessors: reado
       else shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create", mount: null })));
     });
   }
+}
+
+/** Notes in a shard what earlier releases noted when a mount was moved or disabled: nothing of that id is listed. */
+export async function closeMount(shard: DurableObjectStub<AccessorShard>, mount: string): Promise<void> {
+  await shard.relist([]);
+  await runInDurableObject(shard, (_, { storage }) => {
+    storage.sql.exec("INSERT INTO closed_mounts (mount) VALUES (?)", mount);
+  });
 }

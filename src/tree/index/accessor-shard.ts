@@ -164,12 +164,6 @@ export class AccessorShard extends DurableObject<Env> {
     noteFreed(this.#number);
   }
 
-  /** Lists nothing that is issued under the id `mount` from now on. Safe to repeat. */
-  closeMount(mount: string): void {
-    this.#schema.create();
-    this.#sql.exec("INSERT OR IGNORE INTO closed_mounts (mount) VALUES (?)", mount);
-  }
-
   /**
    * Lists those of `tokens` that are not listed.
    *
@@ -450,6 +444,7 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? this.#leases.countIrrevocable() : {};
   }
 
+  /** True for the id of a mount that an earlier release moved or disabled. */
   #isClosed(mount: string): boolean {
     return this.#sql.exec("SELECT 1 FROM closed_mounts WHERE mount = ?", mount).toArray().length > 0;
   }

@@ -15,7 +15,15 @@ import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { answeringLater, stateOf } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdTidy, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
+import {
+  closeMount,
+  holdTidy,
+  listedAccessors,
+  listsKnowAll,
+  tidyAlarm,
+  tidyNow,
+  writeList,
+} from "../../support/tidy.ts";
 import {
   growTree,
   holdInventory,
@@ -157,7 +165,7 @@ describe("what tidy repairs", () => {
     await writeList("DELETE", [unlisted.accessor, ofClosedMount.accessor]);
     const login = { mount: "gone", internal: {} };
     await rewriteRecord(ofClosedMount.client_token, (record) => ({ ...record, login }));
-    for (let number = 0; number < ACCESSOR_SHARDS; number++) await accessorShard(bindings, number).closeMount("gone");
+    for (let number = 0; number < ACCESSOR_SHARDS; number++) await closeMount(accessorShard(bindings, number), "gone");
     // Dead tokens that nothing sweeps.
     await sqlOf(expired.client_token, "UPDATE tokens SET expires_at = ? WHERE row = :row", clock - 1);
     await sqlOf(revoked.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
