@@ -48,25 +48,15 @@ export interface Item {
 }
 
 /**
- * The items of the whole forest; with a mount those of it alone. A mount is as large as its trees: what a login began counts
- * there, whichever way the tokens below it were made.
+ * The items of the whole forest. A mount is as large as its trees: what a login began counts there, whichever way the tokens
+ * below it were made.
  */
-export function itemsOfMap(map: ForestMap, mount: string): readonly Item[] {
-  return map.groups
-    .filter((group) => mount === "" || group.mount === mount)
-    .map((group) => {
-      const items = itemsOfGroup(group);
-      const { mount: name } = group;
-      return {
-        key: name,
-        name,
-        count: sumOf(items),
-        token: null,
-        mount: name,
-        opens: href([], { mount: name }),
-        items,
-      };
-    });
+export function itemsOfMap({ groups }: ForestMap): readonly Item[] {
+  return groups.map((group) => {
+    const items = itemsOfGroup(group);
+    const { mount } = group;
+    return { key: mount, name: mount, count: sumOf(items), token: null, mount, opens: href([], { mount }), items };
+  });
 }
 
 /** How many tokens are in all of them. */

@@ -32,7 +32,7 @@ const FOLLOW_MS = 5_000;
 export function Treemap({ items, by, label }: TreemapProps) {
   const frame = useRef<HTMLElement>(null);
   const size = useSize(frame);
-  const [shown, setShown] = useState<Area | null>(null);
+  const [pointedAt, setPointedAt] = useState<Area | null>(null);
   const now = useMemo(() => Date.now(), []);
   const areas = useMemo(() => (size.width === 0 ? [] : layOut(items, size.width, size.height)), [items, size]);
   const palette = useMemo(() => {
@@ -43,6 +43,8 @@ export function Treemap({ items, by, label }: TreemapProps) {
     () => areas.map((area, at) => drawArea(area, at, palette.get(categoryOf(area.item, by, now)) ?? OTHER_HUE)),
     [areas, palette, by, now],
   );
+  // An area of the map before is none of this one.
+  const shown = pointedAt && areas.includes(pointedAt) ? pointedAt : null;
   const isMoving = useMemo(() => areas.some(({ item }) => isGoing(item.token)), [areas]);
 
   const elementAt = (at: number) => frame.current?.querySelector<HTMLElement>(`[data-area="${at}"]`);
@@ -63,7 +65,6 @@ export function Treemap({ items, by, label }: TreemapProps) {
     const focused = document.activeElement;
     const isInside = focused instanceof HTMLElement && frame.current?.contains(focused);
     keepTabStop(isInside ? Number(focused.dataset.area) : 0);
-    setShown(null);
   }, [areas]);
   const isDrawn = areas.length > 0;
   useEffect(() => {
@@ -87,7 +88,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
   };
   const point = (event: MouseEvent): void => {
     const area = areas[placeOf(event)];
-    if (area) setShown(area);
+    if (area) setPointedAt(area);
   };
   const focus = (event: FocusEvent): void => {
     const at = placeOf(event);
@@ -98,7 +99,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
     }
     keepTabStop(at);
     // A press of the mouse gives the focus too, just before it opens the area.
-    if (elementAt(at)?.matches(":focus-visible")) setShown(areas[at] ?? null);
+    if (elementAt(at)?.matches(":focus-visible")) setPointedAt(areas[at] ?? null);
   };
 
   return (
@@ -111,9 +112,9 @@ export function Treemap({ items, by, label }: TreemapProps) {
         onClick={open}
         onKeyDown={move}
         onMouseOver={point}
-        onMouseLeave={() => setShown(null)}
+        onMouseLeave={() => setPointedAt(null)}
         onFocusIn={focus}
-        onFocusOut={() => setShown(null)}
+        onFocusOut={() => setPointedAt(null)}
       >
         {drawn}
         {shown && <Tip area={shown} width={size.width} height={size.height} />}

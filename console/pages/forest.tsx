@@ -36,7 +36,8 @@ function Forest({ mount }: { readonly mount: string }) {
   const map = useLoad("map", () => readMap(api));
   const [by, setBy] = useState<ColourBy>("policy");
   const groups = map.value?.groups ?? [];
-  const items = useMemo(() => (map.value ? itemsOfMap(map.value, mount) : []), [map.value, mount]);
+  const all = useMemo(() => (map.value ? itemsOfMap(map.value) : []), [map.value]);
+  const items = useMemo(() => all.filter((item) => mount === "" || item.mount === mount), [all, mount]);
   useRefresh(map.reload, items);
   const shown = mount === "" ? groups : groups.filter((group) => group.mount === mount);
   const hasTrees = shown.some(({ largest }) => largest.length > 0);
