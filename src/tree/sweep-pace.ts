@@ -4,13 +4,13 @@
  */
 
 /** What a piece should take (ms): no request waits much longer on its account. */
-const PIECE_MS = 2;
+const PIECE_MS = 4;
 /** Pieces within this share of the time make the next step larger, those beyond twice the time smaller. */
 const SMALL_SHARE = 0.5;
 /** Rows of a step. Each writes to all lists: smaller ones spend all their time on waiting for the disk. */
-const MIN_ROWS = 200;
+const MIN_ROWS = 750;
 const MAX_ROWS = 3000;
-export const FIRST_ROWS = 400;
+export const FIRST_ROWS = 750;
 
 /** Held for less, it goes on. */
 const SHORT_MS = 2;

@@ -12,6 +12,10 @@ import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
 import { FIRST_ROWS, rowsOfNextStep } from "./sweep-pace.ts";
 import { type SweepTurns, turnsOf } from "./sweep-turns.ts";
 
+/** Pieces that the deletion of one step is done in. */
+const DELETIONS = 4;
+/** Tokens that are not worth a piece of their own. */
+const SMALL_PIECE = 50;
 /**
  * Steps of one alarm; with its calls to the shards of accessors and of chosen ids below the 1,000 that the platform allows. What
  * is left is the next alarm's.
@@ -123,11 +127,15 @@ export class TreeSweep {
     if (!endLeasesOf(rows)) return { swept: 0, done: false };
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
     await this.#forgetElsewhere(victims, accessors, delisted);
-    await this.#piece(() => {
-      cubbyhole.deleteOf(rows);
-      inventory.died(deleteVictims(sql, victims));
-      deleted(rows);
-    });
+    const size = Math.max(SMALL_PIECE, Math.ceil(victims.length / DELETIONS));
+    for (let at = 0; at < victims.length; at += size) {
+      const piece = victims.slice(at, at + size);
+      await this.#piece(() => {
+        cubbyhole.deleteOf(piece.map(({ row }) => row));
+        inventory.died(deleteVictims(sql, piece));
+        deleted(piece.map(({ row }) => row));
+      });
+    }
     this.#rows = rowsOfNextStep(this.#rows, this.#longest);
     return { swept: victims.length, done: false };
   }

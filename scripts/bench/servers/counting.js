@@ -61,18 +61,21 @@ export function counted(Base) {
   return Counted;
 }
 
-/** The counts since the last call. */
-export function takeCounts() {
-  const counts = {
+/** The counts since the last reset. */
+export function readCounts() {
+  return {
     rowsRead,
     rowsWritten,
     alarms,
     calls: calls.map(({ method }) => method),
     objects: new Set(calls.map(({ object }) => object)).size,
   };
+}
+
+/** Begins to count anew. */
+export function resetCounts() {
   rowsRead = 0;
   rowsWritten = 0;
   calls = [];
   alarms = 0;
-  return counts;
 }

@@ -110,18 +110,21 @@ export class GroveServer implements Access {
   }
 }
 
-/** A main module in front of Grove's own that counts what the objects do. `GET /bench/counts` gives the counts. */
+/** A main module in front of Grove's own that counts what the objects do. `GET /bench/counts` gives the counts, `DELETE` resets them. */
 function addCounting(build: GroveBuild, directory: string): BundleModule[] {
   cpSync(join(import.meta.dirname, COUNTING_MODULE), join(directory, COUNTING_MODULE));
   const classes = build.model.classes.map(({ className }) => {
     return `export const ${className} = counted(grove.${className});`;
   });
   const main = `import worker, * as grove from "./${build.modules[0]?.name}";
-import { counted, takeCounts } from "./${COUNTING_MODULE}";
+import { counted, readCounts, resetCounts } from "./${COUNTING_MODULE}";
 ${classes.join("\n")}
 export default {
   fetch(request, env, ctx) {
-    if (new URL(request.url).pathname === "/bench/counts") return Response.json(takeCounts());
+    if (new URL(request.url).pathname === "/bench/counts") {
+      if (request.method === "DELETE") resetCounts();
+      return Response.json(readCounts());
+    }
     return worker.fetch(request, env, ctx);
   },
 };
