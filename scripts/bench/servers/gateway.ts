@@ -2,7 +2,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { waitUntilAnswers } from "../../local/answers.ts";
 import { Child } from "../../local/child.ts";
-import { PROJECT } from "../../local/worker-definition.ts";
 import type { Place } from "../load/place.ts";
 import { type Usage, usageOf } from "./usage.ts";
 
@@ -22,14 +21,7 @@ export async function startGatewayProcess(upstream: string): Promise<GatewayProc
   const port = await freePort();
   const child = new Child({
     command: process.execPath,
-    args: [
-      ...HEAP_FLAGS,
-      join(PROJECT, "gateway/main.ts"),
-      "--to",
-      `unix:${upstream}`,
-      "--listen",
-      `127.0.0.1:${port}`,
-    ],
+    args: [...HEAP_FLAGS, join(import.meta.dirname, "gateway-process.ts"), upstream, String(port)],
     env: process.env,
     output: "pipe",
   });
