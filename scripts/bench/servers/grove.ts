@@ -69,7 +69,9 @@ export class GroveServer implements Access {
     for (const { name } of build.modules) cpSync(join(build.directory, name), join(directory, name));
     const modules = counted ? [...addCounting(build, directory), ...build.modules] : build.modules;
     const setup = { worker: build.model, modules, objects, installationId: build.installationId };
-    const server = new GroveServer(directory, await WorkerdServer.start(directory, setup, build.settings));
+    // What is counted is what Cloudflare bills: there an object can be in another isolate than the Worker.
+    const settings = counted ? { ...build.settings, ONE_PROCESS: "false" } : build.settings;
+    const server = new GroveServer(directory, await WorkerdServer.start(directory, setup, settings));
     await server.#initialize();
     return server;
   }
