@@ -24,6 +24,28 @@ function held() {
   return { calls, end: gate.resolve, first, later };
 }
 
+/** Calls that are all under way until the test ends each. */
+function gated() {
+  const open: (() => void)[] = [];
+  const sizes: number[] = [];
+  let most = 0;
+  let oneBegan = Promise.withResolvers<void>();
+  const fetch = async (items: string[]): Promise<Found> => {
+    const gate = Promise.withResolvers<Found>();
+    open.push(() => gate.resolve(found(items)));
+    sizes.push(items.length);
+    most = Math.max(most, open.length);
+    oneBegan.resolve();
+    oneBegan = Promise.withResolvers();
+    return gate.promise;
+  };
+  /** Until `count` calls have begun in all. */
+  const begun = async (count: number): Promise<void> => {
+    while (sizes.length < count) await oneBegan.promise;
+  };
+  return { begun, endFirst: () => open.shift()?.(), fetch, most: () => most, sizes, underWay: () => open.length };
+}
+
 describe("look-ups of one account", () => {
   it("begin at once when none is under way", async () => {
     const object = lookups();
@@ -42,20 +64,23 @@ describe("look-ups of one account", () => {
     expect(await Promise.all(answers)).toEqual(["<a>", "<b>", "<c>", "<d>", "<b>"].map(ok));
   });
 
-  it("of a whole fleet are in four calls at once at most", async () => {
+  it("of a whole fleet are in four calls at once, and never in more", async () => {
     const object = lookups();
-    let underWay = 0;
-    let most = 0;
-    const fetch = async (items: string[]): Promise<Found> => {
-      most = Math.max(most, ++underWay);
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      underWay--;
-      return found(items);
-    };
-    const items = Array.from({ length: 300 }, (_, at) => `i-${at}`);
-    const answers = await Promise.all(items.map((item) => object.ask("g", item, 20, fetch)));
-    expect(answers).toEqual(items.map((item) => ok(`<${item}>`)));
-    expect(most).toBe(4);
+    const { begun, endFirst, fetch, most, sizes, underWay } = gated();
+    const expected = [1, ...Array.from({ length: 15 }, () => 20)];
+    const items = Array.from({ length: 301 }, (_, at) => `i-${at}`);
+    const answers = items.map((item) => object.ask("g", item, 20, fetch));
+    await object.ask("other", "x", 1, async () => found(["x"]));
+    expect(underWay()).toBe(4);
+    for (let ended = 0; ended < expected.length; ended++) {
+      const inAll = Math.min(ended + 4, expected.length);
+      await begun(inAll);
+      expect(underWay()).toBe(inAll - ended);
+      endFirst();
+    }
+    expect(await Promise.all(answers)).toEqual(items.map((item) => ok(`<${item}>`)));
+    expect(sizes).toEqual(expected);
+    expect(most()).toBe(4);
   });
 
   it("begin one at a time after a refusal, also when nobody asked for a while", async () => {
