@@ -111,7 +111,7 @@ async function start(
   };
   const port = await Promise.race([followOutput(wrangler, output, data, onMistake), gone]);
   if (typeof port === "string") return fail(`the start was broken off: ${port}`);
-  if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, gone, ANSWER_MS)))
+  if (!(await waitUntilAnswers({ kind: "origin", url: new URL(`http://127.0.0.1:${port}`) }, gone, ANSWER_MS)))
     return fail("the Worker does not answer");
 
   gateway = await startGateway({

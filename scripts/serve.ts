@@ -99,7 +99,7 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), worker.value.ended]);
   const socket = data.value.file("worker.sock");
-  if (!(await waitUntilAnswers({ socketPath: socket }, gone, ANSWER_MS))) {
+  if (!(await waitUntilAnswers({ kind: "socket", path: socket }, gone, ANSWER_MS))) {
     return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
   }
   const gateway = await startGateway({
@@ -126,7 +126,8 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
   }
   if (metrics) say(`metrics of the gateway on port ${metrics.value.port}`);
   // Without a seal key it was said before the slow part of the start.
-  const refusal = process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll(socket);
+  const refusal =
+    process.env.GROVE_SEAL_KEY === undefined ? undefined : await refusalOfAll({ kind: "socket", path: socket });
   for (const warning of [refusal, restoreWarning(data.value, Date.now())]) {
     if (warning !== undefined) say(warning);
   }

@@ -1,11 +1,15 @@
-import { type RequestOptions, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { Upstream, type UpstreamAddress } from "../../gateway/upstream.ts";
+import type { UpstreamAnswer } from "../../gateway/upstream-connection.ts";
 
 const RETRY_MS = 100;
+const ANSWER_MS = 5_000;
+
+const NOTHING = Buffer.alloc(0);
 
 /** Resolves to true when a server gives any HTTP answer, to false when it ends or does not within the time. */
 export async function waitUntilAnswers(
-  place: Pick<RequestOptions, "host" | "port" | "socketPath">,
+  address: UpstreamAddress,
   ended: Promise<unknown>,
   limitMs: number,
 ): Promise<boolean> {
@@ -15,44 +19,43 @@ export async function waitUntilAnswers(
   });
   const limit = performance.now() + limitMs;
   while (!over && performance.now() < limit) {
-    if (await answers(place)) return true;
+    if (await get(address, "/v1/sys/health", async () => true)) return true;
     await pause(RETRY_MS);
   }
   return false;
 }
 
-function answers(place: Pick<RequestOptions, "host" | "port" | "socketPath">): Promise<boolean> {
-  return new Promise((resolve) => {
-    const attempt = request({ ...place, path: "/v1/sys/health", agent: false, timeout: 5_000 }, (response) => {
-      response.resume();
-      resolve(true);
-    });
-    attempt.on("timeout", () => attempt.destroy());
-    attempt.on("error", () => resolve(false));
-    attempt.end();
+/** Why a server answers every request with 503, in its own words; undefined when it does not. */
+export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
+  return get(address, "/v1/auth/token/lookup-self", async (answer) => {
+    return answer.head.status === 503 ? firstError(await textOf(answer)) : undefined;
   });
 }
 
-/** Why a server answers every request with 503, in its own words; undefined when it does not. */
-export function refusalOfAll(socketPath: string): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const asked = request(
-      { socketPath, path: "/v1/auth/token/lookup-self", agent: false, timeout: 5_000 },
-      (response) => {
-        let text = "";
-        response.setEncoding("utf8").on("data", (piece: string) => {
-          text += piece;
-        });
-        response.on("end", () => {
-          if (response.statusCode !== 503) return resolve(undefined);
-          resolve(firstError(text));
-        });
-      },
-    );
-    asked.on("timeout", () => asked.destroy());
-    asked.on("error", () => resolve(undefined));
-    asked.end();
-  });
+/**
+ * Reads something from the answer to a GET; undefined when there is none in time. By the gateway's own client, which the process of a
+ * server has anyway: `node:http` would take 14 MiB for as long as it runs.
+ */
+async function get<T>(
+  address: UpstreamAddress,
+  path: string,
+  read: (answer: UpstreamAnswer) => Promise<T>,
+): Promise<T | undefined> {
+  const upstream = new Upstream(address, false, () => {});
+  const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n`;
+  const answer = await upstream.send({ method: "GET", head, body: NOTHING, abandonMs: ANSWER_MS }, null);
+  const found = answer.ok ? await read(answer.value) : undefined;
+  upstream.close();
+  return found;
+}
+
+/** The body, as far as it comes. */
+async function textOf({ body }: UpstreamAnswer): Promise<string> {
+  const pieces: Buffer[] = [];
+  for (let piece = await body.next(); piece.ok && piece.value !== undefined; piece = await body.next()) {
+    pieces.push(piece.value);
+  }
+  return Buffer.concat(pieces).toString("utf8");
 }
 
 function firstError(text: string): string | undefined {

@@ -15,7 +15,7 @@ export type WorkerDefinition = Unstable_Config;
  * as Wrangler takes 250 MiB that a server would keep for as long as it runs.
  */
 export async function readWorkerDefinition(): Promise<Result<WorkerDefinition, string>> {
-  const words = [join(import.meta.dirname, "print-definition.ts"), join(PROJECT, "wrangler.toml")];
+  const words = [join(PROJECT, "scripts/local/print-definition.ts"), join(PROJECT, "wrangler.toml")];
   try {
     const { stdout } = await promisify(execFile)(process.execPath, words);
     return ok(JSON.parse(stdout) as WorkerDefinition);

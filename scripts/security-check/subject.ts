@@ -47,16 +47,20 @@ export class Subject {
   /** Starts the server, on the data of before. */
   async begin(): Promise<void> {
     const flags = ["--listen=127.0.0.1:0", "--data", this.#data, "--allow-private-host=127.0.0.1"];
-    const child = spawn(process.execPath, [join(PROJECT, "scripts/serve.ts"), ...flags], {
-      cwd: PROJECT,
-      env: {
-        ...process.env,
-        GROVE_SEAL_KEY: this.#sealKey,
-        GROVE_DEV_ROOT_TOKEN: this.root,
-        POLICY_CACHE_SECONDS: "1",
+    const child = spawn(
+      process.execPath,
+      [join(PROJECT, "scripts/bundled.js"), join(PROJECT, "scripts/serve.ts"), ...flags],
+      {
+        cwd: PROJECT,
+        env: {
+          ...process.env,
+          GROVE_SEAL_KEY: this.#sealKey,
+          GROVE_DEV_ROOT_TOKEN: this.root,
+          POLICY_CACHE_SECONDS: "1",
+        },
+        stdio: ["ignore", "pipe", "pipe"],
       },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    );
     this.#child = child;
     this.#output = "";
     for (const stream of [child.stdout, child.stderr]) {

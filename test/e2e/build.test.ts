@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { appendFileSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
 const PROJECT = join(import.meta.dirname, "../..");
 const MODULE = join(PROJECT, "dist/worker/index.js");
+const BUNDLE = join(PROJECT, "dist/bundled/gateway-main.js");
 
 /** Runs `npm run build` (without npm). Returns when the kept module was made. */
 function build(): number {
@@ -32,5 +33,38 @@ describe("the built Worker that npm run serve starts", () => {
   it("can be read by a server that runs as another user", () => {
     expect(statSync(join(PROJECT, "dist/worker")).mode & 0o777).toBe(0o755);
     expect(statSync(MODULE).mode & 0o777).toBe(0o644);
+  });
+});
+
+/** Runs a program by scripts/bundled.js, and returns what it writes. */
+function runBundled(flags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): string {
+  const words = [...flags, join(PROJECT, "scripts/bundled.js"), "gateway/main.ts", "--help"];
+  return spawnSync(process.execPath, words, { cwd: PROJECT, env: { ...process.env, ...env }, encoding: "utf8" }).stdout;
+}
+
+describe("a program that npm starts as one file of plain JavaScript", () => {
+  const HELP = "Usage: npm run gateway -- --to URL [options]";
+  const NO_TYPESCRIPT = ["--no-experimental-strip-types"];
+
+  it("is not read as TypeScript", () => {
+    build();
+    expect(runBundled(NO_TYPESCRIPT)).toContain(HELP);
+    expect(statSync(BUNDLE).mode & 0o777).toBe(0o644);
+  });
+
+  it("is bundled again when one of its sources has changed since, and not otherwise", () => {
+    const made = readFileSync(BUNDLE, "utf8");
+    const old = made.replace(/"hash":"[^"]+"/, '"hash":"of other sources"').replace(HELP, "an old usage");
+    writeFileSync(BUNDLE, made.replace(HELP, "the usage that was kept"));
+    expect(runBundled(NO_TYPESCRIPT)).toContain("the usage that was kept");
+    writeFileSync(BUNDLE, old);
+    expect(runBundled(NO_TYPESCRIPT)).toContain(HELP);
+    expect(readFileSync(BUNDLE, "utf8")).toBe(made);
+  });
+
+  it("is run from its sources where it can't be bundled", () => {
+    rmSync(BUNDLE);
+    expect(runBundled([], { ESBUILD_BINARY_PATH: "/bin/false" })).toContain(HELP);
+    expect(runBundled(NO_TYPESCRIPT, { ESBUILD_BINARY_PATH: "/bin/false" })).toBe("");
   });
 });

@@ -24,6 +24,7 @@ export class ServeProcess {
   /** Starts the server and waits until it answers. Audit lines go nowhere. */
   static async start(data: string, port: number, env: Readonly<Record<string, string>>): Promise<ServeProcess> {
     const words = [
+      join(PROJECT, "scripts/bundled.js"),
       join(PROJECT, "scripts/serve.ts"),
       "--listen",
       `127.0.0.1:${port}`,
@@ -44,7 +45,9 @@ export class ServeProcess {
     const kill = (): void => void child.kill("SIGTERM");
     process.once("exit", kill);
     void server.#ended.then(() => process.off("exit", kill));
-    if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, server.#ended, 90_000))) {
+    if (
+      !(await waitUntilAnswers({ kind: "origin", url: new URL(`http://127.0.0.1:${port}`) }, server.#ended, 90_000))
+    ) {
       child.kill("SIGKILL");
       throw new Error(`the server does not start:\n${told}`);
     }

@@ -26,7 +26,7 @@ export async function startGatewayProcess(upstream: string): Promise<GatewayProc
     output: "pipe",
   });
   for (const stream of child.streams) stream.resume();
-  if (!(await waitUntilAnswers({ host: "127.0.0.1", port }, child.ended, 30_000))) {
+  if (!(await waitUntilAnswers({ kind: "origin", url: new URL(`http://127.0.0.1:${port}`) }, child.ended, 30_000))) {
     throw new Error("the gateway does not answer");
   }
   return {

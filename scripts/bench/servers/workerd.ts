@@ -44,7 +44,7 @@ export class WorkerdServer {
       env: { ...process.env, ...env },
       output: "inherit",
     });
-    if (!(await waitUntilAnswers({ socketPath: socket }, child.ended, ANSWER_MS))) {
+    if (!(await waitUntilAnswers({ kind: "socket", path: socket }, child.ended, ANSWER_MS))) {
       await child.stop();
       throw new Error(`workerd does not answer: ${await child.ended}`);
     }

@@ -51,7 +51,9 @@ export function runScript(
   env: Readonly<Record<string, string | undefined>> = {},
   project = PROJECT,
 ): Program {
-  const child = spawn(process.execPath, [join(project, "scripts", `${script}.ts`), ...flags], {
+  const program = join(project, "scripts", `${script}.ts`);
+  const words = script === "serve" ? [join(project, "scripts/bundled.js"), program] : [program];
+  const child = spawn(process.execPath, [...words, ...flags], {
     cwd: project,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
