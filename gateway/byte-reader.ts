@@ -8,13 +8,15 @@ const LF = 0x0a;
 const CR = 0x0d;
 const HEAD_END = "\r\n\r\n";
 
+const NOTHING: Buffer = Buffer.alloc(0);
+
 /** Why a line cannot be read. */
 export type LineError = "too-long" | "malformed" | "ended";
 
 /** The received, unread bytes of a socket: read as lines or as runs of bytes, with back-pressure. */
 export class ByteReader {
   readonly #socket: Readable;
-  #buffer: Buffer = Buffer.alloc(0);
+  #buffer: Buffer = NOTHING;
   /** First unread byte of the buffer. */
   #start = 0;
   /** Bytes after `#start` that are known to hold no line feed. */
@@ -27,9 +29,18 @@ export class ByteReader {
 
   constructor(socket: Readable) {
     this.#socket = socket;
-    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    socket.on("data", (chunk: Buffer) => this.receive(chunk));
     socket.on("end", () => this.stop());
     socket.on("close", () => this.stop());
+  }
+
+  /** Takes what has arrived: the data of the stream, and what a socket hands over by itself (`onread`). The chunk is kept. */
+  receive(chunk: Buffer): void {
+    if (this.#discarding) return;
+    this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
+    this.#start = 0;
+    if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
+    this.#wakeUp(true);
   }
 
   /** Bytes received and not read yet. */
@@ -117,8 +128,7 @@ export class ByteReader {
   /** Ends the reading and drops what still arrives. */
   discard(): void {
     this.#discarding = true;
-    this.#buffer = Buffer.alloc(0);
-    this.#start = 0;
+    this.#empty();
     this.#head = "";
     this.stop();
     this.#socket.resume();
@@ -135,18 +145,17 @@ export class ByteReader {
     return ok(text);
   }
 
-  #receive(chunk: Buffer): void {
-    if (this.#discarding) return;
-    this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
-    this.#start = 0;
-    if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
-    this.#wakeUp(true);
-  }
-
   #advance(bytes: number): void {
     this.#start += bytes;
     this.#scanned = 0;
+    // A connection that waits for its next message holds no memory of the last one.
+    if (this.unread === 0) this.#empty();
     if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  #empty(): void {
+    this.#buffer = NOTHING;
+    this.#start = 0;
   }
 
   #wakeUp(received: boolean): void {

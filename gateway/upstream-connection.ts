@@ -26,10 +26,16 @@ export class UpstreamConnection {
   #error: Error | undefined;
 
   /**
+   * @param open connects; what it gets is called with bytes that arrive apart from the socket's stream, good until it returns
    * @param name for the service
    * @param onClose called once, however the connection ends.
    */
-  constructor(socket: Socket, name: string, onClose: (connection: UpstreamConnection) => void) {
+  constructor(
+    open: (onBytes: (received: Buffer) => void) => Socket,
+    name: string,
+    onClose: (connection: UpstreamConnection) => void,
+  ) {
+    const socket = open((received) => this.#reader.receive(Buffer.from(received)));
     this.#socket = socket;
     this.#name = name;
     this.#reader = new ByteReader(socket);

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { connect, isIP } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { EXCHANGE_HEADER, type Exchange, NOT_BEGUN_STATUS, renderExchange } from "../src/wire/exchange.ts";
 import { FairQueue } from "./fair-queue.ts";
@@ -132,7 +132,11 @@ export class Upstream {
   #connect(): UpstreamConnection {
     this.#connected++;
     const name = `${this.#name}-${this.#connected}`;
-    const connection = new UpstreamConnection(openSocket(this.#address), name, (closed) => this.#onClose(closed));
+    const connection = new UpstreamConnection(
+      (onBytes) => openSocket(this.#address, onBytes),
+      name,
+      (closed) => this.#onClose(closed),
+    );
     this.#open.add(connection);
     return connection;
   }
@@ -170,11 +174,24 @@ export class Upstream {
   }
 }
 
-function openSocket(address: UpstreamAddress) {
-  if (address.kind === "socket") return connect({ path: address.path });
+/**
+ * Where bytes from the service arrive, those of one connection after the other. A socket's own stream takes 64 KiB of memory for each read, and
+ * as much time as the rest of the reading.
+ */
+const ARRIVALS = Buffer.allocUnsafeSlow(64 * 1024);
+
+function openSocket(address: UpstreamAddress, onBytes: (received: Buffer) => void): Socket {
+  const onread = {
+    buffer: ARRIVALS,
+    callback: (length: number): boolean => {
+      onBytes(ARRIVALS.subarray(0, length));
+      return true;
+    },
+  };
+  if (address.kind === "socket") return connect({ path: address.path, onread });
   const { protocol, hostname, port } = address.url;
   const host = hostname.replace(/^\[|\]$/g, "");
-  if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true });
+  if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true, onread });
   // Loaded where it is needed: few gateways speak TLS.
   return process
     .getBuiltinModule("node:tls")
