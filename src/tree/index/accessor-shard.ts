@@ -424,7 +424,7 @@ export class AccessorShard extends DurableObject<Env> {
     return this.#schema.exists ? this.#leases.level(prefix, after, limit) : { leases: [], folders: [] };
   }
 
-  /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
+  /** At most `limit` leases whose revocation was given up, by expiry and id. */
   irrevocableLeases(limit: number): IrrevocableLease[] {
     return this.#schema.exists ? this.#leases.irrevocable(limit) : [];
   }

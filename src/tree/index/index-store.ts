@@ -128,7 +128,7 @@ export class LeaseIndex {
     return { leases, folders: [...folders] };
   }
 
-  /** At most `limit` leases whose revocation was given up (-1: all), by expiry and id. */
+  /** At most `limit` leases whose revocation was given up, by expiry and id. */
   irrevocable(limit: number): IrrevocableLease[] {
     return this.#sql
       .exec<{ path: string; tail: string; expires_at: number; error: string }>(

@@ -42,6 +42,18 @@ async function exhaust(token: string): Promise<number[]> {
   return pauses;
 }
 
+/** Lists leases in a shard as given up, which end at the ms `from` to `to`. */
+async function giveUpMany(shard: DurableObjectStub<AccessorShard>, from: number, to: number): Promise<void> {
+  await shard.addLease("x", "cap/x");
+  await runInDurableObject(shard, (_, state) => {
+    state.storage.sql.exec(
+      `WITH RECURSIVE n (i) AS (SELECT ? UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+       INSERT INTO leases (tail, path, expires_at, error) SELECT printf('tail%d', i), 'cap/x', i, printf('no %d', i) FROM n`,
+      ...[from, to],
+    );
+  });
+}
+
 describe("a target that fails", () => {
   it("is asked six times, ever later, then the lease is listed as irrevocable with its error (X18, X19)", async () => {
     const received = standInForTargets(() => 503);
@@ -154,14 +166,9 @@ describe("the list of irrevocable leases", () => {
   });
 
   it("holds 10,000 and says so, unless all are asked for (X19)", async () => {
-    const shard = bindings.ACCESSOR_SHARD.getByName("accessors-3");
-    await shard.addLease("x", "cap/x");
-    await runInDurableObject(shard, (_, state) => {
-      state.storage.sql.exec(
-        `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-         INSERT INTO leases (tail, path, expires_at, error) SELECT 'tail' || i, 'cap/x', i, 'no' FROM n`,
-      );
-    });
+    const shards = [3, 7].map((number) => bindings.ACCESSOR_SHARD.getByName(`accessors-${number}`));
+    const [shard, other] = shards as [DurableObjectStub<AccessorShard>, DurableObjectStub<AccessorShard>];
+    await giveUpMany(shard, 1, 10_001);
     const capped = await get("sys/leases?type=irrevocable");
     expect(capped.body.data.lease_count).toBe(10_000);
     expect(capped.body.warnings).toEqual([
@@ -170,7 +177,19 @@ describe("the list of irrevocable leases", () => {
     const all = await get("sys/leases?type=irrevocable&limit=none");
     expect([all.body.data.lease_count, all.body.warnings]).toEqual([10_001, null]);
     expect((await get("sys/leases/count?type=irrevocable")).body.data.counts).toMatchObject({ "cap/": 10_001 });
-    await runInDurableObject(shard, (_, state) => state.storage.sql.exec("DELETE FROM leases"));
+
+    await giveUpMany(other, 10_002, 30_001);
+    for (const limit of ["none", "NONE", "30001"]) {
+      const most = await get(`sys/leases?type=irrevocable&limit=${limit}`);
+      const { lease_count, leases } = dataOf<{ lease_count: number; leases: { error: string }[] }>(most);
+      expect([lease_count, leases[0]?.error, leases.at(-1)?.error]).toEqual([30_000, "no 1", "no 30000"]);
+      expect(String(most.body.warnings)).toContain("30000");
+    }
+    const exact = await get("sys/leases?type=irrevocable&limit=30000");
+    expect([exact.body.data.lease_count, exact.body.warnings]).toEqual([30_000, null]);
+    for (const one of shards) {
+      await runInDurableObject(one, (_, state) => state.storage.sql.exec("DELETE FROM leases"));
+    }
   });
 
   it("needs sudo", async () => {

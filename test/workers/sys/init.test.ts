@@ -103,7 +103,11 @@ describe("a new installation", () => {
     expect(built.body.grove_version).toBe(`${version}+fcd9c58a`);
     expect(health.body.performance_standby).toBe(false);
     expect((await call("GET", "sys/health?activecode=204")).status).toBe(204);
-    expect((await call("GET", "sys/health?activecode=99")).status).toBe(400);
+    for (const code of ["99", "600", "0x1F4", "5e2", "500.0", "+500", "%20500", "", "x"]) {
+      for (const field of ["activecode", "sealedcode", "uninitcode"]) {
+        expect((await call("GET", `sys/health?${field}=${code}`)).status, `${field}=${code}`).toBe(400);
+      }
+    }
     expect((await call("HEAD", "sys/health")).status).toBe(200);
     expect((await call("DELETE", "sys/health")).status).not.toBe(200);
   });

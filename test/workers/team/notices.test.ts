@@ -153,12 +153,22 @@ describe("a webhook of an organization", () => {
     ["triggers", ["run:created"]],
     ["destination-type", "slack"],
     ["name", ""],
+    ["name", "pager\u0007"],
+    ["name", "pager\n"],
+    ["name", "pager\u202e"],
     ["token", ""],
   ])("422: with %s %j", async (attribute, value) => {
     const answered = await hook({ [attribute]: value });
     expect(answered.status).toBe(422);
     expect(errorOf(answered).source).toEqual({ pointer: `/data/attributes/${attribute}` });
     expect(arrived).toEqual([]);
+  });
+
+  it("422: a change to a name with control characters", async () => {
+    const { id } = (await hook({ enabled: false })).body.data;
+    const body = resource("notification-configurations", { name: "pager\u001b[2J" });
+    expect((await api("PATCH", path(`/${id}`), { token: root, body })).status).toBe(422);
+    expect((await api("GET", path(`/${id}`), { token: root })).body.data.attributes.name).toBe("pager");
   });
 
   it("404, 422: a change that waited for the verification takes back neither a deletion nor another change", async () => {

@@ -9,15 +9,15 @@ import { leaseIdOf } from "../../../tree/leases/record.ts";
 import { text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 
-/** Leases that one answer holds at most, unless all are asked for. */
+/** Leases that one answer holds at most, unless more are asked for. */
 const MAX_LIST = 10_000;
-
-/** What a shard takes for "no limit". */
-const ALL = -1;
+/** Leases that one answer holds at most, whatever is asked for: what a shard sends of as many fits one call between objects. */
+const MAX_ASKED = 30_000;
 
 /** The reference's warning, word for word. */
 const TOO_MANY =
   "Command halted because many irrevocable leases were found. To emit the entire list, re-run the command with force set true.";
+const TOO_MANY_FOR_ONE_ANSWER = `One answer holds ${MAX_ASKED} leases at most, and there are more: see to these with sys/leases/revoke-force, then list again.`;
 
 const TYPE = {
   type: text().describe("`irrevocable`, the only type"),
@@ -54,7 +54,7 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
         leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
       }),
     },
-    z.object({ ...TYPE, limit: text().describe("Entries at most; `none` for all") }),
+    z.object({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
     async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       return listGivenUp(env, fields.limit);
@@ -63,11 +63,11 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
 ];
 
 async function listGivenUp(env: Env, limit: string): Promise<Result<Reply, Failure>> {
-  const all = limit === "none";
-  const asked = limit === "" || all ? MAX_LIST : /^\d{1,9}$/.test(limit) ? Number(limit) : 0;
-  if (asked <= 0) return err(invalid('limit must be "none" or a positive number'));
-  const leases = await listIrrevocable(env, all ? ALL : asked + 1);
-  const shown = all ? leases : leases.slice(0, asked);
+  const asked = limit === "" ? MAX_LIST : readLimit(limit);
+  if (asked === null) return err(invalid('limit must be "none" or a positive number'));
+  const most = Math.min(asked, MAX_ASKED);
+  const leases = await listIrrevocable(env, most + 1);
+  const shown = leases.slice(0, most);
   const data = {
     lease_count: shown.length,
     leases: shown.map((lease) => ({
@@ -76,6 +76,13 @@ async function listGivenUp(env: Env, limit: string): Promise<Result<Reply, Failu
       error: lease.error,
     })),
   };
-  const cut = limit === "" && leases.length > asked;
-  return ok(dataReply(data, cut ? [TOO_MANY] : undefined));
+  if (leases.length > most && limit === "") return ok(dataReply(data, [TOO_MANY]));
+  if (leases.length > most && asked > most) return ok(dataReply(data, [TOO_MANY_FOR_ONE_ANSWER]));
+  return ok(dataReply(data));
+}
+
+/** How many are asked for; null when `limit` does not say. */
+function readLimit(limit: string): number | null {
+  if (limit.toLowerCase() === "none") return Number.POSITIVE_INFINITY;
+  return /^\d{1,9}$/.test(limit) && Number(limit) > 0 ? Number(limit) : null;
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { hasUnprintable } from "../../../base/name.ts";
 import { TRIGGERS, type Trigger } from "../../../team/notices/rules.ts";
 
 const MAX_TEXT = 255;
@@ -6,7 +7,12 @@ const TEXT = `must be a string of 1 to ${MAX_TEXT} characters`;
 const LIST = `must be a list of ${TRIGGERS.join(", ")}`;
 
 const CHANGES = {
-  name: z.string(TEXT).min(1, TEXT).max(MAX_TEXT, TEXT).optional(),
+  name: z
+    .string(TEXT)
+    .min(1, TEXT)
+    .max(MAX_TEXT, TEXT)
+    .refine((name) => !hasUnprintable(name), "must not hold control characters")
+    .optional(),
   url: z.string("must be a string").optional(),
   token: z.string(TEXT).min(1, TEXT).max(MAX_TEXT, TEXT).nullable().optional(),
   enabled: z.boolean("must be true or false").optional(),
