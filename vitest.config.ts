@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
-import { sourcesAsOneModule } from "./test/support/one-module.ts";
+import { NATIVE_MODULES, sourcesAsOneModule } from "./test/support/one-module.ts";
 
 /** An example as one module, as Wrangler would bundle it for its author. */
 function bundled(example: string) {
@@ -101,6 +101,7 @@ export default defineConfig({
           cloudflareTest({
             wrangler: { configPath: "./wrangler.toml" },
             miniflare: {
+              modulesRules: NATIVE_MODULES,
               bindings: {
                 GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=",
                 POLICY_CACHE_SECONDS: "5",
@@ -118,7 +119,11 @@ export default defineConfig({
         ],
         test: {
           ...PROPERTIES,
-          setupFiles: [...PROPERTIES.setupFiles, "./test/support/entry-after-end.ts"],
+          setupFiles: [
+            ...PROPERTIES.setupFiles,
+            "./test/support/source-stacks.ts",
+            "./test/support/entry-after-end.ts",
+          ],
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
           // A file waits for its objects most of the time: two at once also where there are two cores.

@@ -7,3 +7,9 @@ declare module "*?raw" {
 interface ImportMeta {
   glob(pattern: string, options: { readonly eager: true }): Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
+
+declare module "grove:source-map" {
+  /** The map of the module with all sources, and what stacks call that module. */
+  export const map: string;
+  export const name: string;
+}
