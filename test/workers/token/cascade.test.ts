@@ -1,10 +1,10 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { nextVictims } from "../../../src/tree/sweep.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
-import { countRows, growTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { countRows, evictTree, growTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
 
@@ -129,9 +129,8 @@ describe("revocation of a tree", () => {
   it("an object that wakes up in the middle of a sweep still refuses what is below", async () => {
     const top = await orphan();
     const [, , lowest] = await growTree(top.token, 50, "chain");
-    const { stub } = await locate(top.token);
     await call("POST", "auth/token/revoke", { token: root, body: { token: top.token } });
-    await evictDurableObject(stub);
+    await evictTree((await locate(top.token)).stub);
     expect(await status(lowest ?? "")).toBe(403);
   });
 });

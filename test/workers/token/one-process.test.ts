@@ -1,4 +1,4 @@
-import { createExecutionContext, evictDurableObject } from "cloudflare:test";
+import { createExecutionContext } from "cloudflare:test";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import worker from "../../../src/index.ts";
@@ -8,7 +8,7 @@ import { readServiceToken } from "../../../src/token/ids.ts";
 import { knownToken } from "../../../src/tree/live-tokens.ts";
 import { TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
+import { evictTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 /** The setting reaches the objects too: what trees make known depends on theirs. */
 const shared: { ONE_PROCESS?: string } = bindings;
@@ -159,8 +159,7 @@ describe("a token that its tree made known to the isolate", () => {
   it("is forgotten when its object wakes anew", async () => {
     const token = await orphan();
     expect(await makeKnown(token)).toBe(true);
-    const { stub } = await locate(token);
-    await evictDurableObject(stub);
+    const stub = await evictTree((await locate(token)).stub);
     // Nothing can have changed without the object, so it is still good; whatever wakes it takes it back.
     expect(await isKnown(token)).toBe(true);
     await stub.rowStatus(0);
@@ -380,7 +379,7 @@ async function play(steps: readonly { readonly do: string; readonly at: number; 
     else if (what === "renew") await post("auth/token/renew", { token: one.token, increment: ttl });
     else if (what === "pass") pass(seconds / 3);
     else if (what === "sweep" && tree) await sweep(tree);
-    else if (what === "wake" && tree) await evictDurableObject(tree);
+    else if (what === "wake" && tree) await evictTree(tree);
     else if (what === "disable" || what === "enable") {
       if (one.entity !== "") await post(`identity/entity/id/${one.entity}`, { disabled: what === "disable" });
     }

@@ -1,11 +1,11 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
 import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
 import { asOneProcess, bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
-import { countRows, holdSweeps, locate, runAlarm } from "../../support/trees.ts";
+import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
 const alarmOfShard = AccessorShard.prototype.alarm;
@@ -137,7 +137,7 @@ describe("a tree that is taken again", () => {
       expect(kept.status).toBe(404);
     };
     await sure();
-    await evictDurableObject(former.stub);
+    await evictTree(former.stub);
     await sure();
   });
 
@@ -169,7 +169,7 @@ describe("a tree that is taken again", () => {
     await call("POST", "auth/token/revoke", { token: root, body: { token: child.client_token } });
     await runAlarm(parent.stub);
     vi.setSystemTime(now);
-    await evictDurableObject(parent.stub);
+    await evictTree(parent.stub);
     const later = await createToken(parent.token, { ttl: "1h" });
     expect((await locate(later.client_token)).row).toBeGreaterThan(place.row);
     expect(await lookUp(batch)).toBe(403);
@@ -200,9 +200,9 @@ describe("a crash", () => {
     await runAlarm(stub);
     ends.mockRestore();
     expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 0]);
-    await evictDurableObject(stub);
-    await runAlarm(stub);
-    expect([await countRows(stub), await pooled(treeId)]).toEqual([0, 1]);
+    const woken = await restartTree(stub);
+    await runAlarm(woken);
+    expect([await countRows(woken), await pooled(treeId)]).toEqual([0, 1]);
   });
 
   it("between the shard and the tree leaves a tree that nobody gets, and that is free a little later", async () => {
@@ -214,11 +214,11 @@ describe("a crash", () => {
     await runAlarm(stub);
     ends.mockRestore();
     expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 1]);
-    await evictDurableObject(stub);
+    const woken = await restartTree(stub);
     expect((await loginInto(treeId)).treeId).not.toBe(treeId);
-    await runAlarm(stub);
+    await runAlarm(woken);
     pass(1);
-    expect([await countRows(stub), await pooled(treeId)]).toEqual([0, 1]);
+    expect([await countRows(woken), await pooled(treeId)]).toEqual([0, 1]);
     expect((await loginInto(treeId)).treeId).toBe(treeId);
     expect(await lookUp(token)).toBe(403);
   });
