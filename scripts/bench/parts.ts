@@ -55,7 +55,9 @@ export const PARTS: Readonly<Record<BenchCommand["cases"][number], RunPart>> = {
     const operations = all.map((one) => ({ ...one, others: [], served: [] }));
     if (other === null) return { operations };
     const shared = all.filter(({ others }) => others.length > 0).map((one) => ({ ...one, samples: [] }));
-    return { operations, against: { server: await describeServer(other), operations: shared } };
+    const { text, auditDevices } = await describeServer(other);
+    const against = { server: text, operations: shared };
+    return auditDevices === 0 ? { operations, against } : { operations, "against-audited": against };
   },
 
   async cascade(bench, { quick }) {

@@ -17,6 +17,9 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   against: {
     text: "Grove as clients reach it: workerd and, after the plus, the gateway, with the audit lines written. CPU is that of all server processes for one request, in turns with the other server; a busy machine changes the microseconds, and their ratio much less.",
   },
+  "against-audited": {
+    text: "The same with audit devices enabled on the other server: both sides then write what Grove always writes.",
+  },
   "cpu-shares": {
     text: "Medians in us for one request. What Grove's Worker uses has in it what the runtime does by itself: see the bare Worker beside it, which does the same kind of work on the same workerd, without bodies, keyed hashes and audit lines. Look-ups of a token that the Worker knows make no call, so they can take less than the bare read.",
   },
@@ -148,7 +151,7 @@ function renderSection(section: Section, report: Report, pictures: readonly Char
 /** How long the parts took, for whoever wants to run some of them. */
 function durations({ runs }: Report): string[] {
   const rows = Object.entries(runs).flatMap(([part, { tookSeconds, rounds, seconds }]) =>
-    tookSeconds === undefined || part === "against"
+    tookSeconds === undefined || part.startsWith("against")
       ? []
       : [[part, amount(tookSeconds), `${rounds} rounds of ${amount(seconds)} s`]],
   );
@@ -184,7 +187,8 @@ npm run bench:kill                              # kills the server again and aga
 \`\`\`
 
 \`--against\` adds a table of ratios to another server with the same API; with \`--pid\`, the process of that server on this machine, also of the CPU that both
-sides use for a request. Grove is measured there as clients reach it, through the gateway, and both its processes count.
+sides use for a request. Grove is measured there as clients reach it, through the gateway, and both its processes count. A server with audit devices
+gets a table of its own, so that \`--write\` keeps the figures of both.
 
 \`--write\` keeps the figures of every part in \`docs/performance/figures.json\` and makes the whole page from them. \`--dir\` chooses the disk; \`--json\` prints everything that was measured. The load client is a process of its own; with the server that makes two busy
 processes, with the gateway three, so a machine with fewer cores measures their quarrel too.`;

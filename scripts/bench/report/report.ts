@@ -11,11 +11,20 @@ import type { Comparison } from "../cases/operations.ts";
 import type { Paging, TidyRun } from "../cases/tidy.ts";
 import type { Machine } from "./machine.ts";
 
+/** Grove beside the server of `--against`. */
+export interface Against {
+  /** What that server says of itself. */
+  readonly server: string;
+  /** Those of the operations that it has. */
+  readonly operations: readonly Comparison[];
+}
+
 /** What the parts of the bench find. */
 export interface Figures {
   readonly operations: readonly Comparison[];
-  /** Those of the operations that the server of `--against` has. */
-  readonly against: { readonly server: string; readonly operations: readonly Comparison[] };
+  /** Beside a server that writes no audit log, and beside one that does. */
+  readonly against: Against;
+  readonly "against-audited": Against;
   readonly cascade: readonly Cascade[];
   readonly growth: {
     readonly tree: readonly Growth[];

@@ -7,7 +7,7 @@ import { median, pairedRatio, type Spread, spread } from "../statistics.ts";
 import { bulkSection, consoleSection, endingSection, forestSection } from "./forest-sections.ts";
 import { amount, amounts, windowsText } from "./numbers.ts";
 import { pricePerMillion, pricePerMonth } from "./price.ts";
-import type { Figures, Part, Report } from "./report.ts";
+import type { Against, Part, Report } from "./report.ts";
 import { pagingSection, tidySection } from "./tidy-sections.ts";
 import { cpuRatio, cpus, rateRatio, rates, verdicts } from "./verdicts.ts";
 
@@ -16,6 +16,7 @@ export interface Section {
   readonly name:
     | "operations"
     | "against"
+    | "against-audited"
     | "cpu-shares"
     | "cascade"
     | "growth-tree"
@@ -46,7 +47,9 @@ const TOKENS_A_DAY = 1e6;
 export function sections(report: Report): Section[] {
   return [
     ...(report.operations ? [operations(report)] : []),
-    ...(report.against ? [against(report.against), cpuShares(report.against)] : []),
+    ...(report.against ? [against("against", report.against)] : []),
+    ...(report["against-audited"] ? [against("against-audited", report["against-audited"])] : []),
+    ...(report.against ? [cpuShares(report.against)] : []),
     ...(report.cascade ? [cascade(report)] : []),
     ...(report.growth
       ? [
@@ -113,7 +116,7 @@ function files({ atOnce, rounds }: FileGrowth): Section {
 }
 
 /** Where the CPU of a request through the gateway goes, in us: medians. */
-function cpuShares({ operations: all }: Figures["against"]): Section {
+function cpuShares({ operations: all }: Against): Section {
   const micros = (samples: readonly Sample[]) => median(samples.map(({ cpuMicros }) => cpuMicros));
   return {
     name: "cpu-shares",
@@ -127,10 +130,12 @@ function cpuShares({ operations: all }: Figures["against"]): Section {
   };
 }
 
-function against({ server, operations: all }: Figures["against"]): Section {
+/** The targets are for a server that writes no audit log. */
+function against(part: "against" | "against-audited", { server, operations: all }: Against): Section {
+  const hasTargets = part === "against";
   return {
-    name: "against",
-    part: "against",
+    name: part,
+    part,
     title: `Beside another server: ${server}`,
     header: [
       "operation",
@@ -140,7 +145,7 @@ function against({ server, operations: all }: Figures["against"]): Section {
       "Grove, CPU us",
       "the other, CPU us",
       "CPU ratio",
-      "at most",
+      ...(hasTargets ? ["at most"] : []),
     ],
     rows: all.map((comparison) => {
       const { title, served, others, cpuTarget } = comparison;
@@ -153,7 +158,7 @@ function against({ server, operations: all }: Figures["against"]): Section {
         ratioText(ratio),
         cpuOf(served),
         ...(cpu === null ? ["", ""] : [cpuOf(others), ratioText(cpu)]),
-        cpuTarget === undefined ? "" : String(cpuTarget),
+        ...(hasTargets ? [cpuTarget === undefined ? "" : String(cpuTarget)] : []),
       ];
     }),
   };

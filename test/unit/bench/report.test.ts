@@ -210,6 +210,15 @@ describe("the table against another server", () => {
     expect(text).toMatch(/look-up .* 100 \+ 60 +100 +1\.60 \(1\.60-1\.60\) +1\.6\n/);
   });
 
+  it("keeps the run beside a server that writes an audit log apart, without targets", () => {
+    const audited = { server: "other 1.2, audit devices: 1", operations: [{ ...comparison, cpuTarget: 0.1 }] };
+    const both = { ...report, "against-audited": audited };
+    const [, , text = ""] = renderDocument(both).split("## Beside another server: other 1.2");
+    expect(text).toMatch(/^, audit devices: 1\n/);
+    expect(text).toMatch(/look-up .*\| +100 \+ 60 \| +100 \| +1\.60 \(1\.60-1\.60\) \|\n/);
+    expect(verdicts(both)).toEqual(verdicts(report));
+  });
+
   it("says nothing about the CPU of a server whose process is not known", () => {
     const unseen = [{ ...sample(20), cpuMicros: 0 }];
     expect(rowOf(unseen)).toMatch(/ 100 \+ 60 +1\.6$/);
