@@ -108,9 +108,9 @@ export class LiveTokens {
    * Makes a token known that was found alive in this step.
    *
    * @param watermarks that the tree has checked it against.
-   * @param until when it may end by itself (ms), or an ancestor of it; null: never.
+   * @param aliveUntil when it may end by itself (ms), or an ancestor of it; null: never. Asked for only where it is kept.
    */
-  found(row: TokenRow, view: TokenView, watermarks: Watermarks, until: number | null): void {
+  found(row: TokenRow, view: TokenView, watermarks: Watermarks, aliveUntil: () => number | null): void {
     if (!isOneProcess(this.#env) || row.uses_left !== 0 || view.boundCidrs.length > 0) return;
     // The runtime holds back answers about what a crash would undo; the Worker alone could not.
     if (this.#durable !== this.#changes) {
@@ -123,6 +123,7 @@ export class LiveTokens {
       MARKS.set(this.#treeId, mark, 1);
     }
     const key = keyOf(this.#treeId, row.row);
+    const until = aliveUntil();
     const before = TOKENS.get(key);
     if (before?.mark === mark && before.watermarks === watermarks && before.until === until) return;
     TOKENS.set(key, { mark, watermarks, verifier: row.fixed.verifier, view, until }, JSON.stringify(view).length);

@@ -3,14 +3,12 @@
  * runtime serves nobody, and without a pause it goes on with the sweep before it looks at what has come meanwhile.
  */
 
-/** What a piece should take (ms): no request waits much longer on its account. */
-const PIECE_MS = 4;
-/** Pieces within this share of the time make the next step larger, those beyond twice the time smaller. */
-const SMALL_SHARE = 0.5;
-/** Rows of a step. Each writes to all lists: smaller ones spend all their time on waiting for the disk. */
-const MIN_ROWS = 750;
-const MAX_ROWS = 3000;
-export const FIRST_ROWS = 750;
+/** What a piece should take (ms), without its commit: no request waits much longer on its account. */
+const PIECE_MS = 3;
+/** Rows of a piece. Each is a commit: smaller ones spend all their time on waiting for the disk. */
+const MIN_ROWS = 100;
+const MAX_ROWS = 400;
+export const FIRST_PIECE = 200;
 
 /** Held for less, it goes on. */
 const SHORT_MS = 2;
@@ -22,10 +20,10 @@ const BUSY_LAG_MS = 2;
 const BUSY_PAUSES = 2;
 const MAX_PAUSE_MS = 10;
 
-/** Rows of the step after one of `rows` whose longest piece held the thread for `longestMs`. */
-export function rowsOfNextStep(rows: number, longestMs: number): number {
-  if (longestMs > 2 * PIECE_MS) return Math.max(MIN_ROWS, Math.floor(rows / 2));
-  return longestMs <= SMALL_SHARE * PIECE_MS ? Math.min(MAX_ROWS, Math.floor(rows * 1.5)) : rows;
+/** Rows of the piece after one of `rows` that held the thread for `ms`. */
+export function rowsOfNextPiece(rows: number, ms: number): number {
+  if (ms > 2 * PIECE_MS) return Math.max(MIN_ROWS, Math.floor(rows / 2));
+  return ms < PIECE_MS ? Math.min(MAX_ROWS, Math.floor(rows * 1.5)) : rows;
 }
 
 /** The pause (ms) when the thread was held for `heldMs` since the last one. None yet after a few rows, as most trees have. */

@@ -1,4 +1,8 @@
+import { SweepPlan } from "./sweep-plan.ts";
 import { CUSTOM_ID_KEY, LIVE, REVOKED, REVOKED_ALONE } from "./tree-store.ts";
+
+/** Dead tokens that are read at first: those of a wide tree are found below the first of them. */
+const FIRST_LOOK = 32;
 
 /** Hears what a step of the sweep does to tokens that it does not delete. */
 export interface SweepObserver {
@@ -14,21 +18,98 @@ const NOBODY: SweepObserver = { freed: () => {}, cutOff: () => {} };
 export interface SweepCandidate {
   readonly row: number;
   readonly parent: number | null;
+  /** True when the parent is dead too: nobody is told how many children it has. */
+  readonly isBelowDead: boolean;
   readonly accessorTail: ArrayBuffer;
   readonly customIdKey: string | null;
 }
 
-interface DeadRow extends Record<string, SqlStorageValue> {
+type FoundRow = {
   row: number;
   parent: number | null;
   state: number;
   accessor: ArrayBuffer;
   custom_id_key: string | null;
-  has_children: number;
-}
+};
+type DeadRow = FoundRow & { has_children: number };
 
-const COLUMNS = `t.row, t.parent, t.state, t.accessor, ${CUSTOM_ID_KEY} AS custom_id_key`;
+/** Nearly no token has a chosen id: to read a record costs more than to look for the word in it. */
+const COLUMNS = `t.row, t.parent, t.state, t.accessor,
+  CASE WHEN instr(t.record, '"customIdKey"') > 0 THEN ${CUSTOM_ID_KEY} END AS custom_id_key`;
 const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
+
+/** Finds what is dead in a tree, in bounded pieces. Much of it goes by a plan. */
+export class DeadTokens {
+  readonly #sql: SqlStorage;
+  readonly #observer: SweepObserver;
+  readonly #plan: SweepPlan;
+  /** Planned tokens that were named since `next`. */
+  #named = 0;
+
+  constructor(sql: SqlStorage, observer: SweepObserver = NOBODY) {
+    this.#sql = sql;
+    this.#observer = observer;
+    this.#plan = new SweepPlan(sql);
+  }
+
+  /** True while there is planning to be done before `next`. */
+  get isPlanning(): boolean {
+    return this.#plan.isBeingMade;
+  }
+
+  /** Does a piece of the planning, which reads about `limit` rows. */
+  planOn(limit: number): void {
+    cutOff(this.#sql, this.#plan.look(limit), this.#observer);
+  }
+
+  /** What is to be deleted next, at most about `limit` tokens. What it named before is deleted, or put back. See `nextVictims`. */
+  next(now: number, limit: number): SweepCandidate[] | null {
+    this.#named = 0;
+    const planned = this.more(limit);
+    if (planned.length > 0) return planned;
+    this.#plan.forget();
+    const victims = nextVictims(this.#sql, now, limit, this.#observer);
+    // The others of a full piece were cut off. What is left may be much.
+    if (victims && 2 * victims.length >= limit) this.#plan.begin();
+    return victims;
+  }
+
+  /** More that can be deleted together with what was named, as far as it is planned. */
+  more(limit: number): SweepCandidate[] {
+    for (let rows = this.#plan.take(limit); rows.length > 0; rows = this.#plan.take(limit)) {
+      this.#named += rows.length;
+      const victims = this.#read(rows);
+      // A step of a tidy run may have been faster.
+      if (victims.length > 0) return victims;
+    }
+    return [];
+  }
+
+  /** Those named since `next` are still there. */
+  putBack(): void {
+    this.#plan.putBack(this.#named);
+    this.#named = 0;
+  }
+
+  /** Nothing is left here. */
+  forget(): void {
+    this.#named = 0;
+    this.#plan.forget();
+  }
+
+  #read(rows: readonly number[]): SweepCandidate[] {
+    return (
+      this.#sql
+        .exec<FoundRow>(
+          `SELECT ${COLUMNS} FROM json_each(?) j CROSS JOIN tokens t ON t.row = j.value`,
+          JSON.stringify(rows),
+        )
+        .toArray()
+        // One without a mark of its own was planned as a child of one that has it.
+        .map((dead) => victimOf(dead, dead.state === LIVE))
+    );
+  }
+}
 
 /**
  * Takes the next step of the sweep: marks and detaches at most about `limit` rows, and names at most about as many
@@ -51,15 +132,15 @@ export function nextVictims(
   for (const dead of deadRows(sql, now, limit)) {
     const left = limit - victims.size - progress;
     if (left <= 0) break;
-    if (dead.has_children === 0) victims.set(dead.row, victimOf(dead));
+    if (dead.has_children === 0) victims.set(dead.row, victimOf(dead, false));
     else if (dead.state === REVOKED_ALONE) progress += freeChildren(sql, dead.row, left, observer);
-    else progress += takeSubtree(sql, dead.row, left, victims, observer);
+    else progress += takeSubtree(sql, dead, left, victims, observer);
   }
   return victims.size > 0 || progress > 0 ? [...victims.values()] : null;
 }
 
 /** Deletes `victims`. Returns those that were still there: a step of a tidy run may have been faster. */
-export function deleteVictims(sql: SqlStorage, victims: readonly SweepCandidate[]): SweepCandidate[] {
+export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: SqlStorage, victims: readonly T[]): T[] {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
   const deleted = sql.exec<{ row: number }>(
     "DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row",
@@ -69,7 +150,14 @@ export function deleteVictims(sql: SqlStorage, victims: readonly SweepCandidate[
   return victims.filter(({ row }) => gone.has(row));
 }
 
+/** A few rows where some have children, below which there may be more than enough. */
 function deadRows(sql: SqlStorage, now: number, limit: number): DeadRow[] {
+  const first = readDead(sql, now, Math.min(limit, FIRST_LOOK));
+  const isEnough = first.length < FIRST_LOOK || first.some(({ has_children }) => has_children !== 0);
+  return isEnough || limit <= FIRST_LOOK ? first : readDead(sql, now, limit);
+}
+
+function readDead(sql: SqlStorage, now: number, limit: number): DeadRow[] {
   const marked = sql
     .exec<DeadRow>(`SELECT ${COLUMNS}, ${HAS_CHILDREN} FROM tokens t WHERE t.state <> 0 LIMIT ?`, limit)
     .toArray();
@@ -98,16 +186,26 @@ function freeChildren(sql: SqlStorage, parent: number, limit: number, observer: 
 /** Works on the topmost `limit` tokens below `dead`, without going below one that was revoked alone. */
 function takeSubtree(
   sql: SqlStorage,
-  dead: number,
+  dead: DeadRow,
   limit: number,
   victims: Map<number, SweepCandidate>,
   observer: SweepObserver,
 ): number {
   const inner: number[] = [];
-  for (const token of topmostBelow(sql, dead, limit)) {
-    if (token.has_children === 0) victims.set(token.row, victimOf(token));
+  const below = topmostBelow(sql, dead.row, limit);
+  for (const token of below) {
+    if (token.has_children === 0) victims.set(token.row, victimOf(token, true));
     else inner.push(token.row);
   }
+  // What is planned must be dead whatever the clock shows.
+  if (dead.state === LIVE && below.length >= limit) {
+    sql.exec("UPDATE tokens SET state = ? WHERE row = ?", REVOKED, dead.row);
+  }
+  return cutOff(sql, inner, observer);
+}
+
+/** Gives the mark to dead tokens with children, and cuts them off from their parents. Returns how many they are. */
+function cutOff(sql: SqlStorage, inner: readonly number[], observer: SweepObserver): number {
   if (inner.length === 0) return 0;
   observer.cutOff(inner.length);
   return sql.exec(
@@ -141,6 +239,6 @@ function topmostBelow(sql: SqlStorage, dead: number, limit: number): DeadRow[] {
   return found;
 }
 
-function victimOf(dead: DeadRow): SweepCandidate {
-  return { row: dead.row, parent: dead.parent, accessorTail: dead.accessor, customIdKey: dead.custom_id_key };
+function victimOf({ row, parent, accessor, custom_id_key }: FoundRow, isBelowDead: boolean): SweepCandidate {
+  return { row, parent, isBelowDead, accessorTail: accessor, customIdKey: custom_id_key };
 }

@@ -545,10 +545,9 @@ export class TokenTree extends DurableObject<Env> {
   #note(found: TokenRow, view: TokenView, now: number, stays = true): void {
     this.#inventory.used(found.row, now);
     if (!stays) return;
-    const until = this.#store.aliveUntil(found, now);
     // What is known to the Worker is used without the tree, so it is known for no longer than a use is nothing new.
-    const told = this.#inventory.usedUntil(now);
-    if (until !== "unknown") this.#live.found(found, view, this.#watermarks, earlier(until, told));
+    const until = () => earlier(this.#store.aliveUntil(found, now), this.#inventory.usedUntil(now));
+    this.#live.found(found, view, this.#watermarks, until);
   }
 
   #perform(

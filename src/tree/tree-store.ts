@@ -126,6 +126,14 @@ const MAX_FIXED_CHARACTERS = 2 ** 17;
 /** Rows of which an object remembers that no watermark ends them. */
 const MAX_JUDGED_ROWS = 2 ** 12;
 
+/** SQL: a row and those above it, up to one that was revoked alone: what is below that has no parent any more. */
+const UP = `WITH RECURSIVE up (row, parent, state, expires_at) AS (
+  SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
+  UNION ALL
+  SELECT t.row, t.parent, t.state, t.expires_at
+  FROM up JOIN tokens t ON t.row = up.parent WHERE up.state <> ${REVOKED_ALONE}
+)`;
+
 /**
  * The table of tokens of one tree. Whether a token is alive depends on its ancestors too; asking them is only needed
  * while a dead token has not been swept away, so the store remembers whether there can be one.
@@ -241,12 +249,14 @@ export class TreeStore {
   }
 
   /**
-   * How long a token that is alive at `now` stays so unless something is written: until an ms, null for ever. "unknown" while
-   * dead rows wait for the sweep, above a token with a parent.
+   * How long a token that is alive at `now` stays so unless something is written: until an ms, null for ever. While dead rows wait for
+   * the sweep, its ancestors are read.
    */
-  aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null | "unknown" {
+  aliveUntil({ parent, expires_at: expiresAt }: TokenRow, now: number): number | null {
     if (parent === null) return expiresAt;
-    return this.#mayHaveDead(now) ? "unknown" : this.#earliestExpiry;
+    if (!this.#mayHaveDead(now)) return this.#earliestExpiry;
+    const above = this.#firstExpiryFrom(parent);
+    return expiresAt === null || above === null ? (expiresAt ?? above) : Math.min(expiresAt, above);
   }
 
   /** A stored token as it is shown, at `now` (ms). */
@@ -498,16 +508,17 @@ export class TreeStore {
   /** Walks up from `row`. The walk ends at a token that was revoked alone: what is below it has no parent any more. */
   #hasDeadAncestor(row: number, now: number): boolean {
     const dead = this.#sql.exec(
-      `WITH RECURSIVE up (row, parent, state, expires_at) AS (
-         SELECT row, parent, state, expires_at FROM tokens WHERE row = ?1
-         UNION ALL
-         SELECT t.row, t.parent, t.state, t.expires_at
-         FROM up JOIN tokens t ON t.row = up.parent WHERE up.state <> ${REVOKED_ALONE}
-       )
-       SELECT 1 FROM up WHERE state = ${REVOKED} OR (state = ${LIVE} AND expires_at <= ?2) LIMIT 1`,
+      `${UP} SELECT 1 FROM up WHERE state = ${REVOKED} OR (state = ${LIVE} AND expires_at <= ?2) LIMIT 1`,
       row,
       now,
     );
     return dead.toArray().length > 0;
+  }
+
+  /** When the first of `row` and those above it ends that are not dead (ms); null: none of them ends. */
+  #firstExpiryFrom(row: number): number | null {
+    return this.#sql
+      .exec<{ first: number | null }>(`${UP} SELECT MIN(expires_at) AS first FROM up WHERE state = ${LIVE}`, row)
+      .one().first;
   }
 }

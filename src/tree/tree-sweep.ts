@@ -8,19 +8,22 @@ import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { takeOffLists } from "./index/take-off-lists.ts";
 import { tellNoMoreOf } from "./index/tell-shards.ts";
 import type { TreeInventory } from "./inventory/tree-inventory.ts";
-import { deleteVictims, nextVictims, type SweepCandidate } from "./sweep.ts";
-import { FIRST_ROWS, rowsOfNextStep } from "./sweep-pace.ts";
+import { DeadTokens, deleteVictims, type SweepCandidate } from "./sweep.ts";
+import { FIRST_PIECE, rowsOfNextPiece } from "./sweep-pace.ts";
 import { type SweepTurns, turnsOf } from "./sweep-turns.ts";
 
-/** Pieces that the deletion of one step is done in. */
-const DELETIONS = 4;
-/** Tokens that are not worth a piece of their own. */
-const SMALL_PIECE = 50;
+/** Tokens of one step, where there are so many: each list hears of some 200 at once, which costs it little more than of a few. */
+const STEP_ROWS = 3200;
+/** Rows that a piece of planning reads, from indexes alone. */
+const PLAN_ROWS = 500;
 /**
  * Steps of one alarm; with its calls to the shards of accessors and of chosen ids below the 1,000 that the platform allows. What
  * is left is the next alarm's.
  */
 const SWEEP_STEPS = 30;
+
+/** A token that a step deletes, as it is kept until then: without the bytes that its accessor was made of. */
+type Victim = Omit<SweepCandidate, "accessorTail"> & { readonly accessor: string };
 
 /** What one step did. */
 interface SweepStep {
@@ -50,10 +53,9 @@ interface SweepDeps {
 /** Takes what is dead out of a tree, with its traces elsewhere. */
 export class TreeSweep {
   readonly #tree: SweepDeps;
-  /** Rows that the next step works on. */
-  #rows = FIRST_ROWS;
-  /** The longest time that the step under way held the thread at once (ms). */
-  #longest = 0;
+  readonly #dead: DeadTokens;
+  /** Rows that the next piece works on. */
+  #rows = FIRST_PIECE;
   readonly #turns: SweepTurns;
   /** Ends with the last run that was asked for. */
   #last: Promise<void> = Promise.resolve();
@@ -61,6 +63,7 @@ export class TreeSweep {
   constructor(tree: SweepDeps) {
     this.#tree = tree;
     this.#turns = turnsOf(tree.env);
+    this.#dead = new DeadTokens(tree.sql, tree.inventory);
   }
 
   /** When a tree whose alarm has come shall sweep (ms), while many others do; null: now. */
@@ -113,71 +116,77 @@ export class TreeSweep {
    */
   async step(delisted: number | null = null): Promise<SweepStep> {
     const { sql, isCreated, cubbyhole, inventory, endLeasesOf, deleted } = this.#tree;
-    if (!isCreated()) return { swept: 0, done: true };
-    this.#longest = 0;
-    const found = await this.#piece(() => {
-      const victims = nextVictims(sql, currentTime(), this.#rows, inventory);
-      return victims && { victims, accessors: this.#accessorsOf(victims) };
-    });
-    if (found === null) return { swept: 0, done: true };
-    const { victims, accessors } = found;
+    const victims = await this.#find();
+    if (victims === null || !isCreated()) return { swept: 0, done: true };
     if (victims.length === 0) return { swept: 0, done: false };
-    const rows = victims.map(({ row }) => row);
     // A token that holds more leases than one step takes goes with a later one.
-    if (!endLeasesOf(rows)) return { swept: 0, done: false };
+    if (!endLeasesOf(victims.map(({ row }) => row))) {
+      this.#dead.putBack();
+      return { swept: 0, done: false };
+    }
     // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
-    await this.#forgetElsewhere(victims, accessors, delisted);
-    const size = Math.max(SMALL_PIECE, Math.ceil(victims.length / DELETIONS));
-    for (let at = 0; at < victims.length; at += size) {
-      const piece = victims.slice(at, at + size);
+    await this.#forgetElsewhere(victims, delisted);
+    for (let at = 0; at < victims.length; ) {
+      const piece = victims.slice(at, at + this.#rows);
+      at += piece.length;
       await this.#piece(() => {
-        cubbyhole.deleteOf(piece.map(({ row }) => row));
+        const rows = piece.map(({ row }) => row);
+        cubbyhole.deleteOf(rows);
         inventory.died(deleteVictims(sql, piece));
-        deleted(piece.map(({ row }) => row));
+        deleted(rows);
       });
     }
-    this.#rows = rowsOfNextStep(this.#rows, this.#longest);
     return { swept: victims.length, done: false };
   }
 
-  /** A piece that holds the thread: the next step goes by how long. During a call others are served for an unknown time. */
+  /** The tokens that a step deletes; null when nothing dead is left. */
+  async #find(): Promise<Victim[] | null> {
+    const isGone = () => !this.#tree.isCreated();
+    while (this.#dead.isPlanning && !isGone()) await this.#piece(() => this.#dead.planOn(PLAN_ROWS));
+    const victims = await this.#piece(() => this.#named(isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
+    if (victims === null) this.#dead.forget();
+    while (victims && victims.length > 0 && victims.length < STEP_ROWS) {
+      const more = await this.#piece(() => this.#named(isGone() ? [] : this.#dead.more(this.#rows)));
+      if (!more || more.length === 0) break;
+      victims.push(...more);
+    }
+    return victims;
+  }
+
+  /** A piece that holds the thread: the next one goes by how long. During a call others are served for an unknown time. */
   #piece<T>(work: () => T): Promise<T> {
     return this.#turns.piece(() => {
       const began = currentTime();
       const result = work();
-      this.#longest = Math.max(this.#longest, currentTime() - began);
+      this.#rows = rowsOfNextPiece(this.#rows, currentTime() - began);
       return result;
     });
   }
 
-  #accessorsOf(victims: readonly SweepCandidate[]): string[] {
-    return victims.map(({ row, accessorTail }) => routedIdText(this.#tree.treeId, row, new Uint8Array(accessorTail)));
+  #named(candidates: readonly SweepCandidate[] | null): Victim[] | null {
+    return (
+      candidates?.map(({ accessorTail, ...rest }) => {
+        return { ...rest, accessor: routedIdText(this.#tree.treeId, rest.row, new Uint8Array(accessorTail)) };
+      }) ?? null
+    );
   }
 
-  async #forgetElsewhere(
-    victims: readonly SweepCandidate[],
-    accessors: readonly string[],
-    delisted: number | null,
-  ): Promise<void> {
+  async #forgetElsewhere(victims: readonly Victim[], delisted: number | null): Promise<void> {
     const { env, treeId } = this.#tree;
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );
-    await this.#takeOffLists(victims, accessors, delisted);
+    await this.#takeOffLists(victims, delisted);
     await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], ([shard, of]) =>
       this.#turns.piece(async () => customIdsShard(env, shard).release(of)),
     );
   }
 
-  async #takeOffLists(
-    victims: readonly SweepCandidate[],
-    accessors: readonly string[],
-    delisted: number | null,
-  ): Promise<void> {
+  async #takeOffLists(victims: readonly Victim[], delisted: number | null): Promise<void> {
     const { env, givesBack } = this.#tree;
-    const isAsked = (_: string, at: number) => victims[at]?.row === delisted;
-    await tellNoMoreOf(accessors.filter(isAsked));
-    const others = accessors.filter((accessor, at) => !isAsked(accessor, at));
+    const accessorsOf = (some: readonly Victim[]) => some.map(({ accessor }) => accessor);
+    await tellNoMoreOf(accessorsOf(victims.filter(({ row }) => row === delisted)));
+    const others = accessorsOf(victims.filter(({ row }) => row !== delisted));
     if (others.length === 0) return;
     const isLast = givesBack(victims.map(({ row }) => row));
     await takeOffLists(env, others, this.#turns, isLast);

@@ -13,7 +13,7 @@ const GATHER_MS = 10;
 /** How long it waits for the shards (ms). */
 const MAX_WAIT_MS = 30_000;
 /** Accessors that are taken off in one turn: some ms. */
-const PER_TURN = 50;
+const PER_TURN = 250;
 
 /** Of all trees of this process. What is lost with it is taken off again when the sweep is repeated. */
 const QUEUE = new RemovalQueue();

@@ -123,9 +123,10 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   }
 
   /** Tokens were deleted. */
-  died(tokens: readonly SweepCandidate[]): void {
+  died(tokens: readonly Pick<SweepCandidate, "row" | "parent" | "isBelowDead">[]): void {
     const children = tokens.filter(({ parent }) => parent !== null);
-    for (const [parent, of] of Map.groupBy(children, ({ parent }) => parent)) {
+    const ofLiving = children.filter(({ isBelowDead }) => !isBelowDead);
+    for (const [parent, of] of Map.groupBy(ofLiving, ({ parent }) => parent)) {
       if (parent !== null) this.#addChildren(parent, -of.length);
     }
     if (children.length > 0) this.#addBelow(-children.length);

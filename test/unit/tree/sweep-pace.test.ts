@@ -1,34 +1,30 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FIRST_ROWS, pauseAfter, rowsOfNextStep, wasBusy } from "../../../src/tree/sweep-pace.ts";
+import { FIRST_PIECE, pauseAfter, rowsOfNextPiece, wasBusy } from "../../../src/tree/sweep-pace.ts";
 
-/** Rows of the steps of a sweep whose longest pieces take so many ms a row, and one wait for the disk. */
-function rowsOfSteps(msOfRow: number, diskMs: number, steps = 20): number[] {
-  const rows = [FIRST_ROWS];
-  while (rows.length < steps) {
+/** Rows of the pieces of a sweep that take so many ms a row. */
+function rowsOfPieces(msOfRow: number, pieces = 20): number[] {
+  const rows = [FIRST_PIECE];
+  while (rows.length < pieces) {
     const last = rows.at(-1) ?? 0;
-    rows.push(rowsOfNextStep(last, last * msOfRow + diskMs));
+    rows.push(rowsOfNextPiece(last, last * msOfRow));
   }
   return rows;
 }
 
 describe("the pace of a sweep", () => {
-  it("makes steps larger on a fast machine and smaller on a slow one, within bounds", () => {
-    expect(rowsOfSteps(0.0001, 0.1).at(-1)).toBe(3000);
-    expect(rowsOfSteps(0.1, 1).at(-1)).toBe(750);
+  it("makes pieces larger on a fast machine and smaller on a slow one, within bounds", () => {
+    expect(rowsOfPieces(0.0001).at(-1)).toBe(400);
+    expect(rowsOfPieces(0.1).at(-1)).toBe(100);
   });
 
   it("comes to rest where a piece takes no longer than two of the time that it should", () => {
     fc.assert(
-      fc.property(
-        fc.double({ min: 0.0001, max: 0.008, noNaN: true }),
-        fc.double({ min: 0, max: 2, noNaN: true }),
-        (row, disk) => {
-          const last = rowsOfSteps(row, disk).slice(-2);
-          // One step to try and one to take back, at most.
-          expect(Math.min(...last.map((rows) => rows * row + disk))).toBeLessThanOrEqual(8);
-        },
-      ),
+      fc.property(fc.double({ min: 0.0001, max: 0.06, noNaN: true }), (row) => {
+        const last = rowsOfPieces(row).slice(-2);
+        // One piece to try and one to take back, at most.
+        expect(Math.min(...last.map((rows) => rows * row))).toBeLessThanOrEqual(6);
+      }),
     );
   });
 

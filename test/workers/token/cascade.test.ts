@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { nextVictims } from "../../../src/tree/sweep.ts";
+import { DeadTokens, nextVictims } from "../../../src/tree/sweep.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";
@@ -182,6 +182,29 @@ describe("revoke-orphan", () => {
       return { victims, children: sql.exec("SELECT 1 FROM tokens WHERE parent IS NOT NULL").toArray().length };
     });
     expect(left).toEqual({ victims: [], children: 950 });
+  });
+
+  it("deletes what is dead in the order of rows, wherever in the tree it hangs", async () => {
+    const top = await orphan();
+    const branch = await child(top.token);
+    const parents = [await child(branch), await child(branch), await child(branch)];
+    for (let turn = 0; turn < 4; turn++) for (const parent of parents) await growTree(parent, 50, "wide");
+    const { stub } = await locate(top.token);
+    await call("POST", "auth/token/revoke", { token: root, body: { token: branch } });
+    const found = await runInDurableObject(stub, (_, { storage: { sql } }) => {
+      const dead = new DeadTokens(sql);
+      const first = dead.next(Date.now(), 100) ?? [];
+      while (dead.isPlanning) dead.planOn(100);
+      const rows = sql.exec<{ row: number }>("SELECT row FROM tokens WHERE parent IS NOT NULL ORDER BY row").toArray();
+      const next = [...(dead.next(Date.now(), 100) ?? []), ...dead.more(1000)];
+      return { first: first.length, next: next.map(({ row }) => row), rows: rows.map(({ row }) => row) };
+    });
+    expect(found.first).toBe(97);
+    expect(found.next).toEqual(found.rows);
+    // The branch itself too.
+    expect(found.next).toHaveLength(601);
+    await sweep(stub);
+    expect(await countRows(stub)).toBe(1);
   });
 
   it("costs the same with many children", async () => {

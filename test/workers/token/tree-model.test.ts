@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../../src/token/record.ts";
-import { deleteVictims, nextVictims } from "../../../src/tree/sweep.ts";
+import { DeadTokens, deleteVictims } from "../../../src/tree/sweep.ts";
 import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings } from "../../support/service.ts";
 
@@ -26,6 +26,13 @@ class Model {
     const token = this.tokens.get(row);
     if (!token || token.ended || (token.expiresAt !== null && token.expiresAt <= this.now)) return false;
     return this.alive(token.parent);
+  }
+
+  /** When the first of a token and those above it ends; null: none does. */
+  aliveUntil(row: number): number | null {
+    const { parent = null, expiresAt = null } = this.tokens.get(row) ?? {};
+    const above = parent === null ? null : this.aliveUntil(parent);
+    return expiresAt === null || above === null ? (expiresAt ?? above) : Math.min(expiresAt, above);
   }
 
   revokeAlone(row: number): void {
@@ -64,7 +71,15 @@ const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant("renew" as const), at: fc.nat(), ttl: fc.integer({ min: 1, max: 60 }) }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("pass" as const), ms: fc.integer({ min: 1, max: 30 }) }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("sweep" as const), limit: fc.integer({ min: 1, max: 8 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("sweep" as const),
+      limit: fc.integer({ min: 1, max: 8 }),
+      pieces: fc.integer({ min: 1, max: 3 }),
+      ends: fc.constantFrom("deleted" as const, "putBack" as const, "lost" as const),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("wake" as const) }) },
 );
 
@@ -85,6 +100,7 @@ describe("a token tree, against a model that walks every parent every time", () 
 function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary<infer S> ? S : never)[]): void {
   const model = new Model();
   let store = new TreeStore(sql, "00".repeat(32), JUDGES);
+  let dead = new DeadTokens(sql);
   const pick = (at: number): number | null => {
     const living = [...model.tokens.keys()].filter((row) => model.alive(row));
     return living.length === 0 ? null : (living[at % living.length] ?? null);
@@ -110,14 +126,14 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     else if (each.do === "wake") {
       store = new TreeStore(sql, "00".repeat(32), JUDGES);
       store.refresh();
+      dead = new DeadTokens(sql);
     } else if (each.do === "sweep") {
-      const victims = deleteVictims(sql, nextVictims(sql, model.now, each.limit) ?? []);
-      if (victims.length > 0)
-        store.deleted(
-          victims.map(({ row }) => row),
-          model.now,
-          true,
-        );
+      if (dead.isPlanning) dead.planOn(each.limit);
+      const found = dead.isPlanning ? [] : (dead.next(model.now, each.limit) ?? []);
+      for (let piece = 1; piece < each.pieces; piece++) found.push(...dead.more(each.limit));
+      if (each.ends === "putBack") dead.putBack();
+      const rows = each.ends === "deleted" ? deleteVictims(sql, found).map((victim) => victim.row) : [];
+      if (rows.length > 0) store.deleted(rows, model.now, true);
       store.refresh();
     } else if (row !== null && each.do === "revoke") {
       store.revoke(row, REVOKED);
@@ -136,7 +152,8 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     compare(store, model);
   }
   for (let round = 0; round < 1000; round++) {
-    const victims = nextVictims(sql, model.now, 3);
+    while (dead.isPlanning) dead.planOn(3);
+    const victims = dead.next(model.now, 3);
     if (victims === null) break;
     deleteVictims(sql, victims);
   }
@@ -153,5 +170,8 @@ function compare(store: TreeStore, model: Model): void {
     if (found && store.isOrphan(found, model.now) !== (token.parent === null)) {
       throw new Error(`token ${row} should ${token.parent === null ? "" : "not "}be an orphan`);
     }
+    const [until, ends] = [found ? store.aliveUntil(found, model.now) : null, model.aliveUntil(row)];
+    // It may be asked for too early, and never too late.
+    if (found && ends !== null && (until === null || until > ends)) throw new Error(`token ${row} ends at ${ends}`);
   }
 }

@@ -13,6 +13,8 @@ import { classOfSize, MAX_TREES, type TreeSize } from "./tree-size.ts";
 
 /** Row numbers of different trees can be equal: the id of a token is the first free one from its row number on. */
 const ID_PROBES = 64;
+/** So many tokens are deleted one by one. */
+const FEW = 16;
 /** Trees that are read to find the largest ones: those of one class are in no order. */
 const READ_TREES = 2 * MAX_TREES;
 
@@ -68,12 +70,10 @@ export class InventoryStore {
 
   /** Forgets tokens. Safe to repeat. */
   remove(accessors: readonly string[]): void {
-    for (const accessor of accessors) {
-      const known = this.#find(accessor);
-      if (!known) continue;
-      const token = tokenOf(known);
-      this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
-      this.#pending.token(known.id, termsOf(token), countsOf(token, createdAtOf(token)), -1);
+    const gone =
+      accessors.length > FEW ? this.#delete(accessors) : accessors.flatMap((accessor) => this.#deleteOne(accessor));
+    for (const token of gone.map(tokenOf)) {
+      this.#pending.token(token.id, termsOf(token), countsOf(token, createdAtOf(token)), -1);
     }
     this.#pending.write();
   }
@@ -157,6 +157,23 @@ export class InventoryStore {
     if (names.length === 0) return;
     const assignments = names.map((name) => `${name} = ?`).join(", ");
     this.#sql.exec(`UPDATE inventory SET ${assignments} WHERE id = ?`, ...Object.values(columns), id);
+  }
+
+  #deleteOne(accessor: string): TokenRowOfShard[] {
+    const known = this.#find(accessor);
+    if (!known) return [];
+    this.#sql.exec("DELETE FROM inventory WHERE id = ?", known.id);
+    return [known];
+  }
+
+  /** One statement for all of them takes a third of the time, and reads more rows: those of the list are counted too. */
+  #delete(accessors: readonly string[]): TokenRowOfShard[] {
+    return this.#sql
+      .exec<TokenRowOfShard>(
+        `DELETE FROM inventory WHERE accessor IN (SELECT value FROM json_each(?)) RETURNING id, accessor, entry`,
+        JSON.stringify(accessors),
+      )
+      .toArray();
   }
 
   #find(accessor: string): KnownRow | null {

@@ -121,6 +121,7 @@ export class Pending implements Changes {
   }
 }
 
+/** A text that no other counter has. */
 function nameOf({ kind, mount, key }: CountKey): string {
-  return JSON.stringify([kind, mount, key]);
+  return `${kind} ${mount.length} ${mount}${key}`;
 }
