@@ -169,13 +169,13 @@ export class TokenTree extends DurableObject<Env> {
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken", Failure>> {
     if (!ids.seal) await this.#open(spec.record.watermark);
-    if (!this.#isEmpty || !this.#store.isFree(ids.row)) return ok("taken");
+    if (!this.#isEmpty || ids.row <= this.#store.floor) return ok("taken");
     if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
     this.#gaveBack = false;
     this.#isAskedFor = drawnFrom !== null && !this.#wasReported;
     this.#wasReported = false;
     this.#store.begin();
-    return ok(this.#births.first(spec, ids, cubbyhole, drawnFrom));
+    return ok(this.#births.first(spec, ids, cubbyhole, drawnFrom) ?? "taken");
   }
 
   /** Ends a tree whose first token, the one in this row, nobody will ever have. Safe to repeat. */
@@ -586,8 +586,8 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   #insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
-    if (!this.#store.isFree(ids.row)) return ok({ kind: "row_taken", above: this.#store.floor });
-    return ok({ kind: "created", token: this.#births.child(spec, ids, parent), warnings });
+    const token = this.#births.child(spec, ids, parent);
+    return ok(token ? { kind: "created", token, warnings } : { kind: "row_taken", above: this.#store.floor });
   }
 
   /**

@@ -22,20 +22,30 @@ export class TokenWriter {
     this.#tree = tree;
   }
 
-  /** Writes the first token, and what it keeps from the beginning. @param drawnFrom see `TreeInventory.started`. */
-  first(spec: TokenSpec, ids: NewTokenIds, values: readonly CubbyholeValue[], drawnFrom: number | null): TokenView {
+  /**
+   * Writes the first token, and what it keeps from the beginning.
+   *
+   * @param drawnFrom see `TreeInventory.started`.
+   * @returns null, with nothing written, when its row is not free.
+   */
+  first(
+    spec: TokenSpec,
+    ids: NewTokenIds,
+    values: readonly CubbyholeValue[],
+    drawnFrom: number | null,
+  ): TokenView | null {
     const { tokens, cubbyhole, inventory, arm } = this.#tree;
-    tokens.insert(spec, ids, null);
+    if (!tokens.insert(spec, ids, null)) return null;
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
     inventory.started(spec, ids, drawnFrom);
     arm();
     return this.#view(spec, ids, true);
   }
 
-  /** Writes a token below `parent`, in a row that is free. */
-  child(spec: TokenSpec, ids: NewTokenIds, parent: number): TokenView {
+  /** Writes a token below `parent`. null when its row is not free. */
+  child(spec: TokenSpec, ids: NewTokenIds, parent: number): TokenView | null {
     const { tokens, inventory, arm } = this.#tree;
-    tokens.insert(spec, ids, parent);
+    if (!tokens.insert(spec, ids, parent)) return null;
     inventory.born(ids.row, parent);
     arm();
     return this.#view(spec, ids, false);

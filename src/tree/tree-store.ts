@@ -284,6 +284,11 @@ export class TreeStore {
     return parent === undefined || parent.state === REVOKED_ALONE;
   }
 
+  /** The accessor of the token in this row; null when there is none, or its seal does not hold. Reads nothing for one that was read before. */
+  accessorOf(row: number): string | null {
+    return (this.#fixed.get(row) ?? this.find(row)?.fixed)?.accessor ?? null;
+  }
+
   /** How many tokens hang directly below the token. Reads them all. */
   countChildren(row: number): number {
     return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM tokens WHERE parent = ?", row).one().n;
@@ -309,11 +314,6 @@ export class TreeStore {
     return this.#floor.row;
   }
 
-  /** True when a new token may have this row. */
-  isFree(row: number): boolean {
-    return row > this.#floor.row && !(this.isCreated && this.exists(row));
-  }
-
   /** True when the tree has no other tokens than these. */
   hasOnly(rows: readonly number[]): boolean {
     return this.#countUpTo(rows.length + 1) <= rows.length;
@@ -336,19 +336,25 @@ export class TreeStore {
     return this.#sql.exec("SELECT 1 FROM tokens WHERE row = ?", row).toArray().length > 0;
   }
 
-  /** Writes a new token. The row must be free. */
-  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): void {
+  /**
+   * Writes a new token.
+   *
+   * @returns false, with no token written, when its row is another's, or may have been.
+   */
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number | null): boolean {
+    if (ids.row <= this.floor) return false;
     const { record, expiresAt } = spec;
     const recordJson = JSON.stringify(record);
     const seal = ids.seal ?? sealToken(this.#judges.rowKeys(), this.#treeId, { ...ids, recordJson });
     this.#table.create();
     if (parent !== null) {
       this.#indexes.create();
+      // Where the row is another's, the lists are told of that one again.
       this.listing.written(ids.row);
     }
-    this.#sql.exec(
+    const { rowsWritten } = this.#sql.exec(
       `INSERT INTO tokens (row, parent, verifier, accessor, state, uses_left, granted_ttl, expires_at, record)
-       VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?)`,
+       VALUES (?, ?, ?, ?, ${LIVE}, ?, ?, ?, ?) ON CONFLICT (row) DO NOTHING`,
       ids.row,
       parent,
       concat(ids.verifier, seal),
@@ -358,10 +364,12 @@ export class TreeStore {
       expiresAt,
       recordJson,
     );
+    if (rowsWritten === 0) return false;
     if (parent !== null) this.#keepFixed(ids, recordJson);
     if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
       this.#earliestExpiry = expiresAt;
     }
+    return true;
   }
 
   /** The list asks for a new token within seconds: neither its seal nor its record need be read again then. */

@@ -3,12 +3,14 @@
  * whoever draws share one isolate. A hint: what a shard has is in its storage.
  */
 
-/** Freed trees that shards were given and that nobody drew, by shard. */
+/** Freed trees that shards were given and that nobody drew, by shard. The shard that was given one last is at the end. */
 const freed = new Map<number, number>();
 
 /** A shard was given the id of a freed tree. */
 export function noteFreed(shard: number): void {
-  freed.set(shard, (freed.get(shard) ?? 0) + 1);
+  const before = freed.get(shard) ?? 0;
+  freed.delete(shard);
+  freed.set(shard, before + 1);
 }
 
 /** At most `count` ids are drawn from a shard. */
@@ -18,7 +20,7 @@ export function noteDrawn(shard: number, count: number): void {
   else freed.delete(shard);
 }
 
-/** A shard that may have freed trees; undefined: none is known. */
+/** The shard that was given a freed tree last, of those that may have some; undefined: none is known. */
 export function shardWithFreed(): number | undefined {
-  return freed.keys().next().value;
+  return [...freed.keys()].at(-1);
 }

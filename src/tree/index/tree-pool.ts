@@ -15,6 +15,9 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** Freed trees of which a shard remembers that they came last. An object sleeps some ten seconds after its last call. */
+const MAX_LATEST = 1000;
+
 /**
  * Ids of trees that one shard hands out. It keeps those of freed trees, which are handed out first, and notes each that it handed
  * out until a shard lists the first token of the tree. So a tree that nobody told of, as the process ended before, is known here,
@@ -25,6 +28,8 @@ export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
 export class TreePool {
   readonly #sql: SqlStorage;
   readonly #free: Schema;
+  /** Those of the freed trees that came last, the latest at the end: most likely still awake. */
+  #latest: string[] = [];
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -34,19 +39,22 @@ export class TreePool {
   /** Keeps the id of a freed tree. Returns false when it is here already. */
   put(tree: string): boolean {
     this.#free.create();
-    return this.#sql.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
+    const isNew = this.#sql.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
+    if (isNew) this.#latest.push(tree);
+    if (this.#latest.length > 2 * MAX_LATEST) this.#latest = this.#latest.slice(-MAX_LATEST);
+    return isNew;
   }
 
-  /** Takes at most `limit` ids of freed trees. */
+  /**
+   * Takes at most `limit` ids of freed trees. Those that were freed last come first: a tree that has just ended is awake, and to wake
+   * one costs more than its first token.
+   */
   take(limit: number): string[] {
     if (!this.#free.exists) return [];
-    return this.#sql
-      .exec<{ tree: string }>(
-        "DELETE FROM free_trees WHERE tree IN (SELECT tree FROM free_trees LIMIT ?) RETURNING tree",
-        limit,
-      )
-      .toArray()
-      .map(({ tree }) => tree);
+    const latest = this.#latest.splice(-limit);
+    const taken = latest.length === 0 ? [] : this.#delete("SELECT value FROM json_each(?)", JSON.stringify(latest));
+    const missing = limit - taken.length;
+    return missing === 0 ? taken : [...taken, ...this.#delete("SELECT tree FROM free_trees LIMIT ?", missing)];
   }
 
   /** Notes that ids are handed out at `now` (ms). */
@@ -77,6 +85,14 @@ export class TreePool {
   /** The tree was asked. */
   asked(tree: string): void {
     this.#sql.exec("DELETE FROM drawn_trees WHERE tree = ?", tree);
+  }
+
+  /** Deletes ids of freed trees that a query gives. */
+  #delete(query: string, value: string | number): string[] {
+    return this.#sql
+      .exec<{ tree: string }>(`DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value)
+      .toArray()
+      .map(({ tree }) => tree);
   }
 
   /** When the id that waits longest was handed out (ms); null: none waits. */

@@ -43,6 +43,8 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   #changed = new Set<number>();
   /** Numbers of children, counted once and then kept with every change. */
   readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
+  /** New tokens that have no children yet, until they are described. */
+  readonly #childless = new GenerationalCache<number, true>(COUNTED_PARENTS);
   /** The hour in which a token was used last (ms), by row. A use is written nowhere in the tree. */
   readonly #uses = new GenerationalCache<number, number>(REMEMBERED_USES);
   /** Tokens below another; null before they were counted. */
@@ -87,6 +89,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
 
   /** A token was written in `row`, below `parent`. */
   born(row: number, parent: number): void {
+    this.#childless.set(row, true, 1);
     this.#addChildren(parent, 1);
     this.#addBelow(1);
     this.#newTokens.written(row, currentTime());
@@ -244,11 +247,11 @@ export class TreeInventory implements TokenObserver, SweepObserver {
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {
     const { record, accessor } = token.fixed;
-    const parent = this.#store.isOrphan(token, now) || token.parent === null ? null : this.#store.find(token.parent);
+    const isOrphan = token.parent === null || this.#store.isOrphan(token, now);
     return {
       ...fixedPart(record),
       accessor,
-      parent: parent?.fixed.accessor ?? null,
+      parent: isOrphan || token.parent === null ? null : this.#store.accessorOf(token.parent),
       first: token.row === oldest,
       expiresAt: token.expires_at,
       renewedAt: token.renewed_at,
@@ -261,6 +264,10 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   #countChildren(row: number): number {
     const known = this.#children.get(row);
     if (known !== undefined) return known;
+    if (this.#childless.get(row)) {
+      this.#childless.forget(row);
+      return 0;
+    }
     const count = this.#store.countChildren(row);
     // Of a token without children nothing needs to be remembered.
     if (count > 0) this.#children.set(row, count, 1);
@@ -275,6 +282,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   #addChildren(parent: number, by: number): void {
     const known = this.#children.get(parent);
     if (known !== undefined) this.#children.set(parent, known + by, 1);
+    this.#childless.forget(parent);
     this.changed(parent);
   }
 

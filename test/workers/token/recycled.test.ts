@@ -4,6 +4,7 @@ import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
 import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
+import { crash } from "../../support/objects.ts";
 import { asOneProcess, bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
@@ -89,6 +90,23 @@ describe("logins that end", () => {
     expect(objects.size).toBeLessThanOrEqual(75);
     expect(await Promise.all([...objects].map((treeId) => pooled(treeId)))).not.toContain(0);
   }, 60_000);
+});
+
+describe("freed trees", () => {
+  it("are handed out in the reverse order of their ends, those that nobody remembers last", async () => {
+    const shard = accessorShard(bindings, 3);
+    await emptyPool(shard);
+    const ids = Array.from({ length: 5 }, () => bindings.TOKEN_TREE.newUniqueId().toString());
+    const [first = "", second = "", third = "", fourth = "", fifth = ""] = ids;
+    for (const tree of [first, second]) await shard.takeTree(tree);
+    await crash(shard);
+    const woken = accessorShard(bindings, 3);
+    for (const tree of [third, fourth, fifth]) await woken.takeTree(tree);
+    expect(new Set(await woken.drawTrees(2))).toEqual(new Set([fourth, fifth]));
+    expect(await woken.drawTrees(1)).toEqual([third]);
+    expect(new Set(await woken.drawTrees(3))).toEqual(new Set([first, second]));
+    await emptyPool(woken);
+  });
 });
 
 /** What belonged to a token of a former life, with the token. */

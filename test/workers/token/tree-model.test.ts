@@ -106,11 +106,10 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
     return living.length === 0 ? null : (living[at % living.length] ?? null);
   };
   const add = (row: number, parent: number | null, expiresAt: number | null) => {
-    if (!store.isFree(row)) return;
-    if (model.tokens.has(row)) throw new Error(`row ${row} is used again`);
     if (parent === null) store.begin();
     const ids = { row, token: "", verifier: BYTES, accessor: "", accessorTail: BYTES };
-    store.insert({ type: "service", record: RECORD, expiresAt, orphan: parent === null }, ids, parent);
+    if (!store.insert({ type: "service", record: RECORD, expiresAt, orphan: parent === null }, ids, parent)) return;
+    if (model.tokens.has(row)) throw new Error(`row ${row} is used again`);
     model.tokens.set(row, { parent, ended: false, expiresAt });
   };
   add(model.clock, null, 1030);
