@@ -144,7 +144,7 @@ export class ClientConnection {
       if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
       if (!requests.take(key, 1)) return this.#decline(BUSY, head);
       try {
-        return await this.#passOn(head, received.value.bytes, client, key);
+        return await this.#passOn(head, received.value.pieces, client, key);
       } finally {
         requests.giveBack(key, 1);
       }
@@ -158,7 +158,7 @@ export class ClientConnection {
    * meanwhile, or that is told that it takes too long, does not end the request: it may have been acted on already, and
    * the service's record of it must be whole.
    */
-  async #passOn(head: RequestHead, body: Buffer, client: ClientAddress, key: ShareKey): Promise<boolean> {
+  async #passOn(head: RequestHead, body: readonly Buffer[], client: ClientAddress, key: ShareKey): Promise<boolean> {
     const { upstream, unavailable, timeouts } = this.#settings;
     this.#deadline.arm(timeouts.answerMs, () => {
       this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
@@ -166,7 +166,8 @@ export class ClientConnection {
     const list = head.method === "LIST";
     const method = list ? "GET" : head.method;
     const target = list ? listTarget(head.target) : head.target;
-    const rendered = renderRequestHead(head, { method, target, host: upstream.host, client, bodyBytes: body.length });
+    const bodyBytes = body.reduce((sum, piece) => sum + piece.length, 0);
+    const rendered = renderRequestHead(head, { method, target, host: upstream.host, client, bodyBytes });
     const answer = await upstream.send({ method, head: rendered, body, abandonMs: timeouts.abandonMs }, key);
     if (!answer.ok) {
       const reason = unavailable();

@@ -6,7 +6,8 @@ import type { ShareKey, Shares } from "./shares.ts";
 
 /** A body that has arrived whole. */
 export interface ReceivedBody {
-  readonly bytes: Buffer;
+  /** One after the other. */
+  readonly pieces: readonly Buffer[];
   /** Gives the room back. To be called once, when the bytes are not needed any more. */
   release(): void;
 }
@@ -20,9 +21,10 @@ export interface BodyPlace {
   readonly key: ShareKey;
 }
 
-/** Room is taken in steps of this at least, so that a thousand bodies of one byte are not for free. */
+/** Room is taken in steps of this at least, so that a thousand bodies of one byte are not for free. Pieces of this length are large. */
 const STEP_BYTES = 16 * 1024;
 
+const NOTHING: Buffer = Buffer.alloc(0);
 const NO_RELEASE = (): void => {};
 
 export const TOO_LARGE: Refusal = { status: 413, message: "http: request body too large" };
@@ -39,7 +41,7 @@ export function receiveBody(
   onPiece: (received: number) => void,
 ): BodyResult | Promise<BodyResult> {
   const whole = body.takeWhole();
-  return whole === undefined ? collect(body, place, onPiece) : ok({ bytes: whole, release: NO_RELEASE });
+  return whole === undefined ? collect(body, place, onPiece) : ok({ pieces: [whole], release: NO_RELEASE });
 }
 
 type BodyResult = Result<ReceivedBody, Refusal | Disconnected>;
@@ -69,47 +71,72 @@ function refusalFor(error: BodyError): Refusal | Disconnected {
   }
 }
 
+/**
+ * Large pieces are kept as they came: copied into one, they would leave several times the memory of the body behind. Small ones are
+ * copied together, as a body of single bytes would else cost a hundred times its size.
+ */
 class CollectedBody implements ReceivedBody {
   readonly #place: BodyPlace;
-  #buffer: Buffer = Buffer.alloc(0);
-  /** Bytes of the buffer that are filled. */
+  /** All full, but the last. */
+  #pieces: Buffer[] = [];
+  /** The last piece, when small pieces are copied there. */
+  #block: Buffer = NOTHING;
+  /** Bytes of the block that are filled. */
   #filled = 0;
+  #length = 0;
+  /** Room that is taken. */
+  #taken = 0;
 
   constructor(place: BodyPlace) {
     this.#place = place;
   }
 
   get length(): number {
-    return this.#filled;
+    return this.#length;
   }
 
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#filled);
+  get pieces(): readonly Buffer[] {
+    if (this.#filled === this.#block.length) return this.#pieces;
+    return [...this.#pieces.slice(0, -1), this.#block.subarray(0, this.#filled)];
   }
 
   /** Keeps the next piece; false when there is no room for it. */
   add(piece: Buffer): boolean {
-    if (!this.#makeRoom(this.#filled + piece.length)) return false;
-    this.#filled += piece.copy(this.#buffer, this.#filled);
+    const copied = this.#copy(piece);
+    const rest = piece.subarray(copied);
+    if (rest.length >= STEP_BYTES) {
+      if (!this.#takeRoom(rest.length)) return false;
+      this.#pieces.push(rest);
+    } else if (rest.length > 0) {
+      const size = Math.min(STEP_BYTES, this.#place.maxBytes - this.#taken);
+      if (!this.#takeRoom(size)) return false;
+      this.#block = Buffer.allocUnsafeSlow(size);
+      this.#filled = 0;
+      this.#pieces.push(this.#block);
+      this.#copy(rest);
+    }
+    this.#length += piece.length;
     return true;
   }
 
   release(): void {
-    this.#place.room.giveBack(this.#place.key, this.#buffer.length);
-    this.#buffer = Buffer.alloc(0);
+    this.#place.room.giveBack(this.#place.key, this.#taken);
+    this.#taken = 0;
+    this.#pieces = [];
+    this.#block = NOTHING;
     this.#filled = 0;
   }
 
-  /** Pieces are copied together, as a body of single bytes would else cost a hundred times its size. */
-  #makeRoom(needed: number): boolean {
-    if (needed <= this.#buffer.length) return true;
-    const { maxBytes, room, key } = this.#place;
-    const steps = Math.max(Math.ceil(needed / STEP_BYTES) * STEP_BYTES, 2 * this.#buffer.length);
-    const size = Math.max(needed, Math.min(steps, maxBytes));
-    if (!room.take(key, size - this.#buffer.length)) return false;
-    const larger = Buffer.allocUnsafeSlow(size);
-    this.#buffer.copy(larger, 0, 0, this.#filled);
-    this.#buffer = larger;
+  /** Copies what fits into the block. */
+  #copy(piece: Buffer): number {
+    const copied = piece.copy(this.#block, this.#filled);
+    this.#filled += copied;
+    return copied;
+  }
+
+  #takeRoom(bytes: number): boolean {
+    if (!this.#place.room.take(this.#place.key, bytes)) return false;
+    this.#taken += bytes;
     return true;
   }
 }

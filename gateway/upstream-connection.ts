@@ -5,7 +5,7 @@ import { ByteReader } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
 import { type MessageBody, openBody } from "./message-body.ts";
 import { type ResponseError, type ResponseHead, readResponseHead } from "./response-head.ts";
-import { writeMessage } from "./write-message.ts";
+import { writePieces } from "./write-message.ts";
 
 /** An answer of the service, its body unread. */
 export interface UpstreamAnswer {
@@ -84,13 +84,13 @@ export class UpstreamConnection {
    */
   exchange(
     head: string,
-    body: Buffer,
+    body: readonly Buffer[],
     method: string,
     abandonMs: number,
   ): Promise<Result<ResponseHead, ResponseError>> {
     this.#deadline.arm(abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
-    writeMessage(this.#socket, head, body);
+    writePieces(this.#socket, head, body);
     return readResponseHead(this.#reader, method);
   }
 

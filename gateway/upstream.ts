@@ -17,7 +17,7 @@ export interface UpstreamRequest {
   readonly method: string;
   /** Latin1, without the empty line at its end. */
   readonly head: string;
-  readonly body: Buffer;
+  readonly body: readonly Buffer[];
   /** Milliseconds after which the answer is not waited for any more. */
   readonly abandonMs: number;
 }

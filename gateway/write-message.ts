@@ -19,6 +19,19 @@ export function writeMessage(socket: Socket, head: string, body: Buffer): boolea
   return room;
 }
 
+/** As `writeMessage`, with a body in pieces. */
+export function writePieces(socket: Socket, head: string, pieces: readonly Buffer[]): void {
+  const [only] = pieces;
+  if (only !== undefined && pieces.length === 1) {
+    writeMessage(socket, head, only);
+    return;
+  }
+  socket.cork();
+  socket.write(head, "latin1");
+  for (const piece of pieces) socket.write(piece);
+  socket.uncork();
+}
+
 /** Resolves when the socket takes more, or is closed. */
 export function drained(socket: Socket): Promise<void> {
   if (!socket.writableNeedDrain) return Promise.resolve();

@@ -5,8 +5,6 @@ import type { UpstreamAnswer } from "../../gateway/upstream-connection.ts";
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;
 
-const NOTHING = Buffer.alloc(0);
-
 /** Resolves to true when a server gives any HTTP answer, to false when it ends or does not within the time. */
 export async function waitUntilAnswers(
   address: UpstreamAddress,
@@ -43,7 +41,7 @@ async function get<T>(
 ): Promise<T | undefined> {
   const upstream = new Upstream(address, false, () => {});
   const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n`;
-  const answer = await upstream.send({ method: "GET", head, body: NOTHING, abandonMs: ANSWER_MS }, null);
+  const answer = await upstream.send({ method: "GET", head, body: [], abandonMs: ANSWER_MS }, null);
   const found = answer.ok ? await read(answer.value) : undefined;
   upstream.close();
   return found;

@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { KEPT_TOKEN, type LoadRequest } from "../load/request.ts";
 import type { LabelResult, LoadResult, LoadStream } from "../load/run.ts";
-import { makeToken } from "../servers/call.ts";
-import { startGatewayProcess } from "../servers/gateway.ts";
+import { type Access, makeToken } from "../servers/call.ts";
+import { freePort, startGatewayProcess } from "../servers/gateway.ts";
 import { GroveServer } from "../servers/grove.ts";
+import { ServeProcess } from "../servers/serve.ts";
 import { type Bench, CONNECTIONS, TOKEN_PATH } from "./bench.ts";
 
 /** What a long load of mixed requests did. */
@@ -27,7 +29,7 @@ export interface Overload {
   readonly lost: number;
   /** p99 of all answers, ms. */
   readonly p99: number;
-  /** MiB of the gateway's memory afterwards. */
+  /** MiB of the process of `npm run serve`, which has the gateway in it: afterwards, or after many large bodies if that is more. */
   readonly gatewayMemoryMiB: number;
 }
 
@@ -35,6 +37,9 @@ export interface Overload {
 const GOOD_TO_BAD = 99;
 /** Far above what the gateway lets through at once. */
 const OVERLOAD_CONNECTIONS = 2000;
+const LARGE_BODY_CONNECTIONS = 64;
+/** Several reads long. */
+const LARGE_BODY = { blob: "x".repeat(200_000) };
 
 /** Mixed traffic at saturation, one request in a hundred of it bad, through the gateway. */
 export async function runMixed(bench: Bench, seconds: number): Promise<{ mixed: MixedLoad; overload: Overload }> {
@@ -56,24 +61,41 @@ export async function runMixed(bench: Bench, seconds: number): Promise<{ mixed: 
     await watching;
     const mixed = { ...result, memory, failures: failuresOf(result) };
 
-    bench.say(`load: ${OVERLOAD_CONNECTIONS} connections at once`);
-    const requests = streams[0]?.requests ?? [];
-    const flood = { connections: OVERLOAD_CONNECTIONS, requests: requests.map((one) => ({ ...one, label: "flood" })) };
-    const flooded = await bench.load.run({ place: gateway.place, seconds: bench.seconds * 3, streams: [flood] });
-    const label = flooded.labels.flood;
-    const refused = (label?.statuses["503"] ?? 0) - (label?.withoutRetryAfter ?? 0);
-    const overload = {
-      connections: OVERLOAD_CONNECTIONS,
-      answered: (label?.count ?? 0) - (label?.statuses["503"] ?? 0),
-      refused,
-      failures: failuresOf(flooded),
-      lost: flooded.lost,
-      p99: label?.latencyMs.p99 ?? 0,
-      gatewayMemoryMiB: gateway.usage().memoryMiB,
-    };
-    return { mixed, overload };
+    return { mixed, overload: await runOverload(bench) };
   } finally {
     await gateway.stop();
+    await server.stop();
+  }
+}
+
+/** Far too many connections, and then large bodies, on `npm run serve` as a whole. */
+async function runOverload(bench: Bench): Promise<Overload> {
+  const token = `root-${randomBytes(12).toString("hex")}`;
+  const env = { ...bench.build.settings, GROVE_DEV_ROOT_TOKEN: token };
+  const server = await ServeProcess.start(`${bench.directory}/overload`, await freePort(), env);
+  try {
+    const access: Access = { place: server.place, token };
+    const [lookUps] = await mixedTraffic(access);
+    const run = async (connections: number, requests: readonly LoadRequest[]) => {
+      bench.say(`load: ${connections} connections at once`);
+      const flood = { connections, requests: requests.map((one) => ({ ...one, label: "flood" })) };
+      const result = await bench.load.run({ place: server.place, seconds: bench.seconds * 3, streams: [flood] });
+      return { result, label: result.labels.flood, memoryMiB: server.usage().memoryMiB };
+    };
+    const flooded = await run(OVERLOAD_CONNECTIONS, lookUps?.requests ?? []);
+    const path = `${TOKEN_PATH}renew-self`;
+    const bodies = await run(LARGE_BODY_CONNECTIONS, [{ label: "", method: "POST", path, token, body: LARGE_BODY }]);
+    const refused = (flooded.label?.statuses["503"] ?? 0) - (flooded.label?.withoutRetryAfter ?? 0);
+    return {
+      connections: OVERLOAD_CONNECTIONS,
+      answered: (flooded.label?.count ?? 0) - (flooded.label?.statuses["503"] ?? 0),
+      refused,
+      failures: failuresOf(flooded.result) + failuresOf(bodies.result),
+      lost: flooded.result.lost + bodies.result.lost,
+      p99: flooded.label?.latencyMs.p99 ?? 0,
+      gatewayMemoryMiB: Math.max(flooded.memoryMiB, bodies.memoryMiB),
+    };
+  } finally {
     await server.stop();
   }
 }
@@ -86,7 +108,7 @@ function failuresOf({ labels }: LoadResult): number {
 }
 
 /** Look-ups, whole lives of tokens in one tree and of trees, and among them one bad request in a hundred. */
-async function mixedTraffic(server: GroveServer): Promise<LoadStream[]> {
+async function mixedTraffic(server: Access): Promise<LoadStream[]> {
   const plain = { ttl: "24h", policies: ["default"] };
   const services: string[] = [];
   while (services.length < 8) services.push((await makeToken(server, "create-orphan", plain)).token);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { freePort } from "../servers/gateway.ts";
+import { type KillTarget, ServeProcess } from "../servers/serve.ts";
 import { USES } from "./actions/numbers.ts";
 import { PASSING_POLICY } from "./actions/tokens.ts";
 import { findBroken } from "./check.ts";
@@ -14,7 +15,6 @@ import { startFakeEnvironment } from "./fake-environment.ts";
 import { findWrongLists, waitForPromises } from "./finish.ts";
 import { installationOn } from "./installation.ts";
 import { type Entry, Ledger, treesTakenAgain } from "./ledger.ts";
-import { type KillTarget, ServeProcess } from "./server.ts";
 import { write } from "./writer.ts";
 import { type Kept, WriterClient } from "./writer-client.ts";
 

@@ -41,7 +41,7 @@ const NOTES: Partial<Record<Section["name"], { readonly chart?: string; readonly
   },
   load: {
     chart: "memory",
-    text: "Through the gateway, as fast as it is answered: look-ups, whole lives of tokens in one tree and of trees of their own, and one request in a hundred bad. Then far more connections than the server can serve.",
+    text: "Through the gateway, as fast as it is answered: look-ups, whole lives of tokens in one tree and of trees of their own, and one request in a hundred bad. Then, on `npm run serve` as a whole, far more connections than the server can serve, and bodies of 200 kB.",
   },
   cost: {
     text: "Rows, calls and objects of one request and of what follows from it (the sweep of a revoked or expired token), each index entry counted as the row that it is billed as.",

@@ -226,7 +226,7 @@ function loadVerdicts(mixed: MixedLoad, overload: Overload): Verdict[] {
       got: `${amount(overload.answered)} answered, ${amount(overload.refused)} refused`,
       met: overload.answered > 0 && overload.refused > 0,
     },
-    atMost("overload: memory of the gateway afterwards, MiB", overload.gatewayMemoryMiB, GATEWAY.memoryMiB),
+    atMost("overload: memory of the gateway's process afterwards, MiB", overload.gatewayMemoryMiB, GATEWAY.memoryMiB),
   ];
 }
 

@@ -14,7 +14,7 @@ export interface GatewayProcess {
 }
 
 /** The limits of Node's heap that `npm run gateway` and `npm run serve` have. */
-const HEAP_FLAGS = ["--max-semi-space-size=4", "--max-old-space-size=96"];
+export const HEAP_FLAGS = ["--max-semi-space-size=4", "--max-old-space-size=96"];
 
 /** Starts the gateway in front of a server. */
 export async function startGatewayProcess(upstream: string): Promise<GatewayProcess> {

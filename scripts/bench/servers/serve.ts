@@ -5,11 +5,13 @@ import { join } from "node:path";
 import { waitUntilAnswers } from "../../local/answers.ts";
 import { PROJECT } from "../../local/worker-definition.ts";
 import type { Place } from "../load/place.ts";
+import { HEAP_FLAGS } from "./gateway.ts";
+import { type Usage, usageOf } from "./usage.ts";
 
 /** What is killed. */
 export type KillTarget = "workerd" | "serve" | "both";
 
-/** `npm run serve` (without npm) on a directory, to be killed. */
+/** `npm run serve` (without npm) on a directory. */
 export class ServeProcess {
   readonly place: Extract<Place, { kind: "tcp" }>;
   readonly #child: ChildProcess;
@@ -24,6 +26,7 @@ export class ServeProcess {
   /** Starts the server and waits until it answers. Audit lines go nowhere. */
   static async start(data: string, port: number, env: Readonly<Record<string, string>>): Promise<ServeProcess> {
     const words = [
+      ...HEAP_FLAGS,
       join(PROJECT, "scripts/bundled.js"),
       join(PROJECT, "scripts/serve.ts"),
       "--listen",
@@ -52,6 +55,11 @@ export class ServeProcess {
       throw new Error(`the server does not start:\n${told}`);
     }
     return server;
+  }
+
+  /** Memory and CPU time of its own process so far: the gateway, and what started the Worker. */
+  usage(): Usage {
+    return usageOf(this.#child.pid ?? 0);
   }
 
   /** Kills it with SIGKILL and waits until nothing of it is left. */
