@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { freeReceived } from "./free-received.ts";
 
 /** Above this many unread bytes the socket is paused: the sender waits, memory does not grow. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -36,7 +37,10 @@ export class ByteReader {
 
   /** Takes what has arrived: the data of the stream, and what a socket hands over by itself (`onread`). The chunk is kept. */
   receive(chunk: Buffer): void {
-    if (this.#discarding) return;
+    if (this.#discarding) {
+      freeReceived(chunk);
+      return;
+    }
     this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
     this.#start = 0;
     if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();

@@ -1,6 +1,7 @@
 import type { BlockList, Socket } from "node:net";
 import { clientNetwork } from "../src/base/client-network.ts";
 import { prepareAnswer, sendAnswer } from "./answer.ts";
+import type { BodyPages } from "./body-pages.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { type ClientAddress, clientAddress, directClient, isTrustedPeer } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
@@ -23,6 +24,7 @@ export interface ConnectionSettings {
   readonly maxBodyBytes: number;
   /** Bytes for bodies that are not complete yet. */
   readonly bodyRoom: Shares;
+  readonly bodyPages: BodyPages;
   /** Requests with the service and waiting for it. */
   readonly requests: Shares;
   readonly timeouts: Timeouts;
@@ -124,7 +126,7 @@ export class ClientConnection {
 
   /** Waits for the body of a request and has it answered; true when the connection can serve another. */
   async #exchange(head: RequestHead): Promise<boolean> {
-    const { maxBodyBytes, bodyRoom, requests, unavailable, timeouts } = this.#settings;
+    const { maxBodyBytes, bodyRoom, bodyPages, timeouts } = this.#settings;
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
     const body = openBody(this.#reader, head.body, maxBodyBytes);
     if (!body.ok) return this.#refuse(TOO_LARGE, head);
@@ -137,19 +139,38 @@ export class ClientConnection {
       const left = bodyDueMs(received, timeouts.bodyMs) - (performance.now() - began);
       this.#deadline.arm(Math.max(left, 0), () => this.#refuse(LATE, head));
     };
-    const received = await receiveBody(body.value, { maxBytes: maxBodyBytes, room: bodyRoom, key }, hurry);
+    const received = await receiveBody(
+      body.value,
+      { maxBytes: maxBodyBytes, room: bodyRoom, pages: bodyPages, key },
+      hurry,
+    );
     if (!received.ok) return received.error === "disconnected" ? this.#close() : this.#refuse(received.error, head);
+    let isUnread = false;
     try {
-      const reason = unavailable();
-      if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
-      if (!requests.take(key, 1)) return this.#decline(BUSY, head);
-      try {
-        return await this.#passOn(head, received.value.pieces, client, key);
-      } finally {
-        requests.giveBack(key, 1);
-      }
+      const goesOn = await this.#answerWhole(head, received.value.pieces, client, key);
+      // All of it was written to the service, or the connection to it was closed.
+      isUnread = true;
+      return goesOn;
     } finally {
-      received.value.release();
+      received.value.release(isUnread);
+    }
+  }
+
+  /** Has a whole request answered by the service, if there is a place for it; true when the connection can serve another. */
+  async #answerWhole(
+    head: RequestHead,
+    body: readonly Buffer[],
+    client: ClientAddress,
+    key: ShareKey,
+  ): Promise<boolean> {
+    const { requests, unavailable } = this.#settings;
+    const reason = unavailable();
+    if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
+    if (!requests.take(key, 1)) return this.#decline(BUSY, head);
+    try {
+      return await this.#passOn(head, body, client, key);
+    } finally {
+      requests.giveBack(key, 1);
     }
   }
 

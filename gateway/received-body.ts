@@ -1,4 +1,6 @@
 import { err, ok, type Result } from "../src/base/result.ts";
+import { type BodyPages, PAGE_BYTES } from "./body-pages.ts";
+import { freeReceived } from "./free-received.ts";
 import type { BodyError, MessageBody } from "./message-body.ts";
 import { BUSY, badRequest, type Refusal } from "./refusal.ts";
 import type { Disconnected } from "./request-head.ts";
@@ -8,8 +10,12 @@ import type { ShareKey, Shares } from "./shares.ts";
 export interface ReceivedBody {
   /** One after the other. */
   readonly pieces: readonly Buffer[];
-  /** Gives the room back. To be called once, when the bytes are not needed any more. */
-  release(): void;
+  /**
+   * Gives the room back. To be called once, when the bytes are not needed any more.
+   *
+   * @param isUnread true when it is certain that nobody will read the pieces, so that their memory can be written again
+   */
+  release(isUnread: boolean): void;
 }
 
 /** Where a body waits until it is whole. */
@@ -18,11 +24,10 @@ export interface BodyPlace {
   readonly maxBytes: number;
   /** Bytes for all bodies that wait; one for which there is none left is refused with 503. */
   readonly room: Shares;
+  /** Memory for it. */
+  readonly pages: BodyPages;
   readonly key: ShareKey;
 }
-
-/** Room is taken in steps of this at least, so that a thousand bodies of one byte are not for free. Pieces of this length are large. */
-const STEP_BYTES = 16 * 1024;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 const NO_RELEASE = (): void => {};
@@ -53,7 +58,7 @@ async function collect(body: MessageBody, place: BodyPlace, onPiece: (received: 
     const piece = await body.next();
     if (piece.ok && piece.value === undefined) return ok(collected);
     if (piece.ok && piece.value !== undefined && collected.add(piece.value)) continue;
-    collected.release();
+    collected.release(true);
     return err(piece.ok ? BUSY : refusalFor(piece.error));
   }
 }
@@ -71,18 +76,10 @@ function refusalFor(error: BodyError): Refusal | Disconnected {
   }
 }
 
-/**
- * Large pieces are kept as they came: copied into one, they would leave several times the memory of the body behind. Small ones are
- * copied together, as a body of single bytes would else cost a hundred times its size.
- */
 class CollectedBody implements ReceivedBody {
   readonly #place: BodyPlace;
   /** All full, but the last. */
-  #pieces: Buffer[] = [];
-  /** The last piece, when small pieces are copied there. */
-  #block: Buffer = NOTHING;
-  /** Bytes of the block that are filled. */
-  #filled = 0;
+  #pages: Buffer[] = [];
   #length = 0;
   /** Room that is taken. */
   #taken = 0;
@@ -96,47 +93,36 @@ class CollectedBody implements ReceivedBody {
   }
 
   get pieces(): readonly Buffer[] {
-    if (this.#filled === this.#block.length) return this.#pieces;
-    return [...this.#pieces.slice(0, -1), this.#block.subarray(0, this.#filled)];
+    const last = this.#length % PAGE_BYTES;
+    return this.#pages.map((page, index) =>
+      last > 0 && index === this.#pages.length - 1 ? page.subarray(0, last) : page,
+    );
   }
 
   /** Keeps the next piece; false when there is no room for it. */
   add(piece: Buffer): boolean {
-    const copied = this.#copy(piece);
-    const rest = piece.subarray(copied);
-    if (rest.length >= STEP_BYTES) {
-      if (!this.#takeRoom(rest.length)) return false;
-      this.#pieces.push(rest);
-    } else if (rest.length > 0) {
-      const size = Math.min(STEP_BYTES, this.#place.maxBytes - this.#taken);
-      if (!this.#takeRoom(size)) return false;
-      this.#block = Buffer.allocUnsafeSlow(size);
-      this.#filled = 0;
-      this.#pieces.push(this.#block);
-      this.#copy(rest);
+    const { maxBytes, room, key, pages } = this.#place;
+    for (let copied = 0; copied < piece.length; ) {
+      const used = this.#length % PAGE_BYTES;
+      if (used === 0) {
+        const bytes = Math.min(PAGE_BYTES, maxBytes - this.#taken);
+        if (!room.take(key, bytes)) return false;
+        this.#taken += bytes;
+        this.#pages.push(pages.take());
+      }
+      const count = piece.copy(this.#pages.at(-1) ?? NOTHING, used, copied);
+      copied += count;
+      this.#length += count;
     }
-    this.#length += piece.length;
+    freeReceived(piece);
     return true;
   }
 
-  release(): void {
+  release(isUnread: boolean): void {
     this.#place.room.giveBack(this.#place.key, this.#taken);
+    if (isUnread) this.#place.pages.giveBack(this.#pages);
     this.#taken = 0;
-    this.#pieces = [];
-    this.#block = NOTHING;
-    this.#filled = 0;
-  }
-
-  /** Copies what fits into the block. */
-  #copy(piece: Buffer): number {
-    const copied = piece.copy(this.#block, this.#filled);
-    this.#filled += copied;
-    return copied;
-  }
-
-  #takeRoom(bytes: number): boolean {
-    if (!this.#place.room.take(this.#place.key, bytes)) return false;
-    this.#taken += bytes;
-    return true;
+    this.#pages = [];
+    this.#length = 0;
   }
 }

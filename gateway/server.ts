@@ -1,5 +1,6 @@
 import { type BlockList, createServer } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { BodyPages } from "./body-pages.ts";
 import type { ConnectionSettings } from "./connection.ts";
 import { ConnectionSet } from "./connection-set.ts";
 import {
@@ -90,6 +91,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     trustedProxies: options.trustedProxies,
     maxBodyBytes,
     bodyRoom: shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), maxBodyBytes),
+    bodyPages: new BodyPages(),
     requests: shares(options.maxRequests ?? MAX_REQUESTS),
     timeouts,
     unavailable: options.unavailable ?? (() => undefined),

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BodyPages } from "../../../gateway/body-pages.ts";
 import type { MessageBody } from "../../../gateway/message-body.ts";
 import { type BodyPlace, receiveBody } from "../../../gateway/received-body.ts";
 import { Shares } from "../../../gateway/shares.ts";
@@ -17,7 +18,7 @@ function bodyOf(pieces: readonly string[]): MessageBody {
 }
 
 function placeIn(room: Shares): BodyPlace {
-  return { maxBytes: 8 * STEP, room, key: "a" };
+  return { maxBytes: 8 * STEP, room, pages: new BodyPages(), key: "a" };
 }
 
 describe("receiving a body", () => {
@@ -33,7 +34,7 @@ describe("receiving a body", () => {
     if (!received.ok) throw new Error("the body failed");
     expect(Buffer.concat(received.value.pieces).toString()).toBe(pieces.join(""));
     expect(counts).toEqual(counts.toSorted((one, other) => one - other));
-    received.value.release();
+    received.value.release(true);
     expect(room.take("a", 8 * STEP)).toBe(true);
   });
 
