@@ -154,6 +154,8 @@ export class TreeStore {
   /** Rows that no watermark of `#judgedBy` ends, with their ancestors; a token keeps its number and so stays above them. */
   #above = new GenerationalCache<number, true>(MAX_JUDGED_ROWS);
   #judgedBy: Watermarks | null = null;
+  /** True when no token was left, and none has been written since. */
+  #knownEmpty = false;
   /** True while a revoked row may exist. */
   #hasDead = false;
   /** No token expires before this (ms); null when none expires. */
@@ -193,6 +195,7 @@ export class TreeStore {
     this.#table.forget();
     this.#indexes.forget();
     this.listing.forget();
+    this.#knownEmpty = false;
     this.#hasDead = false;
     this.#earliestExpiry = null;
     if (again) this.#floor.keep();
@@ -208,10 +211,15 @@ export class TreeStore {
   /** Reads what the store remembers. Needed after a wake-up and after a sweep. */
   refresh(): void {
     if (!this.isCreated) return;
-    this.#hasDead = this.#sql.exec("SELECT 1 FROM tokens WHERE state <> 0 LIMIT 1").toArray().length > 0;
-    this.#earliestExpiry = this.#sql
-      .exec<{ earliest: number | null }>("SELECT MIN(expires_at) AS earliest FROM tokens WHERE expires_at IS NOT NULL")
-      .one().earliest;
+    const { any, dead, earliest } = this.#sql
+      .exec<{ any: number; dead: number; earliest: number | null }>(
+        `SELECT EXISTS (SELECT 1 FROM tokens) AS any, EXISTS (SELECT 1 FROM tokens WHERE state <> 0) AS dead,
+           (SELECT MIN(expires_at) FROM tokens WHERE expires_at IS NOT NULL) AS earliest`,
+      )
+      .one();
+    this.#knownEmpty = any === 0;
+    this.#hasDead = dead !== 0;
+    this.#earliestExpiry = earliest;
   }
 
   /** True while a revoked row may wait for the sweep. */
@@ -306,7 +314,7 @@ export class TreeStore {
 
   /** True when no token is left. */
   get isEmpty(): boolean {
-    return this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
+    return this.#knownEmpty || this.#sql.exec("SELECT 1 FROM tokens LIMIT 1").toArray().length === 0;
   }
 
   /** The greatest row number that no new token may have, because a token may have had it. */
@@ -365,6 +373,7 @@ export class TreeStore {
       recordJson,
     );
     if (rowsWritten === 0) return false;
+    this.#knownEmpty = false;
     if (parent !== null) this.#keepFixed(ids, recordJson);
     if (expiresAt !== null && (this.#earliestExpiry === null || expiresAt < this.#earliestExpiry)) {
       this.#earliestExpiry = expiresAt;

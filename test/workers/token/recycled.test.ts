@@ -4,7 +4,6 @@ import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
 import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
-import { crash } from "../../support/objects.ts";
 import { asOneProcess, bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
@@ -98,14 +97,15 @@ describe("freed trees", () => {
     await emptyPool(shard);
     const ids = Array.from({ length: 5 }, () => bindings.TOKEN_TREE.newUniqueId().toString());
     const [first = "", second = "", third = "", fourth = "", fifth = ""] = ids;
-    for (const tree of [first, second]) await shard.takeTree(tree);
-    await crash(shard);
-    const woken = accessorShard(bindings, 3);
-    for (const tree of [third, fourth, fifth]) await woken.takeTree(tree);
-    expect(new Set(await woken.drawTrees(2))).toEqual(new Set([fourth, fifth]));
-    expect(await woken.drawTrees(1)).toEqual([third]);
-    expect(new Set(await woken.drawTrees(3))).toEqual(new Set([first, second]));
-    await emptyPool(woken);
+    // As an object that slept since finds them.
+    await runInDurableObject(shard, (_, { storage: { sql } }) => {
+      for (const tree of [first, second]) sql.exec("INSERT INTO free_trees (tree) VALUES (?)", tree);
+    });
+    for (const tree of [third, fourth, fifth]) await shard.takeTree(tree);
+    expect(new Set(await shard.drawTrees(2))).toEqual(new Set([fourth, fifth]));
+    expect(await shard.drawTrees(1)).toEqual([third]);
+    expect(new Set(await shard.drawTrees(3))).toEqual(new Set([first, second]));
+    await emptyPool(shard);
   });
 });
 
