@@ -65,8 +65,11 @@ function seedOfRun(): number {
 
 const SEED = seedOfRun();
 
-// The Worker imports the built console.
-execFileSync(process.execPath, ["scripts/build-console.js"], { cwd: import.meta.dirname });
+// The Worker imports the built console. This file is read once more for each project.
+if (process.env.CONSOLE_OF_RUN === undefined) {
+  execFileSync(process.execPath, ["scripts/build-console.js"], { cwd: import.meta.dirname });
+  process.env.CONSOLE_OF_RUN = "built";
+}
 
 /** What the projects with property tests have in common. */
 const PROPERTIES = { provide: { seed: SEED }, setupFiles: ["./test/support/seed.ts"] };
@@ -126,8 +129,8 @@ export default defineConfig({
           ],
           name: "workers",
           include: ["test/workers/**/*.test.ts"],
-          // A file waits for its objects most of the time: two at once also where there are two cores.
-          maxWorkers: 2,
+          // A file waits for its objects and for the runner much of the time: three at once also where there are two cores.
+          maxWorkers: 3,
         },
       },
       {

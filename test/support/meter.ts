@@ -24,6 +24,7 @@ export class Meter {
   /** The call that the code runs in: also in what it left to a timer. */
   readonly #current = new AsyncLocalStorage<OpenCall>();
   #calls: OpenCall[] = [];
+  #underWay = 0;
   readonly #watched = new Map<Counted, () => void>();
   readonly #restores: (() => void)[] = [];
 
@@ -47,9 +48,9 @@ export class Meter {
     return this.#calls.map(({ method }) => method).sort();
   }
 
-  /** Resolves when nothing has been called for `ms`: what requests before it left to timers is done. */
+  /** Resolves when no call is under way and none has begun for `ms`: what requests before it left to timers is done. */
   async quiet(ms: number): Promise<void> {
-    for (let before = -1; before !== this.#calls.length; ) {
+    for (let before = -1; before !== this.#calls.length || this.#underWay > 0; ) {
       before = this.#calls.length;
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
@@ -102,10 +103,20 @@ export class Meter {
       const stub = () => namespace.get(namespace.idFromString(id));
       const call: OpenCall = { method, object: this, id, stub, cursors: [] };
       meter.#calls.push(call);
-      return meter.#current.run(call, () => Reflect.apply(original, this, args));
+      const answer: unknown = meter.#current.run(call, () => Reflect.apply(original, this, args));
+      if (answer instanceof Promise) meter.#waitFor(answer);
+      return answer;
     };
     Object.defineProperty(prototype, name, { ...property, value: counted });
     this.#restores.push(() => Object.defineProperty(prototype, name, property ?? {}));
+  }
+
+  #waitFor(answer: Promise<unknown>): void {
+    this.#underWay++;
+    const ended = () => {
+      this.#underWay--;
+    };
+    answer.then(ended, ended);
   }
 
   #watch(object: Counted): void {

@@ -194,7 +194,7 @@ describe("fuzz", () => {
         const answer = await call("POST", target, { token: root, body });
         expect(answer.status).toBeLessThan(500);
       }),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   }, 60_000);
 
@@ -212,7 +212,7 @@ describe("fuzz", () => {
           expect((await call(method, url, { token: root })).status).toBeLessThan(500);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 120 },
     );
   }, 60_000);
 });

@@ -22,8 +22,8 @@ import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdInventory, locate } from "../../support/trees.ts";
 
-/** Longer than a call takes (ms). */
-const QUIET_MS = 150;
+/** Longer than an alarm or a short timer lets wait for itself (ms). */
+const QUIET_MS = 60;
 /** Now and then a token and its parent are in the same shard, or the token is the first of its kind in a shard. */
 const ATTEMPTS = 5;
 /** So many requests of a kind find nearly every shard, and make it know groups of tokens. */

@@ -488,7 +488,7 @@ describe("random histories of views and changes, two at a time", () => {
           }
         }
       }),
-      { numRuns: 15 },
+      { numRuns: 10 },
     );
   });
 });

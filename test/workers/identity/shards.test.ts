@@ -346,7 +346,7 @@ describe("random histories of logins and operators, two at a time", () => {
           }
         }
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     );
   }, 120_000);
 });

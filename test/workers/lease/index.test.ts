@@ -73,7 +73,7 @@ describe("the index of leases by path", () => {
           expect(new Set(folders)).toEqual(expected);
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   }, 60_000);
 
@@ -105,7 +105,7 @@ describe("the index of leases by path", () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   }, 60_000);
 

@@ -335,7 +335,7 @@ describe("a random history", () => {
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 25, size: "max" }), async (steps) => {
         known += await play(steps);
       }),
-      { numRuns: 10 },
+      { numRuns: 7 },
     );
     expect(known).toBeGreaterThan(20);
   }, 120_000);

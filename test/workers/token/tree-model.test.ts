@@ -92,7 +92,7 @@ describe("a token tree, against a model that walks every parent every time", () 
           play(sql, steps);
         });
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   }, 60_000);
 });
