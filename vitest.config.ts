@@ -138,9 +138,11 @@ export default defineConfig({
         test: {
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
+          globalSetup: "test/e2e/support/build-once.ts",
           testTimeout: 60_000,
           hookTimeout: 120_000,
-          fileParallelism: false,
+          // A file waits for its servers and pages most of the time: two at once also where there are two cores.
+          maxWorkers: 2,
         },
       },
     ],

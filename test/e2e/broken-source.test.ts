@@ -1,18 +1,14 @@
-import { appendFile, cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { PROJECT, type RunningServer, startDev } from "./support/server.ts";
-
-const COPIED = ["console", "gateway", "package.json", "scripts", "src", "tsconfig.json", "wrangler.toml"];
+import { copyProject } from "./support/copied-project.ts";
+import { type RunningServer, startDev } from "./support/server.ts";
 
 let copy: string;
 let server: RunningServer;
 
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), "grove-copy-"));
-  for (const name of COPIED) await cp(join(PROJECT, name), join(copy, name), { recursive: true });
-  await symlink(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+  copy = copyProject();
   server = await startDev({ project: copy });
 });
 afterAll(async () => {

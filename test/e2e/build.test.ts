@@ -1,11 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { appendFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { copyProject } from "./support/copied-project.ts";
 
-const PROJECT = join(import.meta.dirname, "../..");
+const PROJECT = copyProject();
 const MODULE = join(PROJECT, "dist/worker/index.js");
 const BUNDLE = join(PROJECT, "dist/bundled/gateway-main.js");
+
+afterAll(() => rmSync(PROJECT, { recursive: true, force: true }));
 
 /** Runs `npm run build` (without npm). Returns when the kept module was made. */
 function build(): number {
