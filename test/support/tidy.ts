@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
-import { Tidy, tidyOf } from "../../src/tidy/tidy.ts";
+import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
 import {
   ACCESSOR_SHARDS,
   type AccessorShard,
@@ -24,10 +24,10 @@ export function holdTidy(): void {
 
 /** Has the hourly run begin and come to its end, without the checks of the shards that it plans. Returns what it did. */
 export async function hourlyTidy(): Promise<TidyReport> {
-  const tidy = tidyOf(bindings);
-  do await tidyAlarm();
-  while ((await tidy.status()).running);
-  const { last } = await tidy.status();
+  let status: TidyStatus;
+  do status = await tidyAlarm();
+  while (status.running);
+  const { last } = status;
   if (!last) throw new Error("there was no run");
   return last.report;
 }
@@ -58,9 +58,12 @@ async function checkedAt(shard: number): Promise<number | null> {
   });
 }
 
-/** Does what one alarm of the coordinator does. */
-export async function tidyAlarm(): Promise<void> {
-  await runInDurableObject(tidyOf(bindings), (tidy) => alarm.call(tidy));
+/** Does what one alarm of the coordinator does, and tells how far the run is then. */
+export async function tidyAlarm(): Promise<TidyStatus> {
+  return runInDurableObject(tidyOf(bindings), async (tidy) => {
+    await alarm.call(tidy);
+    return tidy.status();
+  });
 }
 
 /** Runs tidy to its end, with `between` after each alarm, and returns what it did. */
@@ -69,8 +72,7 @@ export async function tidyNow(between: (report: TidyReport) => Promise<void> = a
   const tidy = tidyOf(bindings);
   if (!(await tidy.start())) throw new Error("a run is in progress");
   for (let round = 0; round < 500; round++) {
-    await tidyAlarm();
-    const { running, last } = await tidy.status();
+    const { running, last } = await tidyAlarm();
     const run = running ?? last;
     if (!run) throw new Error("there is no run");
     await between(run.report);
