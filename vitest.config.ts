@@ -139,7 +139,8 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.test.ts"],
           globalSetup: "test/e2e/support/build-once.ts",
-          testTimeout: 60_000,
+          // Longer than the start of one server may take on a busy machine, which has a limit and a message of its own.
+          testTimeout: 120_000,
           hookTimeout: 120_000,
           // A file waits for its servers and pages most of the time: two at once also where there are two cores.
           maxWorkers: 2,

@@ -99,12 +99,14 @@ describe("npm run dev", () => {
 });
 
 describe("npm run dev, stopped and started again", () => {
-  it("leaves no process after Ctrl-C, keeps the data, and forgets them with --fresh", async () => {
+  let token: string;
+
+  it("leaves no process after Ctrl-C, and keeps the data", async () => {
     const created = await call(server, "POST", "/v1/auth/token/create", {
       token: server.rootToken,
       body: { ttl: "1h" },
     });
-    const { client_token: token } = created.body.auth as { client_token: string };
+    token = (created.body.auth as { client_token: string }).client_token;
     const started = await descendants(server.child.pid ?? 0);
     expect(started.length).toBeGreaterThan(1);
     server.child.kill("SIGINT");
@@ -115,7 +117,9 @@ describe("npm run dev, stopped and started again", () => {
     expect(server.rootToken).toBe("dev-chosen-by-test");
     expect((await call(server, "GET", "/v1/auth/token/lookup-self", { token })).status).toBe(200);
     expect(await server.stop()).toBe(0);
+  });
 
+  it("refuses another root token for the data, and forgets them with --fresh", async () => {
     const other = runScript("dev", ["--port=0", "--data", data, "--root-token", "dev-another"]);
     expect(await other.exited).toBe(1);
     expect(other.output()).toContain("--fresh");
