@@ -224,15 +224,15 @@ describe("a revocation by filter whose server is killed when it has been accepte
       (await asRoot(server, "GET", path)).body.data as Record<string, unknown>;
     let server = await startServe({ data, env: SECRETS });
     const victims: string[] = [];
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 6; round++) {
       victims.push(...(await Promise.all(Array.from({ length: 20 }, () => create(server, server.rootToken, "many")))));
     }
     const below = await create(server, victims.at(-1) ?? "", "below");
     const bystanders = await Promise.all(["few", "many-more"].map((name) => create(server, server.rootToken, name)));
     const filter = { display_name: "token-many", include_root: true };
     const preview = await asRoot(server, "POST", "sys/tokens/revoke", filter);
-    expect(preview.body.data).toMatchObject({ count: 400 });
-    const real = { ...filter, dry_run: false, expected_count: 400 };
+    expect(preview.body.data).toMatchObject({ count: victims.length });
+    const real = { ...filter, dry_run: false, expected_count: victims.length };
     const { job } = (await asRoot(server, "POST", "sys/tokens/revoke", real)).body.data as { job: string };
     const path = `sys/tokens/jobs/${job}`;
     // At once, so that most of it is left however fast the machine is.
@@ -245,7 +245,7 @@ describe("a revocation by filter whose server is killed when it has been accepte
     try {
       await expect.poll(async () => (await read(server, path)).state, { timeout: 30_000 }).toBe("done");
       const done = await read(server, path);
-      expect(Number(done.revoked) + Number(done.ended_before)).toBeGreaterThanOrEqual(400);
+      expect(Number(done.revoked) + Number(done.ended_before)).toBeGreaterThanOrEqual(victims.length);
       for (let at = 0; at < victims.length; at += 20) {
         const statuses = await Promise.all(victims.slice(at, at + 20).map((token) => statusOf(server, token)));
         expect(new Set(statuses)).toEqual(new Set([403]));
