@@ -65,7 +65,7 @@ describe("damaged traffic", () => {
         const passedOn = behind.takeNotes();
         expect(passedOn).toEqual(direct.takeNotes().slice(0, passedOn.length));
       }),
-      { numRuns: 1500 },
+      { numRuns: 800 },
     );
   });
 });

@@ -44,9 +44,9 @@ describe("a granted lifetime", () => {
         // What is told is what was granted, up to the part of a second.
         expect(Math.abs(expiresAt - now - ttl * 1000)).toBeLessThan(1000);
       }),
-      { numRuns: 20_000 },
+      { numRuns: 6_000 },
     );
-    expect(granted).toBeGreaterThan(5000);
+    expect(granted).toBeGreaterThan(1500);
   });
 
   it("gives what is asked for when nothing forbids it", () => {
