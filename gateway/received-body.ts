@@ -30,7 +30,6 @@ export interface BodyPlace {
 }
 
 const NOTHING: Buffer = Buffer.alloc(0);
-const NO_RELEASE = (): void => {};
 
 export const TOO_LARGE: Refusal = { status: 413, message: "http: request body too large" };
 
@@ -46,7 +45,7 @@ export function receiveBody(
   onPiece: (received: number) => void,
 ): BodyResult | Promise<BodyResult> {
   const whole = body.takeWhole();
-  return whole === undefined ? collect(body, place, onPiece) : ok({ pieces: [whole], release: NO_RELEASE });
+  return whole === undefined ? collect(body, place, onPiece) : ok(new WholeBody(whole));
 }
 
 type BodyResult = Result<ReceivedBody, Refusal | Disconnected>;
@@ -73,6 +72,22 @@ function refusalFor(error: BodyError): Refusal | Disconnected {
       return badRequest("too many fields after the body");
     case "too-large":
       return TOO_LARGE;
+  }
+}
+
+class WholeBody implements ReceivedBody {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get pieces(): readonly Buffer[] {
+    return [this.#bytes];
+  }
+
+  release(isUnread: boolean): void {
+    if (isUnread) freeReceived(this.#bytes);
   }
 }
 
