@@ -158,6 +158,16 @@ export function routedIdText(treeId: string, row: number, tail: Uint8Array): str
   return toBase64Url(concat(addressBytes(treeId, row), tail));
 }
 
+/** The same for many rows of one tree, whose id is read once. All tails are as long as those of accessors. */
+export function accessorTexts(treeId: string): (row: number, tail: Uint8Array) => string {
+  const bytes = concat(addressBytes(treeId, 0), new Uint8Array(RANDOM_BYTES + TAG_BYTES));
+  return (row, tail) => {
+    writeRow(bytes, TREE_BYTES, row);
+    bytes.set(tail, ADDRESS_BYTES);
+    return toBase64Url(bytes);
+  };
+}
+
 /** What the keyed hash of a token id that a root caller chose is used for. No part of it serves two stores. */
 export interface CustomIdHash {
   /** The whole hash: says where to look in the filter of custom ids. Never stored. */
@@ -216,11 +226,15 @@ export function readAddress(bytes: Uint8Array): TokenAddress {
 export function addressBytes(treeId: string, row: number): Uint8Array<ArrayBuffer> {
   const tree = fromHex(treeId);
   if (!tree || tree.length !== TREE_BYTES) throw new Error("a tree id has 32 bytes");
-  const rowBytes = new Uint8Array(ROW_BYTES);
+  const bytes = concat(tree, new Uint8Array(ROW_BYTES));
+  writeRow(bytes, TREE_BYTES, row);
+  return bytes;
+}
+
+function writeRow(bytes: Uint8Array, at: number, row: number): void {
   let rest = row;
-  for (let i = ROW_BYTES - 1; i >= 0; i--) {
-    rowBytes[i] = rest % 256;
+  for (let i = at + ROW_BYTES - 1; i >= at; i--) {
+    bytes[i] = rest % 256;
     rest = Math.floor(rest / 256);
   }
-  return concat(tree, rowBytes);
 }

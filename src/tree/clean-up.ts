@@ -1,12 +1,12 @@
 import { inPool, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import type { Env } from "../env.ts";
 import { isOneProcess } from "./live-tokens.ts";
-import { turnsOf } from "./sweep-turns.ts";
+import { type SweepTurns, turnsOf } from "./sweep-turns.ts";
 
 /** Trees that are marked in one turn: some ms, the waking of the objects included. */
-const TREES_IN_TURN = 3;
-/** So many such groups a clean-up works on at a time: what they take off the lists goes together. */
-const GROUPS_AT_ONCE = 8;
+const TREES_IN_TURN = 2;
+/** So many trees are marked and then swept together: each list hears once of what goes in all of them. */
+const TREES_AT_ONCE = 24;
 
 /** What is done to each tree, one after the other. */
 export interface CleanUp<T, R> {
@@ -25,18 +25,30 @@ export interface CleanUp<T, R> {
  * @returns what the marking of each item gave, in their order.
  */
 export async function cleanUpTrees<T, R>(env: Env, items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
-  const turns = isOneProcess(env) && !work.waitsElsewhere ? turnsOf(env) : null;
-  const size = turns ? TREES_IN_TURN : 1;
-  const groups = Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
-    items.slice(at * size, (at + 1) * size),
-  );
-  const done = await inPool(groups, turns ? GROUPS_AT_ONCE : MAX_PARALLEL_CALLS, async (group) => {
-    const markAll = () => Promise.all(group.map(async (item) => ({ item, marked: await work.mark(item) })));
-    const all = await (turns ? turns.piece(markAll) : markAll());
-    await Promise.all(all.map(({ item, marked }) => sweep(work, item, marked)));
-    return all.map(({ marked }) => marked);
+  if (isOneProcess(env) && !work.waitsElsewhere) return inTurns(items, work, turnsOf(env));
+  return inPool(items, MAX_PARALLEL_CALLS, async (item) => {
+    const marked = await work.mark(item);
+    await sweep(work, item, marked);
+    return marked;
   });
-  return done.flat();
+}
+
+async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {
+  const all: R[] = [];
+  for (const some of partsOf(items, TREES_AT_ONCE)) {
+    const marked: { item: T; of: R }[] = [];
+    for (const few of partsOf(some, TREES_IN_TURN)) {
+      const mark = async (item: T) => ({ item, of: await work.mark(item) });
+      marked.push(...(await turns.piece(() => Promise.all(few.map(mark)))));
+    }
+    await Promise.all(marked.map(({ item, of }) => sweep(work, item, of)));
+    all.push(...marked.map(({ of }) => of));
+  }
+  return all;
+}
+
+function partsOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
 }
 
 async function sweep<T, R>(work: CleanUp<T, R>, item: T, marked: R): Promise<void> {

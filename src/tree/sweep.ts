@@ -14,7 +14,7 @@ export interface SweepObserver {
 
 const NOBODY: SweepObserver = { freed: () => {}, cutOff: () => {} };
 
-/** A dead token without anything below it: its traces elsewhere go first, then its row. */
+/** A dead token with nothing below it when it is its turn: its traces elsewhere go first, then its row. */
 export interface SweepCandidate {
   readonly row: number;
   readonly parent: number | null;
@@ -116,10 +116,10 @@ export class DeadTokens {
  * that can be deleted now.
  *
  * A dead token with children is never deleted before them, so at any crash everything below it still finds its dead
- * ancestor. Tokens with children of their own get the mark themselves and are cut off; leaves are named at once, so the
- * usual wide tree is swept without a second write per token.
+ * ancestor. All of a subtree that fits the limit is named from the bottom up. Of a larger one, tokens with children of their own get
+ * the mark themselves and are cut off; leaves are named at once, so the usual wide tree is swept without a second write per token.
  *
- * @returns what to delete, possibly nothing yet when rows were only cut loose; null when nothing dead is left.
+ * @returns what to delete, in this order, possibly nothing yet when rows were only cut loose; null when nothing dead is left.
  */
 export function nextVictims(
   sql: SqlStorage,
@@ -142,11 +142,8 @@ export function nextVictims(
 /** Deletes `victims`. Returns those that were still there: a step of a tidy run may have been faster. */
 export function deleteVictims<T extends Pick<SweepCandidate, "row">>(sql: SqlStorage, victims: readonly T[]): T[] {
   const rows = JSON.stringify(victims.map((victim) => victim.row));
-  const deleted = sql.exec<{ row: number }>(
-    "DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row",
-    rows,
-  );
-  const gone = new Set(deleted.toArray().map(({ row }) => row));
+  const deleted = sql.exec("DELETE FROM tokens WHERE row IN (SELECT value FROM json_each(?)) RETURNING row", rows);
+  const gone = new Set([...deleted.raw()].map(([row]) => row));
   return victims.filter(({ row }) => gone.has(row));
 }
 
@@ -191,8 +188,15 @@ function takeSubtree(
   victims: Map<number, SweepCandidate>,
   observer: SweepObserver,
 ): number {
-  const inner: number[] = [];
   const below = topmostBelow(sql, dead.row, limit);
+  const isWhole = below.length < limit && !below.some(keepsChildren);
+  if (isWhole) {
+    // From the bottom up: whatever is left of it after a crash still hangs below the dead token.
+    for (const token of below.reverse()) victims.set(token.row, victimOf(token, true));
+    victims.set(dead.row, victimOf(dead, false));
+    return 0;
+  }
+  const inner: number[] = [];
   for (const token of below) {
     if (token.has_children === 0) victims.set(token.row, victimOf(token, true));
     else inner.push(token.row);
@@ -233,10 +237,15 @@ function topmostBelow(sql: SqlStorage, dead: number, limit: number): DeadRow[] {
     found.push(...children);
     if (found.length >= limit) break;
     for (const child of children) {
-      if (child.has_children !== 0 && child.state !== REVOKED_ALONE) parents.push(child.row);
+      if (child.has_children !== 0 && !keepsChildren(child)) parents.push(child.row);
     }
   }
   return found;
+}
+
+/** True for a token that is revoked alone: what hangs below it lives on, and is freed first. */
+function keepsChildren({ state, has_children }: DeadRow): boolean {
+  return state === REVOKED_ALONE && has_children !== 0;
 }
 
 function victimOf({ row, parent, accessor, custom_id_key }: FoundRow, isBelowDead: boolean): SweepCandidate {

@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import { inGroups } from "../base/parallel.ts";
 import type { Env } from "../env.ts";
 import { countEvent } from "../metrics/events.ts";
-import { routedIdText } from "../token/ids.ts";
+import { accessorTexts } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "./custom-ids.ts";
 import { takeOffLists } from "./index/take-off-lists.ts";
@@ -164,11 +164,11 @@ export class TreeSweep {
   }
 
   #named(candidates: readonly SweepCandidate[] | null): Victim[] | null {
-    return (
-      candidates?.map(({ accessorTail, ...rest }) => {
-        return { ...rest, accessor: routedIdText(this.#tree.treeId, rest.row, new Uint8Array(accessorTail)) };
-      }) ?? null
-    );
+    if (candidates === null) return null;
+    const accessorOf = accessorTexts(this.#tree.treeId);
+    return candidates.map(({ row, parent, isBelowDead, customIdKey, accessorTail }) => {
+      return { row, parent, isBelowDead, customIdKey, accessor: accessorOf(row, new Uint8Array(accessorTail)) };
+    });
   }
 
   async #forgetElsewhere(victims: readonly Victim[], delisted: number | null): Promise<void> {

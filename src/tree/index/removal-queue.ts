@@ -1,17 +1,27 @@
 import { accessorShardNumber } from "./accessor-shard-number.ts";
 import { ShardCalls } from "./shard-calls.ts";
 
+/** Accessors that take as long as a commit. */
+const COMMIT = 50;
+
 /** Takes accessors off the list of one shard. Rejects when they may still be on it. */
 export type Remove = (shard: number, accessors: readonly string[]) => Promise<void>;
 
 /** What sweeps of many trees take off the lists: one call to a shard for all that has come together. */
 export class RemovalQueue {
   readonly #waiting = new Map<number, Set<string>>();
+  #additions = 0;
   readonly #calls = new ShardCalls<ReadonlySet<string>>((shard, accessors) => this.#putBack(shard, accessors));
 
   /** These are to go. */
   add(accessors: readonly string[]): void {
+    this.#additions++;
     for (const accessor of accessors) this.#of(accessorShardNumber(accessor)).add(accessor);
+  }
+
+  /** How often something was added. */
+  get additions(): number {
+    return this.#additions;
   }
 
   /** True when the shards have heard that all of these are gone. */
@@ -24,16 +34,16 @@ export class RemovalQueue {
 
   /**
    * Some of the shards that have something to hear and are not being called: with no more than `most` accessors together, which is
-   * what one call takes at most. `now` in ms.
+   * what one call takes at most. A call counts as so many accessors as take the time of its commit. `now` in ms.
    */
   next(most: number, now: number): number[] {
     this.#calls.giveUpLost(now);
     const shards: number[] = [];
     let sum = 0;
     for (const [shard, { size }] of this.#waiting) {
-      if (this.#calls.has(shard) || (sum > 0 && sum + size > most)) continue;
+      if (this.#calls.has(shard) || (sum > 0 && sum + size + COMMIT > most)) continue;
       shards.push(shard);
-      sum += size;
+      sum += size + COMMIT;
     }
     return shards;
   }

@@ -8,8 +8,10 @@ import { accessorShard, accessorShardNumber } from "./accessor-shard.ts";
 import { RemovalQueue, type Remove } from "./removal-queue.ts";
 import { tellNoMoreOf } from "./tell-shards.ts";
 
-/** How long a sweep waits for others that have something for the same shards (ms), and between two looks. */
+/** A sweep waits for others that have something for the same shards until none has come for so long (ms). */
 const GATHER_MS = 10;
+/** How long it waits for them at most (ms): shards that hear of a few tokens at a time spend their time on commits. */
+const MAX_GATHER_MS = 150;
 /** How long it waits for the shards (ms). */
 const MAX_WAIT_MS = 30_000;
 /** Accessors that are taken off in one turn: some ms. */
@@ -55,7 +57,7 @@ export async function takeOffLists(
 
 async function sendUntilGone(accessors: readonly string[], remove: Remove, turns: SweepTurns): Promise<void> {
   for (const end = currentTime() + MAX_WAIT_MS; currentTime() < end; ) {
-    await sleep(GATHER_MS);
+    await gather();
     // Another sweep may have called them.
     while (!QUEUE.areGone(accessors) && QUEUE.next(1, currentTime()).length > 0) {
       await turns.piece(async () => {
@@ -66,6 +68,14 @@ async function sendUntilGone(accessors: readonly string[], remove: Remove, turns
     if (QUEUE.areGone(accessors)) return;
   }
   throw new Error("a shard of the list of accessors does not answer");
+}
+
+async function gather(): Promise<void> {
+  for (let waited = 0; waited < MAX_GATHER_MS; waited += GATHER_MS) {
+    const { additions } = QUEUE;
+    await sleep(GATHER_MS);
+    if (QUEUE.additions === additions) return;
+  }
 }
 
 function treesThatEnd(accessors: readonly string[]): string[] {

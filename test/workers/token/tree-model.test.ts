@@ -77,7 +77,7 @@ const step = fc.oneof(
       do: fc.constant("sweep" as const),
       limit: fc.integer({ min: 1, max: 8 }),
       pieces: fc.integer({ min: 1, max: 3 }),
-      ends: fc.constantFrom("deleted" as const, "putBack" as const, "lost" as const),
+      ends: fc.constantFrom("deleted" as const, "cutShort" as const, "putBack" as const),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("wake" as const) }) },
@@ -131,7 +131,9 @@ function play(sql: SqlStorage, steps: readonly (typeof step extends fc.Arbitrary
       const found = dead.isPlanning ? [] : (dead.next(model.now, each.limit) ?? []);
       for (let piece = 1; piece < each.pieces; piece++) found.push(...dead.more(each.limit));
       if (each.ends === "putBack") dead.putBack();
-      const rows = each.ends === "deleted" ? deleteVictims(sql, found).map((victim) => victim.row) : [];
+      // A crash can end it after any of them.
+      const some = each.ends === "putBack" ? [] : found.slice(0, each.ends === "cutShort" ? each.limit - 1 : Infinity);
+      const rows = deleteVictims(sql, some).map((victim) => victim.row);
       if (rows.length > 0) store.deleted(rows, model.now, true);
       store.refresh();
     } else if (row !== null && each.do === "revoke") {
