@@ -4,8 +4,8 @@ import { type Access, makeToken, type OtherServer } from "../servers/call.ts";
 import { startCloud } from "../servers/cloud.ts";
 import { startGatewayProcess } from "../servers/gateway.ts";
 import { GroveServer } from "../servers/grove.ts";
-import { usageOf } from "../servers/usage.ts";
 import { type Bench, type Measurable, measureOne, type Sample, TOKEN_PATH } from "./bench.ts";
+import { measurable, measureTakenAgain, type Round, TAKEN_AGAIN, type TakenAgainName } from "./taken-again.ts";
 
 /** An operation of Grove beside what it is compared with. */
 export interface Comparison {
@@ -49,6 +49,7 @@ export const OPERATIONS = [
     target: 0.8,
     cpuTarget: 1.2,
   },
+  ...TAKEN_AGAIN,
   { name: "login", title: "login by a vm document", reference: "two writes in parallel", target: 0.3 },
   { name: "login-batch", title: "the same, batch token", reference: "two writes in parallel", target: 0.3 },
   { name: "login-signed", title: "login by a signed request", reference: "two writes in parallel", target: 0.3 },
@@ -63,7 +64,7 @@ type OperationName = (typeof OPERATIONS)[number]["name"];
 /** Those that are one request with a token, on any server with the same API. */
 type TokenOperation = Exclude<
   OperationName,
-  "gateway" | "login" | "login-batch" | "login-signed" | "login-signed-batch"
+  "gateway" | "login" | "login-batch" | "login-signed" | "login-signed-batch" | TakenAgainName
 >;
 
 type Load = readonly [Measurable, LoadRequest | readonly LoadRequest[]];
@@ -77,12 +78,51 @@ interface Sides {
   readonly served: Load | null;
 }
 
+/** A comparison that rounds are added to. */
+type Growing = Omit<Comparison, "name" | "samples" | "references" | "others" | "served"> & {
+  readonly name: OperationName;
+} & Record<"samples" | "references" | "others" | "served", Sample[]>;
+
 /** Measures the operations of Grove and what each is compared with, in turns. */
 export async function compareOperations(
   bench: Bench,
   names: readonly string[],
   other: OtherServer | null,
 ): Promise<Comparison[]> {
+  const comparisons = OPERATIONS.filter(({ name }) => names.includes(name)).map(
+    (operation): Growing => ({ ...operation, samples: [], references: [], others: [], served: [] }),
+  );
+  const add = (name: OperationName, round: number, measured: Round) => {
+    const comparison = comparisons.find((one) => one.name === name);
+    // Round 0 warms up: compilers, caches and the first pages of every file.
+    if (!comparison || round === 0) return;
+    comparison.references.push(measured.reference);
+    comparison.samples.push(measured.sample);
+    if (measured.other) comparison.others.push(measured.other);
+    if (measured.served) comparison.served.push(measured.served);
+  };
+  // On a server of their own: the trees that they leave would be taken by what makes new ones.
+  await measureTakenAgain(bench, comparisons.map(({ name }) => name).filter(isTakenAgain), other, add);
+  await measureInTurns(
+    bench,
+    comparisons.flatMap(({ name }) => (isTakenAgain(name) ? [] : [name])),
+    other,
+    add,
+  );
+  return comparisons;
+}
+
+function isTakenAgain(name: OperationName): name is TakenAgainName {
+  return TAKEN_AGAIN.some((operation) => operation.name === name);
+}
+
+async function measureInTurns(
+  bench: Bench,
+  names: readonly Exclude<OperationName, TakenAgainName>[],
+  other: OtherServer | null,
+  add: (name: OperationName, round: number, measured: Round) => void,
+): Promise<void> {
+  if (names.length === 0) return;
   const bare = await startBare(`${bench.directory}/bare`, bench.build.model.compatibilityDate);
   const grove = await GroveServer.start(bench.build, `${bench.directory}/operations`);
   const gateway = await startGatewayProcess(grove.socket);
@@ -99,7 +139,7 @@ export async function compareOperations(
       served: other && [served, requests[name]],
     });
     const alone = { other: null, served: null };
-    const sides: Record<OperationName, Sides> = {
+    const sides: Record<Exclude<OperationName, TakenAgainName>, Sides> = {
       lookup: against("lookup", "/read"),
       "lookup-trees": against("lookup-trees", "/read-many"),
       "lookup-batch": against("lookup-batch", "/static"),
@@ -113,46 +153,24 @@ export async function compareOperations(
       "login-signed-batch": { sample: [grove, cloud.signedBatch], reference: onBare("/two-writes"), ...alone },
       gateway: { sample: [served, requests.lookup], reference: [grove, requests.lookup], ...alone },
     };
-    const chosen = OPERATIONS.filter(({ name }) => names.includes(name));
-    const comparisons = chosen.map((operation) => {
-      const none: Record<"samples" | "references" | "others" | "served", Sample[]> = {
-        samples: [],
-        references: [],
-        others: [],
-        served: [],
-      };
-      return { ...operation, ...none };
-    });
-    // Round 0 warms up: compilers, caches and the first pages of every file.
     for (let round = 0; round <= bench.rounds; round++) {
       bench.say(round === 0 ? "operations: warming up" : `operations: round ${round} of ${bench.rounds}`);
-      for (const comparison of comparisons) {
-        const { sample, reference, other, served: beside } = sides[comparison.name];
-        const measured = {
+      for (const name of names) {
+        const { sample, reference, other, served: beside } = sides[name];
+        add(name, round, {
           reference: await measureOne(bench, ...reference),
           sample: await measureOne(bench, ...sample),
           other: other && (await measureOne(bench, ...other)),
           served: beside && (await measureOne(bench, ...beside)),
-        };
-        if (round === 0) continue;
-        comparison.references.push(measured.reference);
-        comparison.samples.push(measured.sample);
-        if (measured.other) comparison.others.push(measured.other);
-        if (measured.served) comparison.served.push(measured.served);
+        });
       }
     }
-    return comparisons;
   } finally {
     await cloud.stop();
     await gateway.stop();
     await grove.stop();
     await bare.stop();
   }
-}
-
-/** The other server, with what its process uses when that is known. */
-function measurable({ place, pid }: OtherServer): Measurable {
-  return pid === null ? { place } : { place, usage: () => usageOf(pid) };
 }
 
 /** The request of every operation, with a token made for it. */

@@ -91,6 +91,8 @@ const OBSTACLES: Readonly<Record<string, Obstacle>> = {
   renew: "renewal",
   "create-child": "creation of a child",
   "create-orphan": "creation of an orphan",
+  "create-orphan-again": "creation in a tree that is taken again",
+  "create-orphan-woken": "creation in a tree that is taken again",
   login: "login by a document",
   "login-batch": "login by a document, batch token",
   "login-signed": "login by a signed request",

@@ -6,6 +6,8 @@ const STATIC = JSON.stringify({ data: { answer: "static" } });
 const JSON_HEADERS = { "Content-Type": "application/json" };
 
 let count = 0;
+/** Objects of "/passing-object" that "/object-again" has not written to. */
+let passing = 0;
 
 /** An object with one table. */
 export class Cell extends DurableObject {
@@ -55,6 +57,10 @@ async function answer(url, env) {
       return Promise.all([cell("two-a").add(value), cell("two-b").add(value)]);
     case "/new-object":
       return env.CELL.get(env.CELL.newUniqueId()).add(value);
+    case "/passing-object":
+      return cell(`passing ${passing++}`).add(value);
+    case "/object-again":
+      return cell(`passing ${--passing}`).add(value);
     default:
       return null;
   }
