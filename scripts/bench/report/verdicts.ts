@@ -149,7 +149,7 @@ function endingVerdicts({ by, tokens, ms, leafMs, probes, acceptedAfter, lookUps
       got: `${acceptedAfter} of ${probes}`,
       met: acceptedAfter === 0,
     },
-    besideVerdict(`${name}: p99 of look-ups in other trees during the clean-up`, lookUps, OTHER_TREES),
+    besideVerdict(`${name}: p99 of look-ups in other trees during the clean-up`, lookUps, OTHER_TREES, "clean-up"),
   ];
 }
 
@@ -184,8 +184,13 @@ function cascadeVerdicts(cascade: Cascade): Verdict[] {
   ];
 }
 
-function besideVerdict(what: string, { before, during }: Beside, most: number): Verdict {
-  return { ...atMost(what, during.median / before.median, most), obstacle: "sweep" };
+function besideVerdict(
+  what: string,
+  { before, during }: Beside,
+  most: number,
+  obstacle: "sweep" | "clean-up" = "sweep",
+): Verdict {
+  return { ...atMost(what, during.median / before.median, most), obstacle };
 }
 
 function growthVerdicts({ operation, points }: Growth, of: string): Verdict[] {
