@@ -4,9 +4,11 @@ import { isOneProcess } from "./live-tokens.ts";
 import { type SweepTurns, turnsOf } from "./sweep-turns.ts";
 
 /** Trees that are marked in one turn: some ms, the waking of the objects included. */
-const TREES_IN_TURN = 2;
+const TREES_IN_TURN = 3;
 /** So many trees are marked and then swept together: each list hears once of what goes in all of them. */
-const TREES_AT_ONCE = 24;
+const TREES_TOGETHER = 24;
+/** While some are swept, others are marked. */
+const PARTS_AT_ONCE = 2;
 
 /** What is done to each tree, one after the other. */
 export interface CleanUp<T, R> {
@@ -34,17 +36,16 @@ export async function cleanUpTrees<T, R>(env: Env, items: readonly T[], work: Cl
 }
 
 async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {
-  const all: R[] = [];
-  for (const some of partsOf(items, TREES_AT_ONCE)) {
+  const done = await inPool(partsOf(items, TREES_TOGETHER), PARTS_AT_ONCE, async (part) => {
     const marked: { item: T; of: R }[] = [];
-    for (const few of partsOf(some, TREES_IN_TURN)) {
+    for (const few of partsOf(part, TREES_IN_TURN)) {
       const mark = async (item: T) => ({ item, of: await work.mark(item) });
       marked.push(...(await turns.piece(() => Promise.all(few.map(mark)))));
     }
     await Promise.all(marked.map(({ item, of }) => sweep(work, item, of)));
-    all.push(...marked.map(({ of }) => of));
-  }
-  return all;
+    return marked.map(({ of }) => of);
+  });
+  return done.flat();
 }
 
 function partsOf<T>(items: readonly T[], size: number): T[][] {

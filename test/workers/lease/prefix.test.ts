@@ -164,7 +164,7 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
 describe("a walk over many trees", { timeout: 30_000 }, () => {
   it("has few of them sweep at a time, and all of them have when it has ended", async () => {
     holdSweeps();
-    const tokens = await tokensOf("many", 40);
+    const tokens = await tokensOf("many", 60);
     const { job, stub } = walk("auth/token/create/many/");
     const held = holdWalks();
     await stub.start(job, 0);
@@ -185,7 +185,7 @@ describe("a walk over many trees", { timeout: 30_000 }, () => {
     held.mockRestore();
     sweeping.mockRestore();
     expect(swept).toEqual(trees);
-    expect(most).toBeLessThanOrEqual(24);
+    expect(most).toBeLessThanOrEqual(48);
     const left = await Promise.all(tokens.map(async (token) => countRows((await locate(token)).stub)));
     expect(left).toEqual(tokens.map(() => 0));
   });
