@@ -7,7 +7,15 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { call, descendants, type RunningServer, runScript, startServe, stillRunning } from "./support/server.ts";
+import {
+  call,
+  descendants,
+  killAll,
+  type RunningServer,
+  runScript,
+  startServe,
+  stillRunning,
+} from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -55,7 +63,7 @@ describe("a server that is killed while a request acts", () => {
     expect(registered.status).toBe(200);
     asRoot(server, "PUT", "sys/leases/revoke", { lease_id: registered.body.lease_id }).catch(() => {});
     await asked;
-    for (const pid of await descendants(server.child.pid ?? 0)) process.kill(pid, "SIGKILL");
+    killAll(await descendants(server.child.pid ?? 0));
     await server.exited;
 
     const lines = server
@@ -238,7 +246,7 @@ describe("a revocation by filter whose server is killed when it has been accepte
     // At once, so that most of it is left however fast the machine is.
     const pid = server.child.pid ?? 0;
     const programs = [...(await descendants(pid)), pid];
-    for (const program of programs) process.kill(program, "SIGKILL");
+    killAll(programs);
     await expect.poll(() => stillRunning(programs), { timeout: 10_000 }).toEqual([]);
 
     server = await startServe({ data, env: SECRETS });

@@ -5,7 +5,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { freePort } from "../../scripts/bench/servers/gateway.ts";
-import { call, descendants, type RunningServer, runScript, startServe, stillRunning } from "./support/server.ts";
+import {
+  call,
+  descendants,
+  killAll,
+  type RunningServer,
+  runScript,
+  startServe,
+  stillRunning,
+} from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -191,7 +199,7 @@ describe("npm run serve, started again", () => {
     const { client_token: revoked } = await createToken({ ttl: "1h" });
     await call(server, "POST", "/v1/auth/token/revoke-self", { token: revoked });
     const started = await descendants(server.child.pid ?? 0);
-    for (const pid of [server.child.pid ?? 0, ...started]) process.kill(pid, "SIGKILL");
+    killAll([server.child.pid ?? 0, ...started]);
     await server.exited;
     server = await startServe({ data, env: SECRETS });
     expect([await lookUp(kept), await lookUp(revoked)]).toEqual([200, 403]);

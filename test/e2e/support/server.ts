@@ -149,6 +149,17 @@ export async function stillRunning(pids: readonly number[]): Promise<number[]> {
   return pids.filter((pid) => running.some((one) => one.pid === pid));
 }
 
+/** Kills processes. One may be gone already: the end of the one before it can have ended it. */
+export function killAll(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
+    }
+  }
+}
+
 interface ProcessRow {
   readonly pid: number;
   readonly parent: number;
