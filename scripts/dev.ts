@@ -10,7 +10,7 @@ import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
 import { isLogLine, WranglerOutput } from "./dev/output.ts";
 import { startWrangler } from "./dev/wrangler.ts";
-import { waitUntilAnswers } from "./local/answers.ts";
+import { onPort, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
 import { commandToRun } from "./local/command-line.ts";
 import { DataDirectory } from "./local/data-directory.ts";
@@ -111,12 +111,11 @@ async function start(
   };
   const port = await Promise.race([followOutput(wrangler, output, data, onMistake), gone]);
   if (typeof port === "string") return fail(`the start was broken off: ${port}`);
-  if (!(await waitUntilAnswers({ kind: "origin", url: new URL(`http://127.0.0.1:${port}`) }, gone, ANSWER_MS)))
-    return fail("the Worker does not answer");
+  if (!(await waitUntilAnswers(onPort(port), gone, ANSWER_MS))) return fail("the Worker does not answer");
 
   gateway = await startGateway({
     listen,
-    upstream: { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) },
+    upstream: onPort(port),
     trustedProxies: new BlockList(),
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),
     // Wrangler keeps requests waiting while the sources can't be built.

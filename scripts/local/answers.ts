@@ -5,6 +5,11 @@ import type { UpstreamAnswer } from "../../gateway/upstream-connection.ts";
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;
 
+/** A server on a port of this machine. */
+export function onPort(port: number): UpstreamAddress {
+  return { kind: "origin", url: new URL(`http://127.0.0.1:${port}`) };
+}
+
 /** Resolves to true when a server gives any HTTP answer, to false when it ends or does not within the time. */
 export async function waitUntilAnswers(
   address: UpstreamAddress,

@@ -16,7 +16,8 @@ interface DeadRow extends Record<string, SqlStorageValue> {
   has_children: number;
 }
 
-const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
+/** SQL: whether the token `t` has children. */
+export const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
 
 /**
  * The order in which a sweep deletes many tokens without children: that of their rows, so that pages of the table and of the lists

@@ -1,4 +1,4 @@
-import { SweepPlan } from "./sweep-plan.ts";
+import { HAS_CHILDREN, SweepPlan } from "./sweep-plan.ts";
 import { CUSTOM_ID_KEY, LIVE, REVOKED, REVOKED_ALONE } from "./tree-store.ts";
 
 /** Dead tokens that are read at first: those of a wide tree are found below the first of them. */
@@ -36,7 +36,6 @@ type DeadRow = FoundRow & { has_children: number };
 /** Nearly no token has a chosen id: to read a record costs more than to look for the word in it. */
 const COLUMNS = `t.row, t.parent, t.state, t.accessor,
   CASE WHEN instr(t.record, '"customIdKey"') > 0 THEN ${CUSTOM_ID_KEY} END AS custom_id_key`;
-const HAS_CHILDREN = "EXISTS (SELECT 1 FROM tokens c WHERE c.parent = t.row) AS has_children";
 
 /** Finds what is dead in a tree, in bounded pieces. Much of it goes by a plan. */
 export class DeadTokens {

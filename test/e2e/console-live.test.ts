@@ -11,7 +11,7 @@ import { FakeCloud } from "../support/fake-cloud/fake-cloud.ts";
 import { type CloudServer, serveCloud } from "../support/fake-cloud/server.ts";
 import { browserPath, expectAccessible, openPage, startBrowser, type WatchedPage } from "./support/browser.ts";
 import { signIn, visit } from "./support/console-page.ts";
-import { call, descendants, killAll, type RunningServer, startServe, stillRunning } from "./support/server.ts";
+import { call, killWhole, type RunningServer, startServe } from "./support/server.ts";
 
 const executable = browserPath();
 const HOME = "111111111111";
@@ -215,10 +215,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
   });
 
   it("says that the server is gone when it was killed, and goes on when it is back", async () => {
-    const pid = server.child.pid ?? 0;
-    const programs = [...(await descendants(pid)), pid];
-    killAll(programs);
-    await expect.poll(() => stillRunning(programs), { timeout: 10_000 }).toEqual([]);
+    await killWhole(server);
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Tokens", exact: true }).click();
     await shows("The server can't be reached.");
     await expectAccessible(page);

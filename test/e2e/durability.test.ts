@@ -7,15 +7,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import {
-  call,
-  descendants,
-  killAll,
-  type RunningServer,
-  runScript,
-  startServe,
-  stillRunning,
-} from "./support/server.ts";
+import { call, descendants, killAll, killWhole, type RunningServer, runScript, startServe } from "./support/server.ts";
 
 const SECRETS = {
   GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
@@ -244,10 +236,7 @@ describe("a revocation by filter whose server is killed when it has been accepte
     const { job } = (await asRoot(server, "POST", "sys/tokens/revoke", real)).body.data as { job: string };
     const path = `sys/tokens/jobs/${job}`;
     // At once, so that most of it is left however fast the machine is.
-    const pid = server.child.pid ?? 0;
-    const programs = [...(await descendants(pid)), pid];
-    killAll(programs);
-    await expect.poll(() => stillRunning(programs), { timeout: 10_000 }).toEqual([]);
+    await killWhole(server);
 
     server = await startServe({ data, env: SECRETS });
     try {

@@ -8,7 +8,7 @@ import { freePort } from "../../scripts/bench/servers/gateway.ts";
 import {
   call,
   descendants,
-  killAll,
+  killWhole,
   type RunningServer,
   runScript,
   startServe,
@@ -198,8 +198,7 @@ describe("npm run serve, started again", () => {
     const { client_token: kept } = await createToken({ ttl: "1h" });
     const { client_token: revoked } = await createToken({ ttl: "1h" });
     await call(server, "POST", "/v1/auth/token/revoke-self", { token: revoked });
-    const started = await descendants(server.child.pid ?? 0);
-    killAll([server.child.pid ?? 0, ...started]);
+    await killWhole(server);
     await server.exited;
     server = await startServe({ data, env: SECRETS });
     expect([await lookUp(kept), await lookUp(revoked)]).toEqual([200, 403]);

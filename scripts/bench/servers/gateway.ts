@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { waitUntilAnswers } from "../../local/answers.ts";
+import { onPort, waitUntilAnswers } from "../../local/answers.ts";
 import { Child } from "../../local/child.ts";
 import type { Place } from "../load/place.ts";
 import { type Usage, usageOf } from "./usage.ts";
@@ -26,7 +26,7 @@ export async function startGatewayProcess(upstream: string): Promise<GatewayProc
     output: "pipe",
   });
   for (const stream of child.streams) stream.resume();
-  if (!(await waitUntilAnswers({ kind: "origin", url: new URL(`http://127.0.0.1:${port}`) }, child.ended, 30_000))) {
+  if (!(await waitUntilAnswers(onPort(port), child.ended, 30_000))) {
     throw new Error("the gateway does not answer");
   }
   return {

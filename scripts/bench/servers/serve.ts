@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { waitUntilAnswers } from "../../local/answers.ts";
+import { onPort, waitUntilAnswers } from "../../local/answers.ts";
 import { PROJECT } from "../../local/worker-definition.ts";
 import type { Place } from "../load/place.ts";
 import { HEAP_FLAGS } from "./gateway.ts";
@@ -48,9 +48,7 @@ export class ServeProcess {
     const kill = (): void => void child.kill("SIGTERM");
     process.once("exit", kill);
     void server.#ended.then(() => process.off("exit", kill));
-    if (
-      !(await waitUntilAnswers({ kind: "origin", url: new URL(`http://127.0.0.1:${port}`) }, server.#ended, 90_000))
-    ) {
+    if (!(await waitUntilAnswers(onPort(port), server.#ended, 90_000))) {
       child.kill("SIGKILL");
       throw new Error(`the server does not start:\n${told}`);
     }

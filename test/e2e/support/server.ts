@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { expect } from "vitest";
 
 /** Where the project is. */
 export const PROJECT = join(import.meta.dirname, "../../..");
@@ -158,6 +159,14 @@ export function killAll(pids: readonly number[]): void {
       if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
     }
   }
+}
+
+/** Kills a server with everything that it started, and waits until nothing of it runs. */
+export async function killWhole(server: Pick<RunningServer, "child">): Promise<void> {
+  const pid = server.child.pid ?? 0;
+  const programs = [...(await descendants(pid)), pid];
+  killAll(programs);
+  await expect.poll(() => stillRunning(programs), { timeout: 10_000 }).toEqual([]);
 }
 
 interface ProcessRow {
