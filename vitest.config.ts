@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { parseEnv } from "node:util";
 import { cloudflareTest } from "@cloudflare/vitest-pool-workers";
 import { buildSync } from "esbuild";
 import { defineConfig } from "vitest/config";
+import { unstable_readConfig } from "wrangler";
 import { NATIVE_MODULES, sourcesAsOneModule } from "./test/support/one-module.ts";
 
 /** An example as one module, as Wrangler would bundle it for its author. */
@@ -65,6 +68,17 @@ function seedOfRun(): number {
 
 const SEED = seedOfRun();
 
+/**
+ * The settings of .dev.vars, each with the value that it has without that file. The pool reads the file as `wrangler dev` does, and
+ * what a developer has set there must not change what is tested.
+ */
+function withoutDevVars(): Record<string, unknown> {
+  if (!existsSync(".dev.vars")) return {};
+  const { vars } = unstable_readConfig({ config: "wrangler.toml" });
+  const names = Object.keys(parseEnv(readFileSync(".dev.vars", "utf8")));
+  return Object.fromEntries(names.map((name) => [name, vars[name] ?? ""]));
+}
+
 // The Worker imports the built console. This file is read once more for each project.
 if (process.env.CONSOLE_OF_RUN === undefined) {
   execFileSync(process.execPath, ["scripts/build-console.js"], { cwd: import.meta.dirname });
@@ -106,6 +120,7 @@ export default defineConfig({
             miniflare: {
               modulesRules: NATIVE_MODULES,
               bindings: {
+                ...withoutDevVars(),
                 GROVE_SEAL_KEY: "1:c2VhbC1rZXktb2YtdGhlLXRlc3RzLTMyLWJ5dGVzISE=",
                 POLICY_CACHE_SECONDS: "5",
                 LEASE_SERVICES: "SECRET_ENGINE",

@@ -14,8 +14,8 @@ function problem() {
   }
   if (Number(process.versions.node.split(".")[0]) < OLDEST_NODE) {
     return (
-      `This is Node ${process.versions.node}; Grove's scripts need Node ${OLDEST_NODE}, which npm install brings along. ` +
-      "Start them with npm run, or with node_modules/.bin/node.\n"
+      `This is Node ${process.versions.node}; Grove's scripts need Node ${OLDEST_NODE} or newer. On Linux npm install ` +
+      "brings it: start them with npm run, or with node_modules/.bin/node. Elsewhere, install it.\n"
     );
   }
   return "";

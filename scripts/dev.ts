@@ -10,9 +10,10 @@ import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
 import { type DevIdentity, devIdentity, environmentFile, KEPT } from "./dev/identity.ts";
 import { isLogLine, WranglerOutput } from "./dev/output.ts";
 import { startWrangler } from "./dev/wrangler.ts";
-import { onPort, waitUntilAnswers } from "./local/answers.ts";
+import { onPort, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
 import { commandToRun } from "./local/command-line.ts";
+import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
@@ -22,7 +23,12 @@ import { readWorkerDefinition, settingsFromEnvironment } from "./local/worker-de
 /** How long the Worker may take to answer once Wrangler has built and started it. */
 const ANSWER_MS = 30_000;
 
+/** Where Wrangler triggers the cron of the Worker that it runs. The gateway answers 404 there. */
+const CRON_PATH = "/cdn-cgi/local/scheduled";
+
 const PORT_ADVICE = "choose another with --port N";
+
+const say = (line: string): void => console.error(`dev: ${line}`);
 
 interface Prepared {
   readonly data: DataDirectory;
@@ -124,7 +130,14 @@ async function start(
     audit: (line) => appendAudit(data, line),
   });
   if (!gateway.ok) return fail(listenFailure(listen, gateway.error, PORT_ADVICE));
-  return ok({ ...prepared.value, gateway: gateway.value, child: wrangler, close: () => data.close() });
+  const stopCron = startCron(() => succeeds(onPort(port), CRON_PATH, CRON_MS), say);
+  return ok({
+    ...prepared.value,
+    gateway: gateway.value,
+    child: wrangler,
+    stopping: stopCron,
+    close: () => data.close(),
+  });
 }
 
 function banner(address: string, version: string, rootToken: string, auditLog: string): string {
@@ -146,8 +159,6 @@ In another terminal:
 For development only: the root token never expires and there is no TLS. Ctrl-C stops it; data is kept until --fresh.
 `;
 }
-
-const say = (line: string): void => console.error(`dev: ${line}`);
 
 async function main(): Promise<number> {
   const command = commandToRun(parseDevArguments(process.argv.slice(2)), HELP, say);

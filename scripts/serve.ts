@@ -3,11 +3,13 @@ import { mkdirSync } from "node:fs";
 import { listenFailure } from "../gateway/arguments.ts";
 import { serveMetrics } from "../gateway/metrics.ts";
 import { startGateway } from "../gateway/server.ts";
+import type { UpstreamAddress } from "../gateway/upstream.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { refusalOfAll, waitUntilAnswers } from "./local/answers.ts";
+import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import { Child } from "./local/child.ts";
 import { commandToRun } from "./local/command-line.ts";
+import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
 import { portProblem } from "./local/port.ts";
@@ -27,6 +29,11 @@ const ANSWER_MS = 60_000;
 /** Longest path of a Unix domain socket on every system (macOS has the shortest). */
 const MAX_SOCKET_PATH_BYTES = 103;
 
+/** Where the Worker listens for the gateway, and for its cron trigger. Only the user of the server can reach either. */
+const WORKER_SOCKET = "worker.sock";
+const CRON_SOCKET = "cron.sock";
+const SOCKETS = [WORKER_SOCKET, CRON_SOCKET];
+
 const PORT_ADVICE = "choose another with --listen HOST:PORT";
 
 type RunCommand = ServeCommand & { kind: "run" };
@@ -35,7 +42,7 @@ const say = (line: string): void => console.error(`serve: ${line}`);
 
 /** Builds the Worker, writes workerd's configuration and starts it. */
 async function startWorker(command: RunCommand, data: DataDirectory, commit: string): Promise<Result<Child, string>> {
-  const socket = data.file("worker.sock");
+  const socket = data.file(WORKER_SOCKET);
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
   }
@@ -59,13 +66,14 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
   if (!worker.ok) return worker;
   for (const name of worker.value.leftOut) say(`${name} exists only on Cloudflare's network and is left out`);
 
-  data.remove(["worker.sock"]);
+  data.remove(SOCKETS);
   mkdirSync(data.file("objects"), { recursive: true, mode: 0o700 });
   const config = workerdConfig({
     worker: worker.value,
     modules,
     objects: data.file("objects"),
     socket,
+    cronSocket: data.file(CRON_SOCKET),
     ...(command.direct !== undefined && { direct: command.direct }),
     installationId: data.readOrMake("installation-id", () => randomBytes(16).toString("hex")),
     privateHosts: command.privateHosts.blocks,
@@ -98,7 +106,7 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
     return err(message);
   };
   const gone = Promise.race([asked.then(() => "asked to stop"), worker.value.ended]);
-  const socket = data.value.file("worker.sock");
+  const socket = data.value.file(WORKER_SOCKET);
   if (!(await waitUntilAnswers({ kind: "socket", path: socket }, gone, ANSWER_MS))) {
     return fail(`the Worker does not answer: ${await Promise.race([gone, "it takes too long"])}`);
   }
@@ -132,15 +140,20 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
     if (warning !== undefined) say(warning);
   }
   const stopNoting = noteServing(data.value);
+  const cron: UpstreamAddress = { kind: "socket", path: data.value.file(CRON_SOCKET) };
+  const stopCron = startCron(() => succeeds(cron, "/", CRON_MS), say);
   const pauses = new Pauses(worker.value, data.value.file(PAUSE_SOCKET));
   return ok({
     gateway: gateway.value,
     child: worker.value,
-    stopping: () => pauses.close(),
+    stopping: () => {
+      stopCron();
+      pauses.close();
+    },
     close: () => {
       if (metrics?.ok) void metrics.value.stop();
       stopNoting();
-      data.value.remove(["worker.sock"]);
+      data.value.remove(SOCKETS);
       data.value.close();
     },
   });

@@ -1,7 +1,9 @@
 import type { LeaseWalk } from "./app/lease-walk.ts";
-import type { Identity } from "./identity/identity.ts";
+import type { Identity } from "./identity/directory/identity.ts";
 import type { EntityShard } from "./identity/shard/entity-shard.ts";
 import type { OidcIssuer } from "./issuer/oidc-issuer.ts";
+import type { AccessorShard } from "./listing/accessor-shard.ts";
+import type { TokenRevocations } from "./listing/inventory/revocations.ts";
 import type { CloudAccessList } from "./methods/cloud/access-list/access-list.ts";
 import type { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 import type { CloudAuth } from "./methods/cloud/cloud-auth.ts";
@@ -14,8 +16,6 @@ import type { ShardTidy } from "./tidy/shard-tidy.ts";
 import type { Tidy } from "./tidy/tidy.ts";
 import type { TokenRoles } from "./token/roles/token-roles.ts";
 import type { CustomIds } from "./tree/custom-ids.ts";
-import type { AccessorShard } from "./tree/index/accessor-shard.ts";
-import type { TokenRevocations } from "./tree/inventory/revocations.ts";
 import type { TokenTree } from "./tree/token-tree.ts";
 
 /** What the Worker is given: its objects (wrangler.toml) and its settings (docs/operations.md lists every one). */
@@ -68,6 +68,8 @@ export interface Env {
   readonly TRACK_LAST_USE?: string;
   /** Largest request body in bytes. */
   readonly MAX_BODY_BYTES?: string;
+  /** Tokens that one signed login of a cloud mount gives at most. */
+  readonly TOKENS_PER_SIGNATURE?: string;
   /** The header that carries the client's address, set by whatever stands in front and can't be spoofed. */
   readonly CLIENT_ADDRESS_HEADER?: string;
   /**

@@ -1,13 +1,20 @@
+import { env } from "cloudflare:workers";
 import { app } from "./app/app.ts";
+import { runInOneProcess } from "./app/assemble.ts";
+import { hourly } from "./app/cron.ts";
 import type { Env } from "./env.ts";
-import { loadInstallation } from "./system/installation.ts";
-import { tidyOf } from "./tidy/tidy.ts";
+
+// Here and nowhere else: everything below has an implementation for the network and one for a single process.
+if ((env as Env).ONE_PROCESS === "true") runInOneProcess();
 
 export type * from "../client/types.ts";
+export { CronTrigger } from "./app/cron.ts";
 export { LeaseWalk } from "./app/lease-walk.ts";
-export { Identity } from "./identity/identity.ts";
+export { Identity } from "./identity/directory/identity.ts";
 export { EntityShard } from "./identity/shard/entity-shard.ts";
 export { OidcIssuer } from "./issuer/oidc-issuer.ts";
+export { AccessorShard } from "./listing/accessor-shard.ts";
+export { TokenRevocations } from "./listing/inventory/revocations.ts";
 export { CloudAccessList } from "./methods/cloud/access-list/access-list.ts";
 export { CloudLookups } from "./methods/cloud/clients/lookups.ts";
 export { CloudAuth } from "./methods/cloud/cloud-auth.ts";
@@ -22,16 +29,11 @@ export { ShardTidy } from "./tidy/shard-tidy.ts";
 export { Tidy } from "./tidy/tidy.ts";
 export { TokenRoles } from "./token/roles/token-roles.ts";
 export { CustomIds } from "./tree/custom-ids.ts";
-export { AccessorShard } from "./tree/index/accessor-shard.ts";
-export { TokenRevocations } from "./tree/inventory/revocations.ts";
 export { TokenTree } from "./tree/token-tree.ts";
 
 export default {
   fetch: app.fetch,
 
-  /** The platform's cron. Where there is none, the object's own alarm does it alone. */
-  async scheduled(_event: ScheduledController, env: Env): Promise<void> {
-    const installation = await loadInstallation(env);
-    if (installation.ok) await tidyOf(env).keepSchedule();
-  },
+  /** The platform's cron, once an hour (wrangler.toml). */
+  scheduled: (_event: ScheduledController, env: Env): Promise<void> => hourly(env),
 };

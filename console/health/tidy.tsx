@@ -3,7 +3,7 @@ import { compact } from "../format.ts";
 import type { Problem } from "../result.ts";
 import { ASKED_PATHS, mayDo, useSession } from "../session.ts";
 import { ProblemNotice } from "../ui/notice.tsx";
-import { End, Time } from "../ui/time.tsx";
+import { Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 import { LoadedPart } from "./loaded-part.tsx";
 import { Progress } from "./walks.tsx";
@@ -14,7 +14,6 @@ interface TidyStatus {
   readonly state: string;
   readonly running: Figures | false | null;
   readonly last: Figures | null;
-  readonly next_run: string | null;
 }
 
 const POLL_MS = 2_000;
@@ -63,14 +62,6 @@ export function Tidy() {
                 <dt>Examined</dt>
                 <dd>
                   <Progress done={Number(run.accessors_examined ?? 0)} of={total.value.counters.service_tokens.total} />
-                </dd>
-              </>
-            )}
-            {value.next_run && (
-              <>
-                <dt>Next run</dt>
-                <dd>
-                  <End at={value.next_run} />
                 </dd>
               </>
             )}

@@ -67,7 +67,10 @@ export function Walks() {
           columns={[
             { label: "By filter", cell: ({ started }) => <Time at={started} /> },
             { label: "State", cell: ({ state }) => state },
-            { label: "Progress", cell: (job) => <Progress done={job.revoked + job.ended_before} of={job.expected} /> },
+            {
+              label: "Progress",
+              cell: (job) => <Progress done={job.revoked + job.ended_before + job.mismatched} of={job.expected} />,
+            },
             { label: "Failures", right: true, cell: ({ failures }) => count(failures.length) },
           ]}
         />

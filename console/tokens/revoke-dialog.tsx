@@ -214,7 +214,7 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
     setProblem(answer.ok ? null : answer.problem);
   };
   const running = job === null || job.state === "running";
-  const met = job ? job.revoked + job.ended_before : 0;
+  const met = job ? job.revoked + job.ended_before + job.mismatched : 0;
   const percent = job && job.expected > 0 ? Math.min(100, (100 * met) / job.expected) : 0;
   return (
     <div class="stack" aria-live="polite">
@@ -232,6 +232,7 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
         <p>
           <strong class="number">{count(job.revoked)}</strong> of {count(job.expected)} revoked
           {job.ended_before > 0 && `, ${count(job.ended_before)} had ended before`}
+          {job.mismatched > 0 && `, ${count(job.mismatched)} are not what the list says of them`}
           {job.state === "done" && ". Done."}
           {job.state === "stopped" && ". Stopped: what was revoked stays revoked."}
         </p>

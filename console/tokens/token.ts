@@ -40,6 +40,8 @@ export interface Job {
   readonly revoked: number;
   /** Of those that were counted: ended by the time that they were met. */
   readonly ended_before: number;
+  /** Listed for the filter, and not meant by it as their own trees have them. */
+  readonly mismatched: number;
   readonly remaining: number | null;
   readonly failures: readonly unknown[];
 }

@@ -1,7 +1,7 @@
 import { constants, copyFileSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** What tells that a file has changed since it was copied. */
+/** What shows that a file has changed since it was copied. */
 interface Seen {
   readonly size: number;
   readonly modifiedAt: number;
@@ -18,7 +18,7 @@ const SHARED_MEMORY = "-shm";
 
 /**
  * The copy of a directory that others may write to. The first pass copies all of it; files that change meanwhile may be
- * copied half changed. A second pass, while nobody writes, copies again what has changed, and then the copy is exact.
+ * copied half changed. A second pass, while the server holds still, copies again what has changed, and then the copy is exact.
  */
 export class DirectoryCopy {
   readonly #from: string;

@@ -28,7 +28,7 @@ const CHATTER = [
   /^env\.\w+ /,
   /^⎔ (Starting local server|Reloading local server)/,
   /^Cloudflare collects anonymous telemetry/,
-  // Nothing depends on the cron trigger (wrangler.toml), so nobody has to fire it by hand.
+  // `npm run dev` triggers it (scripts/local/cron.ts).
   /Scheduled Workers are not automatically triggered during local development/,
   /^\s+To manually trigger a scheduled event, run:/,
   /^\s+curl "http:\/\/[^"]*\/scheduled"/,

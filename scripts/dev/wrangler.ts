@@ -29,7 +29,7 @@ export function startWrangler(data: DataDirectory): Child {
     env: {
       ...process.env,
       ...WRANGLER_ENVIRONMENT,
-      // No request to the network at start, and no page that shows the stored data to whoever reaches the port.
+      // No request to the network at start, and no page that shows the stored data to every client that reaches the port.
       CLOUDFLARE_CF_FETCH_ENABLED: "false",
       X_LOCAL_EXPLORER: "false",
       X_LOCAL_OBSERVABILITY: "false",

@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { readWords } from "../local/command-line.ts";
 import { AREAS } from "./areas/areas.ts";
 
 export const HELP = `Usage: npm run differ -- [options] URL TOKEN URL TOKEN
@@ -35,7 +35,15 @@ export interface DifferCommand {
 export function parseDifferArguments(
   argv: readonly string[],
 ): Result<DifferCommand | { readonly kind: "help" }, string> {
-  const read = readArguments(argv);
+  const read = readWords(argv, {
+    seed: { type: "string", default: "1" },
+    rounds: { type: "string", default: "10" },
+    first: { type: "string", default: "0" },
+    only: { type: "string", default: Object.keys(AREAS).join(",") },
+    texts: { type: "boolean", default: false },
+    all: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h" },
+  });
   if (!read.ok) return read;
   const { values, positionals } = read.value;
   if (values.help) return ok({ kind: "help" });
@@ -43,38 +51,21 @@ export function parseDifferArguments(
   if (testedToken === "" || more.length > 0)
     return err("give URL TOKEN of the reference, then URL TOKEN of the server under test");
   for (const text of [url, testedUrl]) if (!URL.canParse(text)) return err(`${text} is not a URL`);
-  const [rounds, first] = [Number(values.rounds ?? 10), Number(values.first ?? 0)];
+  const [rounds, first] = [Number(values.rounds), Number(values.first)];
   if (!(Number.isInteger(rounds) && rounds >= 1)) return err("--rounds takes a number from 1");
   if (!(Number.isInteger(first) && first >= 0)) return err("--first takes a number from 0");
-  const areas = values.only?.split(",") ?? Object.keys(AREAS);
+  const areas = values.only.split(",");
   const unknown = areas.find((area) => !Object.hasOwn(AREAS, area));
   if (unknown !== undefined) return err(`--only: there is no area ${unknown}`);
   return ok({
     kind: "run",
     reference: { url, token },
     tested: { url: testedUrl, token: testedToken },
-    seed: values.seed ?? "1",
+    seed: values.seed,
     rounds,
     first,
     areas,
-    texts: values.texts ?? false,
-    all: values.all ?? false,
+    texts: values.texts,
+    all: values.all,
   });
-}
-
-function readArguments(argv: readonly string[]) {
-  try {
-    const options = {
-      seed: { type: "string" },
-      rounds: { type: "string" },
-      first: { type: "string" },
-      only: { type: "string" },
-      texts: { type: "boolean" },
-      all: { type: "boolean" },
-      help: { type: "boolean" },
-    } as const;
-    return ok(parseArgs({ args: [...argv], options, allowPositionals: true }));
-  } catch (error) {
-    return err(error instanceof Error ? error.message : String(error));
-  }
 }

@@ -36,7 +36,7 @@ const WRAPPED_ERROR = /^1 error occurred:\n\t\* (.*)\n\n$/s;
 /** Where two answers differ. A refusal's text counts only with `texts`; the text that the reference puts around some never counts. */
 export function differences(reference: Answer, tested: Answer, texts: boolean): Difference[] {
   if (reference.status !== tested.status) {
-    return [{ where: "status", reference: told(reference), tested: told(tested) }];
+    return [{ where: "status", reference: statusText(reference), tested: statusText(tested) }];
   }
   const found: Difference[] = [];
   if (reference.status >= 400) {
@@ -96,7 +96,7 @@ function shown(value: unknown): string {
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
-function told(answer: Answer): string {
+function statusText(answer: Answer): string {
   const errors = errorsOf(answer.body);
   return errors.length > 0 ? `${answer.status} ${shown(errors.join("; "))}` : String(answer.status);
 }

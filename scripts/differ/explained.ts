@@ -1,21 +1,14 @@
 import type { Finding } from "./round.ts";
 
-interface Explanation {
-  /** What the finding is about, as in a report. */
-  readonly request: RegExp;
-  readonly where: RegExp;
-  readonly reference: RegExp;
-  readonly tested: RegExp;
+/** What a finding must look like; anything where a pattern is absent. */
+interface Explanation extends Partial<Record<"request" | "where" | "reference" | "tested", RegExp>> {
   /** As docs/compatibility.md says it. */
   readonly why: string;
 }
 
-const ANY = /^/;
-
 /** The intended differences. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
-    request: ANY,
     where: /^status$/,
     reference: /^500/,
     tested: /^4/,
@@ -24,7 +17,6 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     request: /^GET sys\//,
     where: /(?:running_plugin_version|deprecation_status)$/,
-    reference: ANY,
     tested: /^(?:""|nothing)$/,
     why: "there are no plugins",
   },
@@ -32,14 +24,12 @@ const EXPLANATIONS: readonly Explanation[] = [
     request: /^GET sys\/auth/,
     where: /(?:^|\.)type$/,
     reference: /^"(?:approle|userpass)"$/,
-    tested: ANY,
     why: "no difference: another method stands in for the cloud's, which the reference lacks",
   },
   {
     request: /^POST sys\/wrapping\/rewrap/,
     where: /wrapped_accessor$/,
     reference: /^nothing$/,
-    tested: ANY,
     why: "rewrapping keeps the accessor of the token inside",
   },
   {
@@ -59,19 +49,35 @@ const EXPLANATIONS: readonly Explanation[] = [
   {
     request: /identity\/(?:lookup\/)?group/,
     where: /(?:member_entity_ids|member_group_ids|parent_group_ids|policies|modify_index)$/,
-    reference: ANY,
     tested: /^(?:\[\]|nothing)$/,
     why: "empty lists of groups, and modify_index",
   },
   {
     request: /^POST auth\/token\/renew of a role's/,
     where: /warnings|lease_duration/,
-    reference: ANY,
-    tested: ANY,
     why: "explicit_max_ttl and period of the creation are kept at renewals of a role's token",
   },
   {
-    request: ANY,
+    request: /^POST auth\/token\/lookup of a role's/,
+    where: /(?:explicit_max_ttl|period)$/,
+    tested: /^\d+$/,
+    why: "the lesser of a role's and a call's explicit_max_ttl and period is on the token",
+  },
+  {
+    request: /^POST auth\/token\/(?:create\/:role$|(?:lookup|renew) of a role's)/,
+    where: /policies$/,
+    reference: /"default"/,
+    tested: /^(?!.*"default")/,
+    why: "token_no_default_policy of a role holds without lists of policies",
+  },
+  {
+    request: /^GET auth\//,
+    where: /(?:allowed_entity_aliases|bound_ec2_instance_id)$/,
+    reference: /^null$/,
+    tested: /^\[\]$/,
+    why: "lists of a role that are not set",
+  },
+  {
     where: /^status$/,
     reference: /^20[04]$/,
     tested: /^400 .*expected (?:a list|an int)/,
@@ -85,14 +91,12 @@ const EXPLANATIONS: readonly Explanation[] = [
     why: "a negative lifetime of a mount",
   },
   {
-    request: ANY,
-    where: ANY,
     reference: /^\[.*"".*\]$/,
     tested: /^\[/,
     why: "an empty item in a list of names",
   },
   {
-    request: /^POST sys\/leases\/revoke-force$/,
+    request: /^POST sys\/leases\/revoke-force/,
     where: /^status$/,
     reference: /^204$/,
     tested: /^202$/,
@@ -109,9 +113,10 @@ const EXPLANATIONS: readonly Explanation[] = [
 
 /** Why a difference is intended; null when nothing explains it. */
 export function explanationOf({ request, where, reference, tested }: Finding): string | null {
-  const found = EXPLANATIONS.find(
-    (one) =>
-      one.request.test(request) && one.where.test(where) && one.reference.test(reference) && one.tested.test(tested),
-  );
+  const fits = (pattern: RegExp | undefined, text: string) => pattern === undefined || pattern.test(text);
+  const found = EXPLANATIONS.find((one) => {
+    const isAbout = fits(one.request, request) && fits(one.where, where);
+    return isAbout && fits(one.reference, reference) && fits(one.tested, tested);
+  });
   return found?.why ?? null;
 }

@@ -4,7 +4,7 @@ import type { Finding } from "./round.ts";
 interface Group {
   readonly title: string;
   readonly findings: Finding[];
-  /** null for a difference that nobody has explained. */
+  /** null for a difference without an explanation. */
   readonly why: string | null;
 }
 
@@ -13,7 +13,7 @@ export function groupFindings(findings: readonly Finding[]): Group[] {
   const groups = new Map<string, Group>();
   for (const finding of findings) {
     const why = explanationOf(finding);
-    // Statuses differ for many reasons, told apart by what both said; values by the place alone.
+    // Statuses differ for many reasons: what both said is part of the group. Values are grouped by their place alone.
     const said = finding.where === "status" ? `: ${finding.reference} | ${finding.tested}` : "";
     const title = `${finding.request}  ${finding.where}${said}`;
     const group = groups.get(`${why} ${title}`) ?? { title, findings: [], why };

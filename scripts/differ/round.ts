@@ -1,10 +1,10 @@
-import type { Choices } from "./choices.ts";
+import type { Choices } from "../local/choices.ts";
 import { type Difference, differences } from "./compare.ts";
 import type { Answer, Ask, Server } from "./server.ts";
 
 /** A difference with the request that showed it. */
 export interface Finding extends Difference {
-  /** The request with names in the place of what differs every time. */
+  /** Method and path, with `~` in the place of what differs every time. */
   readonly request: string;
   readonly ask: Ask;
   readonly round: string;
@@ -14,6 +14,12 @@ export interface Finding extends Difference {
 export interface Answers {
   readonly reference: Answer;
   readonly tested: Answer;
+}
+
+/** What a request has besides method, path and body. */
+interface Details extends Pick<Ask, "token" | "headers"> {
+  /** What it has beside its method and path, for the report. */
+  readonly note?: string;
 }
 
 /** A round of requests that both servers get in the same order. */
@@ -41,14 +47,31 @@ export class Round {
     this.#texts = texts;
   }
 
-  /** Asks both, and notes where they differ. @param request what the findings are grouped by. */
-  async ask(request: string, ask: Ask): Promise<Answers> {
+  get(path: string, details: Pick<Ask, "token"> = {}): Promise<Answers> {
+    return this.ask({ method: "GET", path, ...details });
+  }
+
+  list(path: string): Promise<Answers> {
+    return this.ask({ method: "LIST", path });
+  }
+
+  post(path: string, body?: unknown, { note, ...details }: Details = {}): Promise<Answers> {
+    return this.ask({ method: "POST", path, ...(body !== undefined && { body }), ...details }, note);
+  }
+
+  delete(path: string): Promise<Answers> {
+    return this.ask({ method: "DELETE", path });
+  }
+
+  /** Asks both, and notes where they differ. */
+  async ask(ask: Ask, note = ask.token === undefined ? "" : " by a token"): Promise<Answers> {
     const [reference, tested] = await Promise.all([this.#servers.reference.ask(ask), this.#servers.tested.ask(ask)]);
     this.requests++;
+    const plain = (text: string) => text.replaceAll(this.prefix, "~");
+    const request = plain(`${ask.method} ${ask.path}${note}`);
     for (const difference of differences(reference, tested, this.#texts)) {
-      const [mine, theirs] = [difference.reference, difference.tested].map((text) => text.replaceAll(this.prefix, "~"));
-      const finding = { where: difference.where, reference: mine ?? "", tested: theirs ?? "" };
-      this.findings.push({ ...finding, request, ask, round: this.#name });
+      const values = { reference: plain(difference.reference), tested: plain(difference.tested) };
+      this.findings.push({ where: difference.where, ...values, request, ask, round: this.#name });
     }
     return { reference, tested };
   }
@@ -60,6 +83,11 @@ export class Round {
     this.#servers.reference.remember(name, first);
     this.#servers.tested.remember(name, second);
     return true;
+  }
+
+  /** The same of the token that was made. */
+  keepToken(name: string, answers: Answers): boolean {
+    return this.keep(name, answers, "auth", "client_token");
   }
 }
 

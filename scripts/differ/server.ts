@@ -18,11 +18,11 @@ export interface Answer {
 
 const TIMEOUT_MS = 30_000;
 
-/** One of the two servers, with what it told. */
+/** One of the two servers, with what it answered earlier. */
 export class Server {
   readonly #url: string;
   readonly #token: string;
-  readonly #told = new Map<string, string>();
+  readonly #known = new Map<string, string>();
 
   /** @param url origin, with or without a slash at the end. @param token a root token. */
   constructor(url: string, token: string) {
@@ -31,7 +31,7 @@ export class Server {
   }
 
   remember(name: string, value: string): void {
-    this.#told.set(name, value);
+    this.#known.set(name, value);
   }
 
   async ask({ method, path, body, token, headers }: Ask): Promise<Answer> {
@@ -55,7 +55,7 @@ export class Server {
   }
 
   #fill(text: string): string {
-    return text.replace(/\{(\w+)\}/g, (whole, name: string) => this.#told.get(name) ?? whole);
+    return text.replace(/\{(\w+)\}/g, (whole, name: string) => this.#known.get(name) ?? whole);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Choices } from "./choices.ts";
+import type { Choices } from "../local/choices.ts";
 
 /** What a field holds, for the values that may be sent in it. */
 export type Kind = "bool" | "duration" | "int" | "text" | "list" | "pairs" | "policies" | "cidrs";

@@ -79,8 +79,8 @@ function pathText(path: string, item: Item): string {
 
 function operationText(method: string, operation: Operation): string {
   const statuses = Object.keys(operation.responses).filter((status) => status.startsWith("2"));
-  const told = [operation.summary, operation.description ?? ""].join(" ").trim();
-  const head = `**${method.toUpperCase()}** ${told} \`${operation.operationId}\`, ${statuses.join(" or ")}`;
+  const about = [operation.summary, operation.description ?? ""].join(" ").trim();
+  const head = `**${method.toUpperCase()}** ${about} \`${operation.operationId}\`, ${statuses.join(" or ")}`;
   const fields = [...(operation.parameters ?? []).map(line), ...bodyLines(operation)];
   return fields.length > 0 ? `${head}\n\n${fields.join("\n")}` : head;
 }

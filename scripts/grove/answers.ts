@@ -1,6 +1,6 @@
 import * as z from "zod";
 
-/** A token as `sys/tokens` tells of it. Times are RFC 3339. */
+/** A token as `sys/tokens` shows it. Times are RFC 3339. */
 export const TOKEN = z.object({
   accessor: z.string(),
   display_name: z.string(),

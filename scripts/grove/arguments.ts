@@ -1,5 +1,5 @@
-import { parseArgs } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { readWords } from "../local/command-line.ts";
 
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
 
@@ -108,13 +108,9 @@ export type GroveCommand = { readonly json: boolean } & (
 
 /** Reads the command line; the error is a text for the operator. */
 export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, string> {
-  let parsed: ReturnType<typeof parseWords>;
-  try {
-    parsed = parseWords(argv);
-  } catch (error) {
-    return err(error instanceof Error ? (error.message.split(". ")[0] ?? error.message) : String(error));
-  }
-  const { values, positionals } = parsed;
+  const read = readWords(argv, OPTIONS);
+  if (!read.ok) return read;
+  const { values, positionals } = read.value;
   const { json = false } = values;
   const [name, ...rest] = positionals;
   if (values.help || name === undefined) return values.help ? ok({ kind: "help", json }) : err("which command?");
@@ -135,11 +131,7 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
   }
 }
 
-type Values = ReturnType<typeof parseWords>["values"];
-
-function parseWords(argv: readonly string[]) {
-  return parseArgs({ args: [...argv], options: OPTIONS, allowPositionals: true });
-}
+type Values = Extract<ReturnType<typeof readWords<typeof OPTIONS>>, { ok: true }>["value"]["values"];
 
 function readTokens(values: Values, json: boolean): Result<GroveCommand, string> {
   const filter = filterOf(values);
@@ -147,6 +139,7 @@ function readTokens(values: Values, json: boolean): Result<GroveCommand, string>
   if (by !== undefined) {
     if (values.sort !== undefined || values.limit !== undefined)
       return err("--count-by takes no --sort and no --limit");
+    if (Object.keys(filter).some((name) => name !== "mount")) return err("--count-by takes no filter but --mount");
     return ok({ kind: "count", by, filter, json });
   }
   const { sort = "created", limit = "100" } = values;

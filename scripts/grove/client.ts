@@ -9,7 +9,7 @@ const MAX_WAIT_SECONDS = 30;
 
 /** Why a call has no answer, for the operator. */
 export interface CallFailure {
-  /** null: nobody answered. */
+  /** null: no answer came. */
   readonly status: number | null;
   readonly message: string;
 }

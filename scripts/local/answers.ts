@@ -28,6 +28,12 @@ export async function waitUntilAnswers(
   return false;
 }
 
+/** True when a server answers a GET with 2xx within `limitMs`. */
+export async function succeeds(address: UpstreamAddress, path: string, limitMs: number): Promise<boolean> {
+  const status = await get(address, path, async ({ head }) => head.status, limitMs);
+  return status !== undefined && status >= 200 && status < 300;
+}
+
 /** Why a server answers every request with 503, in its own words; undefined when it does not. */
 export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
   return get(address, "/v1/auth/token/lookup-self", async (answer) => {
@@ -43,10 +49,11 @@ async function get<T>(
   address: UpstreamAddress,
   path: string,
   read: (answer: UpstreamAnswer) => Promise<T>,
+  limitMs = ANSWER_MS,
 ): Promise<T | undefined> {
   const upstream = new Upstream(address, false, () => {});
   const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n`;
-  const answer = await upstream.send({ method: "GET", head, body: [], abandonMs: ANSWER_MS }, null);
+  const answer = await upstream.send({ method: "GET", head, body: [], abandonMs: limitMs }, null);
   const found = answer.ok ? await read(answer.value) : undefined;
   upstream.close();
   return found;

@@ -64,14 +64,14 @@ export class Child {
     try {
       process.kill(-this.#process.pid, signal);
     } catch {
-      // Nobody is left in the group, which is what was wanted.
+      // No process is left in the group, which is what was wanted.
     }
   }
 }
 
 /**
  * A shell that waits for this process to go away and then kills the group. Without it a killed parent would leave the
- * server running on its data with nobody in front, and the next start would open the same data a second time.
+ * server running on its data with no gateway in front, and the next start would open the same data a second time.
  */
 function guardGroup(group: number): ChildProcess {
   const script = 'read -r _; kill -s KILL -- "-$0"';

@@ -67,7 +67,7 @@ function unusable(path: string): string | undefined {
   try {
     makeDirectory(path);
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    // Permissions alone do not tell of a file system that is mounted read-only or has no space left.
+    // Permissions alone do not show a file system that is mounted read-only or has no space left.
     const probe = join(path, `probe-${randomBytes(8).toString("hex")}`);
     try {
       writeFileSync(probe, Buffer.alloc(64 * 1024));
@@ -119,7 +119,7 @@ function reason(error: unknown): string {
 
 /**
  * Locks a file until this process ends. SQLite's lock is one of the operating system's: nothing is left behind after a
- * crash or a power cut, so there is no stale lock to be told from a live one, also where process ids repeat (containers).
+ * crash or a power cut, so there is never a stale lock, also where process ids repeat (containers).
  */
 function lockFile(path: string): DatabaseSync | undefined {
   const database = new DatabaseSync(path, { timeout: 0 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { DataDirectory } from "./data-directory.ts";
 
 const FILE = "last-served";
-/** A file that is made once: its inode number tells the original from a copy. */
+/** A file that is made once: a copy has another inode number than the original. */
 const ORIGINAL = "installation-id";
 
 const NOTE_EVERY_MS = 60_000;
@@ -17,7 +17,7 @@ interface LastServed {
 }
 
 /**
- * Why the data may be older than what clients were told, as a message for the operator; undefined when nothing speaks for it.
+ * Why the data may be older than what clients were answered, as a message for the operator; undefined when nothing says so.
  * What was revoked since a backup was made is good again when it is restored, and nothing in the data can say so.
  *
  * @param now ms.
@@ -38,7 +38,7 @@ export function noteServing(data: DataDirectory): () => void {
     try {
       data.write(FILE, `${JSON.stringify(last)}\n`);
     } catch {
-      // A full disk is told to those who need something written; this can wait.
+      // A full disk is reported where a request needs something written; this can wait.
     }
   };
   note();

@@ -3,7 +3,7 @@ import { listenFailure } from "../../gateway/arguments.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 
 /**
- * Why an address cannot be listened on, or undefined. Asked before the slow part of a start; whoever listens in the end
+ * Why an address cannot be listened on, or undefined. Asked before the slow part of a start; the one that listens in the end
  * reports the same again should another program have come first.
  */
 export function portProblem(address: ListenAddress, advice: string): Promise<string | undefined> {

@@ -15,7 +15,7 @@ export interface Running {
  * Waits until somebody asks this process to stop, or the child ends by itself, and then stops the rest: the gateway
  * first, so that requests under way are still answered.
  *
- * @returns how the child ended, when nobody asked it to
+ * @returns how the child ended, when it ended by itself
  */
 export async function superviseUntilStopped(
   { gateway, child, stopping, close }: Running,
@@ -29,7 +29,7 @@ export async function superviseUntilStopped(
   return ended;
 }
 
-/** How often to look whether whoever started this process still lives. */
+/** How often to look whether the parent of this process still lives. */
 const PARENT_CHECK_MS = 1000;
 
 /**

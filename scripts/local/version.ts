@@ -15,7 +15,7 @@ function packageVersion(): string {
  */
 export function sourceCommit(): string {
   try {
-    // A service's user is often not the owner of the sources, which git refuses unless it is told that this is meant.
+    // A service's user is often not the owner of the sources, which git refuses unless an option allows it.
     const options = ["-c", "safe.directory=*", "-C", PROJECT];
     const described = execFileSync(
       "git",

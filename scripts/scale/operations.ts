@@ -1,6 +1,6 @@
 /**
  * What requests cost, in calls to objects and rows: the one table that tests measure (test/workers/app/operations.test.ts) and that the
- * simulation reads. A change of hops or rows is a change here; `npm run scale` then writes docs/scale.md anew.
+ * simulation reads. A change of hops or rows is a change here; `npm run scale` then writes the tables of docs/scale.md.
  */
 
 /** What the calls of one method cost together. */
@@ -111,15 +111,17 @@ export const OPERATIONS = {
 } as const satisfies Record<string, Operation>;
 
 /**
- * What follows from the end of a token that is alone in its tree, which nobody sees to: the shard that lists it asks the tree. Its alarm
+ * What follows from the expiry of a single token of a tree, without any request: the shard that lists it asks the tree. Its alarm
  * asks for all that end in about the same second.
  */
-export const END_OF_LONE: Calls = {
+export const END_OF_LONE = {
   "AccessorShard.alarm": cost(9, 2),
   "TokenTree.endLone": cost(13, 1),
-};
+} as const satisfies Calls;
 
 export type OperationName = keyof typeof OPERATIONS;
+
+export const OPERATION_NAMES = Object.keys(OPERATIONS) as OperationName[];
 
 /** An operation, and what follows from it. */
 export function allCalls(name: OperationName): Calls {

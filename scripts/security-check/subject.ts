@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { request } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -10,6 +10,7 @@ import { DatabaseSync } from "node:sqlite";
 /** An answer of the server. */
 export interface Answer {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
 }
 
@@ -17,6 +18,7 @@ export interface Answer {
 export interface CallOptions {
   readonly token?: string;
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
   /** The client's own address. */
   readonly from?: string;
 }
@@ -102,7 +104,7 @@ export class Subject {
     }
   }
 
-  call(method: string, path: string, { token = this.root, body, from }: CallOptions = {}): Promise<Answer> {
+  call(method: string, path: string, { token = this.root, body, headers, from }: CallOptions = {}): Promise<Answer> {
     const text = body === undefined ? "" : JSON.stringify(body);
     return new Promise((resolve, reject) => {
       const sent = request(
@@ -113,7 +115,11 @@ export class Subject {
           path: `/v1/${path}`,
           agent: false,
           timeout: ANSWER_MS,
-          headers: { "Content-Length": Buffer.byteLength(text), ...(token !== "" && { "X-Vault-Token": token }) },
+          headers: {
+            "Content-Length": Buffer.byteLength(text),
+            ...(token !== "" && { "X-Vault-Token": token }),
+            ...headers,
+          },
           ...(from !== undefined && { localAddress: from }),
         },
         (response) => {
@@ -123,7 +129,8 @@ export class Subject {
             received += piece;
           });
           response.on("end", () => {
-            resolve({ status: response.statusCode ?? 0, body: received.startsWith("{") ? JSON.parse(received) : {} });
+            const body = received.startsWith("{") ? JSON.parse(received) : {};
+            resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
           });
         },
       );

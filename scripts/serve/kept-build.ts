@@ -24,7 +24,7 @@ export interface Build {
   readonly modules: readonly BundleModule[];
 }
 
-/** What stands beside the kept modules, to tell at the next start whether they still fit the sources. */
+/** Beside the kept modules: the next start reads from it whether they still fit the sources. */
 interface Note extends Build {
   /** Every file that the build read, from the project's root. */
   readonly inputs: readonly string[];
@@ -33,7 +33,7 @@ interface Note extends Build {
 }
 
 /**
- * Where the last build is kept: with the sources, which whoever runs a server trusts anyway, and never with the data, so that code from a
+ * Where the last build is kept: with the sources, which the operator trusts anyway, and never with the data, so that code from a
  * backup is not run.
  */
 const KEPT = join(PROJECT, "dist/worker");

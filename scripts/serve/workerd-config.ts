@@ -13,11 +13,13 @@ export interface WorkerdSetup {
   readonly objects: string;
   /** Unix domain socket to listen on. */
   readonly socket: string;
+  /** Unix domain socket that leads to the cron trigger and nowhere else. */
+  readonly cronSocket: string;
   /** Where to listen besides, for clients that do without the gateway. */
   readonly direct?: ListenAddress;
   /**
    * Secret of this installation, part of every class's unique key. workerd derives object ids from that key and refuses
-   * ids that do not match, so nobody without it can make one up. Losing it loses the data.
+   * ids that do not match, so an id can't be made without it. Losing it loses the data.
    */
   readonly installationId: string;
   /** CIDR blocks of private addresses that may be connected to beside public ones, whatever name leads there. */
@@ -43,13 +45,17 @@ const GATEWAY_HEADERS = [
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {
-  const { worker, modules, objects, socket, direct, installationId, privateHosts, metadataServices } = setup;
+  const { worker, modules, objects, socket, cronSocket, direct, installationId, privateHosts, metadataServices } =
+    setup;
   const allow = ["public", ...privateHosts, ...(metadataServices ? METADATA_SERVICES : [])];
   const namespaces = worker.classes.map(({ className, origin, sqlite }) => {
     const key = quote(`${origin}-${installationId}`);
     return `(className = ${quote(className)}, uniqueKey = ${key}, enableSql = ${sqlite})`;
   });
-  const sockets = [`(name = "gateway", address = ${quote(`unix:${socket}`)}, http = (), service = "main")`];
+  const sockets = [
+    `(name = "gateway", address = ${quote(`unix:${socket}`)}, http = (), service = "main")`,
+    `(name = "cron", address = ${quote(`unix:${cronSocket}`)}, http = (), service = (name = "main", entrypoint = "CronTrigger"))`,
+  ];
   if (direct !== undefined) sockets.push(directSocket(direct));
   return `using Workerd = import "/workerd/workerd.capnp";
 

@@ -1,5 +1,7 @@
+import { Hono } from "hono";
 import { CONSOLE_FILES } from "../../dist/console/files.ts";
 import { fromBase64 } from "../crypto/bytes.ts";
+import type { AppEnv } from "./context.ts";
 
 const BASE = "/ui/";
 
@@ -27,23 +29,23 @@ const HEADERS = {
 };
 
 /**
- * The console and its files, below `/ui/`; a browser that opens `/` is sent there. Null for every request of a client of the
- * API. Needs neither keys nor objects, so it is there while the service is sealed.
+ * The console and its files, below `/ui/`; a browser that opens `/` is sent there. It needs neither keys nor objects, so it is
+ * there while the service is sealed.
  */
-export function consoleAnswer(request: Request, pathname: string): Response | null {
-  if (pathname !== "/" && pathname !== "/ui" && !pathname.startsWith(BASE)) return null;
-  if (request.method !== "GET" && request.method !== "HEAD") return null;
-  const isPage = (request.headers.get("Accept") ?? "").includes("text/html");
-  if (pathname === "/ui" || (pathname === "/" && isPage)) {
-    return new Response(null, { status: 302, headers: { ...HEADERS, Location: BASE, "Cache-Control": "no-store" } });
-  }
-  if (!pathname.startsWith(BASE)) return null;
-  const name = pathname.slice(BASE.length);
-  if (Object.hasOwn(CONSOLE_FILES, name) && name !== "index.html") return file(request, name);
-  // Every other path is a page of the console, which reads it itself.
-  return name.startsWith("assets/")
-    ? new Response(null, { status: 404, headers: HEADERS })
-    : file(request, "index.html");
+export const consolePages = new Hono<AppEnv>()
+  .get("/", (c, next) => ((c.req.raw.headers.get("Accept") ?? "").includes("text/html") ? toConsole() : next()))
+  .get("/ui", () => toConsole())
+  .get("/ui/*", (c) => {
+    const name = c.req.path.slice(BASE.length);
+    if (Object.hasOwn(CONSOLE_FILES, name) && name !== "index.html") return file(c.req.raw, name);
+    // Every other path is a page of the console, which reads it itself.
+    return name.startsWith("assets/")
+      ? new Response(null, { status: 404, headers: HEADERS })
+      : file(c.req.raw, "index.html");
+  });
+
+function toConsole(): Response {
+  return new Response(null, { status: 302, headers: { ...HEADERS, Location: BASE, "Cache-Control": "no-store" } });
 }
 
 function file(request: Request, name: string): Response {

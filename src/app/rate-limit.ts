@@ -1,11 +1,12 @@
 import { clientNetwork } from "../base/client-network.ts";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
+import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import { AddressWindows, type Counted } from "../quota/address-windows.ts";
 import { DEFAULT_QUOTA_CONFIG, INIT_LIMIT, LOGIN_LIMIT, type RateLimit } from "../quota/quota.ts";
-import { type Installation, loadInstallation } from "../system/installation.ts";
+import type { Installation } from "../system/installation.ts";
 import { countedPathAt, isLoginAt } from "./routes.ts";
 
 /** The properties of a request that decide which limits count it. */
@@ -32,6 +33,8 @@ const UNDECIDED: Admission = { ...ADMITTED, byRole: true };
 
 /** Clients of all limits together that an isolate remembers at most: some 5 MB. */
 const MAX_CLIENTS = 2 ** 15;
+/** Endpoints that generate a root token, older spelling and newer. */
+const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
 /** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
 const MAX_ADDRESS_LENGTH = 64;
 
@@ -47,21 +50,26 @@ interface Applied {
 }
 
 /**
- * Counts a request that arrived, before its body is read: a refused one costs next to nothing.
+ * Counts a request of which only the head is read.
  *
  * @returns `byRole` for a login whose role decides; `admitByRole` counts it.
  */
-export async function admit(env: Env, head: CountedRequest): Promise<Admission> {
-  const loaded = await loadInstallation(env);
+export async function admit(env: Env, loaded: Result<Installation, Failure>, head: CountedRequest): Promise<Admission> {
   const installation = loaded.ok ? loaded.value : null;
-  const place = installation && placeOf(installation, head);
-  if (place?.isLogin && installation?.quotas.hasRoles(place.mountPath)) return UNDECIDED;
-  return count(env, installation, head, place ? appliedTo(place, "") : initLimit(head));
+  const guess = await countGuess(env, installation, head);
+  if (guess.refusal || !installation) return guess;
+  const place = placeOf(installation, head);
+  if (place.isLogin && installation.quotas.hasRoles(place.mountPath)) return UNDECIDED;
+  return count(env, installation, head, appliedTo(place, ""));
 }
 
 /** Counts a login when its body was read. A role that is no text belongs to no role's quota. */
-export async function admitByRole(env: Env, head: CountedRequest, role: unknown): Promise<Admission> {
-  const loaded = await loadInstallation(env);
+export async function admitByRole(
+  env: Env,
+  loaded: Result<Installation, Failure>,
+  head: CountedRequest,
+  role: unknown,
+): Promise<Admission> {
   if (!loaded.ok) return ADMITTED;
   const place = placeOf(loaded.value, head);
   return count(env, loaded.value, head, appliedTo(place, typeof role === "string" ? role : ""));
@@ -69,7 +77,6 @@ export async function admitByRole(env: Env, head: CountedRequest, role: unknown)
 
 interface Place {
   readonly installation: Installation;
-  readonly head: CountedRequest;
   /** Of the mount that serves the path, with a slash at the end; "" for none. */
   readonly mountPath: string;
   readonly suffix: string;
@@ -84,32 +91,44 @@ function placeOf(installation: Installation, head: CountedRequest): Place {
   const sent = path.slice(mountPath.length);
   const suffix = mount && operation === "update" ? countedPathAt(mount.type, sent) : sent;
   const isLogin = mount !== undefined && operation === "update" && isLoginAt(mount.type, suffix);
-  return { installation, head, mountPath, suffix, isLogin };
+  return { installation, mountPath, suffix, isLogin };
 }
 
 function firstSegment(path: string): string {
   return `${path.split("/", 1)[0]}/`;
 }
 
-/** The limit of a request: a quota, or one of those that hold without any; null when nothing limits it. */
-function appliedTo({ installation, head, mountPath, suffix, isLogin }: Place, role: string): Applied | null {
+/** The limit of a request: a quota, or the one of logins that holds without any; null when nothing limits it. */
+function appliedTo({ installation, mountPath, suffix, isLogin }: Place, role: string): Applied | null {
   const { quotas } = installation;
   const quota = quotas.isEmpty ? null : quotas.find(mountPath, suffix, role);
   if (quota) return { key: String(quota.revision), limit: quota, builtIn: false };
-  return isLogin ? { key: "login", limit: LOGIN_LIMIT, builtIn: true } : initLimit(head);
+  return isLogin ? { key: "login", limit: LOGIN_LIMIT, builtIn: true } : null;
 }
 
-function initLimit({ path, operation }: CountedRequest): Applied | null {
-  return path === "sys/init" && operation === "update" ? { key: "init", limit: INIT_LIMIT, builtIn: true } : null;
+/** Counts a request that the init token alone protects. Whatever quotas say, nobody is to try many. */
+async function countGuess(env: Env, installation: Installation | null, head: CountedRequest): Promise<Admission> {
+  const { path, operation } = head;
+  const isGuess = (path === "sys/init" && operation === "update") || GENERATE_ROOT.test(path);
+  return isGuess ? countUnder({ key: "init", limit: INIT_LIMIT, builtIn: true }, env, installation, head) : ADMITTED;
 }
 
 async function count(
   env: Env,
-  installation: Installation | null,
+  installation: Installation,
   head: CountedRequest,
   applied: Applied | null,
 ): Promise<Admission> {
-  if (!applied || installation?.quotas.isExempt(head.path)) return ADMITTED;
+  if (!applied || installation.quotas.isExempt(head.path)) return ADMITTED;
+  return countUnder(applied, env, installation, head);
+}
+
+async function countUnder(
+  applied: Applied,
+  env: Env,
+  installation: Installation | null,
+  head: CountedRequest,
+): Promise<Admission> {
   const { limit, builtIn } = applied;
   // Clients without an address are one client for a quota. The limits that nobody asked for leave them alone.
   if (head.clientAddress === null && builtIn) return ADMITTED;

@@ -1,6 +1,7 @@
 import { aclOfToken } from "../identity/access.ts";
 import type { Acl } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
+import { auditCaller } from "./audit-record.ts";
 import { callerRecord, identify } from "./caller.ts";
 import type { RequestContext } from "./route.ts";
 
@@ -11,6 +12,7 @@ export async function aclOfRequest(
 ): Promise<Acl | null> {
   if (request.token === "") return null;
   const caller = await identify(env, installation, request.token, request.clientAddress);
+  if (caller) request.notes.auth = auditCaller(caller);
   const acl = caller && (await aclOfToken(env, installation, callerRecord(caller)));
   return acl?.ok ? acl.value : null;
 }

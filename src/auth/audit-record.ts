@@ -4,23 +4,26 @@ import type { Result } from "../base/result.ts";
 import { formatRfc3339 } from "../base/rfc3339.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Mount } from "../system/mount.ts";
+import { auditAuth } from "../token/audit-auth.ts";
 import {
+  type AuditAuth,
   type AuditLine,
   type AuditNotes,
   auditData,
   auditHash,
+  auditMessage,
   auditPath,
   auditTokenHash,
   writeAuditLine,
 } from "../wire/audit.ts";
-import { QUOTA_EXCEEDED, toWire } from "../wire/failure.ts";
-import type { Reply } from "../wire/reply.ts";
+import { QUOTA_EXCEEDED, toWire, UNKNOWN_FIELDS } from "../wire/failure.ts";
+import type { AuthReply, Reply } from "../wire/reply.ts";
 import { type Caller, callerAccessor, callerRecord } from "./caller.ts";
 
 /** What is known of a request so far. */
 export interface AuditSubject {
   readonly operation: AuditLine["operation"];
-  /** Without a token in it. */
+  /** Without a token in it; "" as long as it is not known what serves it. */
   readonly path: string;
   readonly clientAddress: string | null;
   /** The token that was sent, "" for none. */
@@ -34,7 +37,6 @@ export interface AuditSubject {
 export interface AuditEnd {
   readonly status: number;
   readonly result: Result<unknown, Failure>;
-  readonly caller: Caller | null;
   /** The answer, where it can hand out a token. */
   readonly reply: Reply | null;
 }
@@ -50,7 +52,8 @@ export class AuditRecord {
   readonly #arrivedAt = currentTime();
   readonly #subject: { -readonly [name in keyof AuditSubject]: AuditSubject[name] };
   #installation: Installation | null = null;
-  #saidData = false;
+  /** The line before the act: handed over, it is written only for a token that is good. */
+  #firstLine: "none" | "handed over" | "written" = "none";
 
   constructor(via: AuditLine["via"], id: string, subject: AuditSubject) {
     this.#via = via;
@@ -64,39 +67,49 @@ export class AuditRecord {
     this.#installation ??= installation;
   }
 
+  /** False as long as it is not known what serves the path. */
+  get hasPath(): boolean {
+    return this.#subject.path !== "";
+  }
+
   /** The role that a login asked for, as far as it is known; else "". */
   get role(): string {
     return this.#subject.notes.role ?? "";
   }
 
-  /** Writes the line before the request acts. Call it where nothing but the act itself can fail any more. */
+  /** Writes the line before a request without a token acts. Call it where nothing but the act itself can fail any more. */
   async begin(): Promise<void> {
+    writeAuditLine(await this.firstLine());
+    this.#firstLine = "written";
+  }
+
+  /** The line before the request acts, for whoever finds the caller's token good and can say whose it is. */
+  async firstLine(): Promise<AuditLine> {
+    this.#firstLine = "handed over";
     const known = await this.#known(false);
-    const data = await this.#data();
-    this.#saidData = true;
-    writeAuditLine({ type: "request", time: formatRfc3339(currentTime()), ...known, ...data });
+    return { type: "request", time: formatRfc3339(currentTime()), ...known, ...(await this.#data()) };
   }
 
   /** Writes the last line. */
-  async end({ status, result, caller, reply }: AuditEnd): Promise<void> {
+  async end({ status, result, reply }: AuditEnd): Promise<void> {
     const now = currentTime();
     const error = firstError(result);
-    const { targetAccessor: target, targetAccessors, issuedTeamToken, role, principal } = this.#subject.notes;
+    const { auth: caller, targetAccessor: target, targetAccessors, role, principal } = this.#subject.notes;
+    const issued = await this.#issued(reply);
+    const auth = caller ?? issued?.auth;
     writeAuditLine({
       type: "response",
       time: formatRfc3339(now),
-      ...(await this.#known(caller !== null)),
-      // What nobody sent may be of any size, and proves nothing.
-      ...(caller !== null && !this.#saidData && (await this.#data())),
+      ...(await this.#known(caller !== undefined)),
+      ...(this.#lacksData(caller !== undefined) && (await this.#data())),
       status,
       duration_ms: now - this.#arrivedAt,
       ...(error !== undefined && { error }),
-      ...(caller && auditCaller(caller)),
-      ...(target !== undefined && (!caller || callerAccessor(caller) !== target) && { target_accessor: target }),
+      ...(auth && { auth }),
+      ...(issued && { response: issued }),
+      ...(target !== undefined && caller?.accessor !== target && { target_accessor: target }),
       ...(targetAccessors && { target_accessors: targetAccessors }),
-      ...(await this.#issued(reply, target)),
-      ...(issuedTeamToken !== undefined && { issued_accessor: issuedTeamToken, issued_type: "team" as const }),
-      ...(role !== undefined && { role }),
+      ...(role !== undefined && { role: auditMessage(role) }),
       ...(principal !== undefined && { principal }),
     });
   }
@@ -124,22 +137,36 @@ export class AuditRecord {
     return { data: await auditData(installation, data, plain) };
   }
 
-  async #issued(reply: Reply | null, target: string | undefined): Promise<Partial<AuditLine>> {
-    if (reply?.kind === "wrapped") {
-      const { accessor, wrappedAccessor } = reply.wrapInfo;
-      const inside = wrappedAccessor !== "" && { wrapped_accessor: wrappedAccessor };
-      return { issued_accessor: accessor, issued_type: "wrapping", ...inside };
-    }
+  /** True when the last line has to have the fields of the request. What nobody sent may be of any size, and proves nothing. */
+  #lacksData(isGood: boolean): boolean {
+    // A line that was handed over for a token that was not good is not written.
+    return this.#firstLine === "none" ? isGood : this.#firstLine === "handed over" && !isGood;
+  }
+
+  async #issued(reply: Reply | null): Promise<AuditLine["response"]> {
+    const { issuedTeamToken, targetAccessor } = this.#subject.notes;
+    if (issuedTeamToken) return { auth: issuedTeamToken };
+    const handedOut = reply?.kind === "auth" || reply?.kind === "wrapped" ? reply.auth : undefined;
     // The answer to a renewal describes the token that the request was about.
-    if (reply?.kind !== "auth" || reply.auth.accessor === target) return {};
-    const { accessor, tokenType, tokenPolicies, entityId, clientToken } = reply.auth;
+    const isNew = handedOut !== undefined && handedOut.accessor !== targetAccessor;
+    const auth = isNew && { auth: await this.#issuedToken(handedOut) };
+    if (reply?.kind !== "wrapped") return auth || undefined;
+    const { accessor, wrappedAccessor } = reply.wrapInfo;
+    const inside = wrappedAccessor !== "" && { wrapped_accessor: wrappedAccessor };
+    return { ...auth, wrap_info: { accessor, ...inside } };
+  }
+
+  async #issuedToken(token: AuthReply): Promise<AuditAuth> {
+    const hashed = async (secret: string) => (this.#installation ? auditHash(this.#installation.keys, secret) : "");
+    const secrets = Object.entries(token.secretMetadata ?? {}).map(async ([name, text]) => [name, await hashed(text)]);
     return {
-      issued_accessor: accessor,
-      issued_type: tokenType,
-      issued_policies: tokenPolicies,
-      issued_entity_id: entityId,
-      ...(accessor === "" &&
-        this.#installation && { issued_token_hash: await auditHash(this.#installation.keys, clientToken) }),
+      accessor: token.accessor,
+      display_name: token.displayName,
+      policies: token.tokenPolicies,
+      entity_id: token.entityId,
+      token_type: token.tokenType,
+      metadata: { ...token.metadata, ...Object.fromEntries(await Promise.all(secrets)) },
+      ...(token.accessor === "" && { token_hash: await hashed(token.clientToken) }),
     };
   }
 }
@@ -158,15 +185,17 @@ function methodAt(installation: Installation, path: string): Mount | undefined {
 
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
-/** The error message for the log. No message repeats what the client sent, except those of two failures, which have the path. */
+/** The error message for the log. Those of three failures have the path or names of fields in them, which stay out of it. */
 function firstError(result: Result<unknown, Failure>): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";
-  return result.error.code === "rate_limited" ? QUOTA_EXCEEDED : toWire(result.error).errors[0];
+  if (result.error.code === "unknown_fields") return UNKNOWN_FIELDS;
+  if (result.error.code === "rate_limited") return QUOTA_EXCEEDED;
+  const [first] = toWire(result.error).errors;
+  return first === undefined ? undefined : auditMessage(first);
 }
 
-/** What the audit line says about a caller. */
-function auditCaller(caller: Caller): Pick<AuditLine, "accessor" | "display_name" | "entity_id" | "policies"> {
-  const { displayName, entityId, policies } = callerRecord(caller);
-  return { accessor: callerAccessor(caller), display_name: displayName, entity_id: entityId, policies };
+/** What the audit log says about the token of a caller. */
+export function auditCaller(caller: Caller): AuditAuth {
+  return auditAuth(callerRecord(caller), callerAccessor(caller), caller.kind);
 }

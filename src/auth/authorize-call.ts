@@ -2,12 +2,15 @@ import { currentTime } from "../base/clock.ts";
 import { DENIED, type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import { noteChange } from "../listing/updates/recent.ts";
+import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
+import type { Call } from "../token/decide.ts";
+import { treeOf } from "../token/find-tree.ts";
 import { MAX_ROW_DRAWS, newTokenIds } from "../token/ids.ts";
-import { treeOf } from "../tree/find-tree.ts";
-import { noteChange } from "../tree/inventory/recent.ts";
+import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
+import { auditCaller } from "./audit-record.ts";
 import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
 import { runKnown } from "./known-caller.ts";
 import { authorizeTeam } from "./team-caller.ts";
@@ -29,48 +32,53 @@ export interface RefusedCall {
 }
 
 /** A token and what is asked for with it. */
-export interface CallRequest {
+export interface CallRequest extends Call {
   readonly presented: ParsedToken;
-  readonly access: AccessRequest;
-  /** null when unknown; then a token bound to networks is refused. */
-  readonly clientAddress: string | null;
+  /** The audit line of a request that may change something; null for one that only reads. */
+  readonly line: AuditLine | null;
 }
 
 /**
  * Authenticates the caller and evaluates its policies. Counts one use. For a service token its tree does both, and performs
- * an action in the same hop.
+ * an action in the same hop. Whoever finds the token good writes `line`, before anything is changed.
  *
  * @param nextAction the action.
  */
 export async function authorizeCall(
   env: Env,
   installation: Installation,
-  { presented, access, clientAddress }: CallRequest,
+  { presented, access, clientAddress, line }: CallRequest,
   nextAction: () => Promise<CallerAction | null>,
 ): Promise<Result<AuthorizedCall, RefusedCall>> {
   if (presented.kind === "batch") {
-    const verdict = await authorizeBatch(env, installation, presented.token, access, clientAddress);
+    const decided = await authorizeBatch(env, installation, presented.token, { access, clientAddress });
+    if (!decided.ok) return refused(decided.error, null);
     const caller: Caller = { kind: "batch", token: presented.token };
-    if (verdict.ok) return ok({ caller, verdict: verdict.value, action: null, outcome: null });
-    return refused(verdict.error, verdict.error.code === DENIED.code ? caller : null);
+    writeFirstLine(line, caller);
+    const verdict = decided.value;
+    return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
   }
   if (presented.kind === "team") {
     const authorized = await authorizeTeam(env, installation, presented.credential, access);
     if (!authorized.ok) return refused(authorized.error, null);
     const { caller, verdict } = authorized.value;
+    writeFirstLine(line, caller);
     return verdict ? ok({ caller, verdict, action: null, outcome: null }) : refused(DENIED, caller);
   }
   const { treeId, row, verifier } = presented.credential;
   const watermark = installation.watermarks.newest;
   let action = await nextAction();
+  let unwritten = line;
   for (let draw = 1; ; draw++) {
-    const known = await runKnown(env, installation, presented.credential, access, action);
-    const answer =
-      known ?? (await treeOf(env, treeId)?.run({ row, verifier, access, clientAddress, watermark, action }));
+    const known = await runKnown(env, installation, presented.credential, { access, clientAddress }, action);
+    const treeCall = { row, verifier, access, clientAddress, watermark, action, line: unwritten };
+    const answer = known ?? (await treeOf(env, treeId)?.run(treeCall));
     if (!answer) return refused(UNAUTHENTICATED, null);
     if (!answer.ok) return refused(answer.error, null);
     const { verdict, outcome } = answer.value;
     const caller: Caller = { kind: "service", token: answer.value.caller };
+    if (known) writeFirstLine(unwritten, caller);
+    unwritten = null;
     if (!verdict) return refused(DENIED, caller);
     if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) {
       const { above } = outcome.value;
@@ -82,6 +90,10 @@ export async function authorizeCall(
     }
     return ok({ caller, verdict, action, outcome });
   }
+}
+
+function writeFirstLine(line: AuditLine | null, caller: Caller): void {
+  if (line) writeAuditLine({ ...line, auth: auditCaller(caller) });
 }
 
 function refused(failure: Failure, caller: Caller | null): Result<never, RefusedCall> {

@@ -4,18 +4,18 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { authorize } from "../identity/access.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Verdict } from "../policy/acl.ts";
 import { type Installation, MAX_CACHED_TOKEN_CHARACTERS } from "../system/installation.ts";
 import { isEnded } from "../system/watermarks.ts";
 import { looksLikeTeamToken, readTeamToken, type TeamCredential } from "../team/ids.ts";
 import { type BatchToken, openBatchToken } from "../token/batch.ts";
+import { type Call, decide } from "../token/decide.ts";
+import { treeOf } from "../token/find-tree.ts";
 import { BATCH_PREFIX, readServiceToken, SERVICE_PREFIX, type TokenCredential } from "../token/ids.ts";
 import type { TokenRecord, TokenView } from "../token/record.ts";
 import { addressAllowed } from "../token/rules/address.ts";
-import { treeOf } from "../tree/find-tree.ts";
-import { isKnownAlive, knownToken } from "../tree/live-tokens.ts";
+import { isKnownAlive, knownToken } from "../tree/known-tokens.ts";
 import { readCustomId } from "./custom-id-tokens.ts";
 import { authenticateTeam, type TeamCaller } from "./team-caller.ts";
 
@@ -110,8 +110,8 @@ export async function isBatchAlive(
   now: number,
 ): Promise<boolean> {
   const { watermarks } = installation;
-  if (token.expiresAt <= now || isEnded(watermarks.all, token.record)) return false;
-  if (!token.parent || isKnownAlive(env, token.parent.treeId, token.parent.row, watermarks, now)) return true;
+  if (token.expiresAt <= now || isEnded(watermarks, "all", token.record)) return false;
+  if (!token.parent || isKnownAlive(token.parent.treeId, token.parent.row, watermarks, now)) return true;
   const tree = treeOf(env, token.parent.treeId);
   return tree !== null && (await tree.isAlive(token.parent.row));
 }
@@ -141,23 +141,25 @@ export async function callerOf(env: Env, installation: Installation, presented: 
   }
   if (presented.kind === "team") return authenticateTeam(env, presented.credential, "look-up");
   const { treeId, row, verifier } = presented.credential;
-  const known = knownToken(env, presented.credential, installation.watermarks, currentTime());
+  const known = knownToken(presented.credential, installation.watermarks, currentTime());
   if (known) return { kind: "service", token: known };
   const found = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "token", row, verifier } });
   return found?.ok && found.value.kind === "token" ? { kind: "service", token: found.value.token } : null;
 }
 
-/** Authorises a request by a batch token in the Worker: without a call to an object when the token is an orphan. */
+/**
+ * Decides about a request of a batch token in the Worker: without a call to an object when the token is an orphan.
+ *
+ * @returns as `decide`.
+ */
 export async function authorizeBatch(
   env: Env,
   installation: Installation,
   token: BatchToken,
-  access: AccessRequest,
-  clientAddress: string | null,
-): Promise<Result<Verdict, Failure>> {
+  call: Call,
+): Promise<Result<Verdict | null, Failure>> {
   const now = currentTime();
   if (!(await isBatchAlive(env, installation, token, now))) return err(UNAUTHENTICATED);
-  if (!addressAllowed(token.record.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
   const entity = await loadActiveEntity(env, token.record.entityId);
-  return entity.ok ? authorize(installation, token.record, entity.value, access, now) : entity;
+  return decide(token.record, call, { installation, entity, now });
 }

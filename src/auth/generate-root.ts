@@ -7,6 +7,7 @@ import { parseSealKey } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
+import { MAX_KEY_TRIES } from "../system/root-generation-store.ts";
 import { systemOf } from "../system/system.ts";
 import { SERVICE_TOKEN_LENGTH } from "../token/ids.ts";
 import { rootToken } from "./initialize.ts";
@@ -62,11 +63,12 @@ export async function finishRootGeneration(
   key: string,
 ): Promise<Result<string, Failure>> {
   const now = currentTime();
-  const attempt = await systemOf(env).rootGeneration(now);
+  const attempt = await systemOf(env).tryRootGeneration(now);
   if (!attempt) return err(NONE);
-  if (!equalBytes(encode(nonce), encode(attempt.nonce))) return err(invalid("incorrect nonce supplied"));
-  if (!isSealKey(env, key))
-    return err(invalid("root generation aborted: the key is not the seal key of this deployment"));
+  const wrong = (message: string) =>
+    err(invalid(attempt.left > 0 ? message : `${message}; the attempt ends after ${MAX_KEY_TRIES} tries`));
+  if (!equalBytes(encode(nonce), encode(attempt.nonce))) return wrong("incorrect nonce supplied");
+  if (!isSealKey(env, key)) return wrong("root generation aborted: the key is not the seal key of this deployment");
   const otp = await openData(installation.keys, OTP_CONTEXT, attempt.sealedOtp);
   if (!otp) return err(invalid("root generation aborted: the attempt was tampered with; cancel it"));
   if (!(await systemOf(env).closeRootGeneration(nonce, now))) return err(NONE);

@@ -3,15 +3,14 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { loadInstallation, refreshInstallation } from "../system/installation.ts";
+import { noteChange, tellRecent } from "../listing/updates/recent.ts";
+import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
-import { tidyOf } from "../tidy/tidy.ts";
+import { newTree } from "../token/find-tree.ts";
 import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
-import { newTree } from "../tree/find-tree.ts";
-import { noteChange, tellRecent } from "../tree/inventory/recent.ts";
 import { sealToken } from "../tree/tree-store.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
@@ -22,12 +21,16 @@ const ALREADY_INITIALIZED = invalid("Grove is already initialized");
  * The token is written before the key ring: after a crash in between nobody has the keys that would make the token good,
  * and the next call starts over. Of two calls at once the one that stores its key ring wins.
  *
+ * @param loaded what the isolate knows: an installation, or that there is none.
  * @param rootId "" for a generated root token, else the id that it gets (development only).
  * @returns the root token.
  */
-export async function initialize(env: Env, rootId: string): Promise<Result<string, Failure>> {
+export async function initialize(
+  env: Env,
+  loaded: Result<Installation, Failure>,
+  rootId: string,
+): Promise<Result<string, Failure>> {
   // Anybody may call this: once the installation exists it must cost nothing, above all no new tree for each call.
-  const loaded = await loadInstallation(env);
   if (loaded.ok) return err(ALREADY_INITIALIZED);
   if (loaded.error.code !== "uninitialized") return loaded;
   const sealKey = parseSealKey(env.GROVE_SEAL_KEY ?? "");
@@ -49,8 +52,6 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
     await customIdsOf(env, directoryKey).reserve(directoryKey, { treeId, row: ids.row }, null);
     await systemOf(env).admitCustomId(filterKey);
   }
-  // Before the key ring: if this failed after it, nobody would have the root token.
-  await tidyOf(env).keepSchedule();
   if (!(await systemOf(env).initialize(await sealKeyRing(ring, sealKey.value)))) {
     await tree.abandon(ids.row);
     return err(ALREADY_INITIALIZED);
@@ -61,18 +62,17 @@ export async function initialize(env: Env, rootId: string): Promise<Result<strin
 }
 
 /**
- * Initialises a development installation with the root token of its configuration. Does nothing without one, or when the
- * installation exists.
+ * The installation as this isolate knows it, see `loadInstallation`. In development one that does not exist yet is initialised
+ * with the root token of the configuration.
  */
-export async function initializeForDevelopment(env: Env): Promise<Failure | null> {
-  if (!env.GROVE_DEV_ROOT_TOKEN) return null;
+export async function openInstallation(env: Env): Promise<Result<Installation, Failure>> {
   const loaded = await loadInstallation(env);
-  if (loaded.ok || loaded.error.code !== "uninitialized") return null;
+  if (!env.GROVE_DEV_ROOT_TOKEN || loaded.ok || loaded.error.code !== "uninitialized") return loaded;
   const problem = checkCustomId(env.GROVE_DEV_ROOT_TOKEN);
-  if (problem) return { code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` };
+  if (problem) return err({ code: "sealed", message: `GROVE_DEV_ROOT_TOKEN can't be used: ${problem}` });
   // A concurrent request may have initialised the installation first, which is as good.
-  await initialize(env, env.GROVE_DEV_ROOT_TOKEN);
-  return null;
+  await initialize(env, loaded, env.GROVE_DEV_ROOT_TOKEN);
+  return loadInstallation(env);
 }
 
 /** A root token, made at `now` (ms). @param customIdKey key in the directory of custom ids, or null. */

@@ -3,10 +3,12 @@ import { type Failure, invalid } from "../base/errors.ts";
 import type { LocationHint } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { noteChange } from "../listing/updates/recent.ts";
 import { mayContain } from "../system/custom-id-filter.ts";
 import { type Installation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { sealBatchToken } from "../token/batch.ts";
+import { treeOf } from "../token/find-tree.ts";
 import {
   customIdHashes,
   MAX_ROW_DRAWS,
@@ -17,9 +19,7 @@ import {
 } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
-import { treeOf } from "../tree/find-tree.ts";
-import { noteChange } from "../tree/inventory/recent.ts";
-import { startTree } from "../tree/start-tree.ts";
+import { startTree } from "../tree/supply/start-tree.ts";
 import type { AuthReply } from "../wire/reply.ts";
 import { forgetCustomId } from "./custom-id-tokens.ts";
 import { authOfBatch, authOfToken } from "./render.ts";

@@ -1,18 +1,16 @@
-import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { authorize } from "../identity/access.ts";
-import type { EntityView } from "../identity/model.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
-import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import type { Verdict } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import type { CallerAction, Outcome, TreeAnswer } from "../token/actions.ts";
+import { type Call, findAndDecide } from "../token/decide.ts";
 import type { TokenCredential } from "../token/ids.ts";
 import type { TokenView } from "../token/record.ts";
 import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
-import { knownToken } from "../tree/live-tokens.ts";
+import { knownToken } from "../tree/known-tokens.ts";
 
 /**
  * Answers in place of the caller's tree, for a token that it has made known to this isolate and an action that changes
@@ -24,28 +22,23 @@ export async function runKnown(
   env: Env,
   installation: Installation,
   credential: TokenCredential,
-  access: AccessRequest,
+  call: Call,
   action: CallerAction | null,
 ): Promise<Result<TreeAnswer, Failure> | null> {
   if (action && !isReadOnly(action)) return null;
   const { watermarks } = installation;
-  let caller = knownToken(env, credential, watermarks, currentTime());
-  if (!caller) return null;
-  let entity: EntityView | null = null;
-  if (caller.entityId !== "") {
-    const standing = await loadActiveEntity(env, caller.entityId);
-    if (!standing.ok) return standing;
-    entity = standing.value;
-    // Others were served while this waited, and may have ended the token.
-    caller = knownToken(env, credential, watermarks, currentTime());
-    if (!caller) return null;
-  }
-  const now = currentTime();
-  const verdict = authorize(installation, caller, entity, access, now);
-  if (!verdict.ok) return ok({ caller, verdict: null, outcome: null });
-  if (!action) return ok({ caller, verdict: verdict.value, outcome: null });
-  const outcome = outcomeOf(env, watermarks, action, caller, verdict.value, now);
-  return outcome && ok({ caller, verdict: verdict.value, outcome });
+  const source = {
+    find: (now: number) => {
+      const caller = knownToken(credential, watermarks, now);
+      return caller && { caller };
+    },
+    loadEntity: (id: string) => loadActiveEntity(env, id),
+  };
+  return findAndDecide(installation, call, source, ({ found: { caller }, verdict, now }) => {
+    if (!verdict || !action) return ok({ caller, verdict, outcome: null });
+    const outcome = outcomeOf(watermarks, action, caller, verdict, now);
+    return outcome && ok({ caller, verdict, outcome });
+  });
 }
 
 /** True for what the Worker can do without the tree, as far as the request tells. */
@@ -58,7 +51,6 @@ function isReadOnly(action: CallerAction): boolean {
 }
 
 function outcomeOf(
-  env: Env,
   watermarks: Watermarks,
   action: CallerAction,
   caller: TokenView,
@@ -76,7 +68,7 @@ function outcomeOf(
   const { target } = action;
   if (target.by === "self") return ok({ kind: "token", token: caller });
   if (target.by !== "token") return null;
-  const token = knownToken(env, { ...target, treeId: caller.treeId }, watermarks, now);
+  const token = knownToken({ ...target, treeId: caller.treeId }, watermarks, now);
   return token && ok({ kind: "token", token });
 }
 

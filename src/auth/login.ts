@@ -45,7 +45,7 @@ export async function issueLogin(
   if (!loaded.ok) return loaded;
   const mountNow = loaded.value.mountAt(mount.path);
   if (!mountNow || issuerOf(mountNow) !== issuerOf(mount)) return err(DENIED);
-  if (isEnded(loaded.value.watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
+  if (isEnded(loaded.value.watermarks, "all", spec.record)) return err(REVOKED_MEANWHILE);
   const auth = await issue(env, installation, spec, null, "");
   return auth.ok ? ok({ auth: auth.value, warnings }) : auth;
 }

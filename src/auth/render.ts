@@ -119,6 +119,7 @@ function lookupRecord(record: TokenRecord, token: TokenState, id: string, now: n
 function authOfRecord(record: TokenRecord, clientToken: string) {
   return {
     clientToken,
+    displayName: record.displayName,
     tokenPolicies: record.policies,
     metadata: record.meta,
     renewable: record.renewable,

@@ -4,7 +4,8 @@ import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { Installation } from "../system/installation.ts";
 import type { CallerAction } from "../token/actions.ts";
-import { type FieldSchema, readFields, type SentNames } from "../wire/fields.ts";
+import type { FieldSchema } from "../wire/fields.ts";
+import { readFields, type SentNames } from "../wire/read-fields.ts";
 import type { Reply } from "../wire/reply.ts";
 import type { GroveRequest } from "../wire/request.ts";
 import type { AuthorizedCall } from "./authorize-call.ts";
@@ -23,6 +24,12 @@ export interface RequestContext {
   readonly params: Readonly<Record<string, string>>;
   /** The part of the path that the mount's routes see. */
   readonly mountPath: string;
+}
+
+/** A request to an open endpoint, which can't assume that the service is initialised. */
+export interface OpenContext extends RequestContext {
+  /** The installation, or why there is none to work with. */
+  readonly loaded: Result<Installation, Failure>;
 }
 
 /** A request to an installation that is initialised and not sealed. */
@@ -64,10 +71,10 @@ interface RouteBase {
   readonly fieldName?: (name: string) => string;
 }
 
-/** An endpoint that answers without a token. It can't assume that the service is initialised. */
+/** An endpoint that answers without a token. */
 export interface OpenRoute extends RouteBase {
   readonly access: "open";
-  handle(context: RequestContext): Promise<Result<Reply, Failure>>;
+  handle(context: OpenContext): Promise<Result<Reply, Failure>>;
 }
 
 /** An endpoint for callers with a token whose policies allow it. */
@@ -78,10 +85,10 @@ export interface TokenRoute extends RouteBase {
   /** True when the path can hold a token, which then must not reach the audit line. */
   readonly secretPath?: boolean;
   /**
-   * The stored form of a path below the mount, where several name the same thing. Policies are evaluated for that one: else a
-   * rule for `admin` would not hold for `Admin`.
+   * The one path below the mount that policies are evaluated for, where several requests mean the same: else a rule for
+   * `admin` would not hold for `Admin`, nor one for `create/admin` for the role that a body names.
    */
-  readonly canonicalPath?: (mountPath: string) => string;
+  readonly canonicalPath?: (mountPath: string, data: SentData) => string;
   /**
    * Another path of the same thing that policies can name as well, if there is one. It may ask an object that exists: the
    * token was read, though nobody has found it good yet.
@@ -130,7 +137,10 @@ export type Route = OpenRoute | LoginRoute | TokenRoute;
 
 /** How an endpoint for callers with a token behaves. `F` are its fields, `P` what it makes of them. */
 export interface TokenBehaviour<F, P>
-  extends Pick<TokenRoute, "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"> {
+  extends Pick<
+    TokenRoute,
+    "canonicalPath" | "countsAs" | "createsOrUpdates" | "openHandler" | "refusal" | "secretPath"
+  > {
   /** Checks the input. Runs before the caller is authorised, so it may neither write nor wake an object. */
   prepare(context: PresentedContext<F>): Promise<Result<P, Failure>>;
   /**
@@ -159,7 +169,7 @@ export function tokenRoute<F, P>(
     fields: schema,
     ...traits,
     async open(context, data) {
-      const read = readFields(schema, data);
+      const read = readFields(schema, data, context.request.unreadNames);
       if (!read.ok) return read;
       const presented: PresentedContext<F> = { ...context, fields: read.value.values };
       const prepared = await prepare(presented);

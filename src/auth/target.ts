@@ -1,11 +1,11 @@
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { noteChange } from "../listing/updates/recent.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
+import { treeOf } from "../token/find-tree.ts";
 import { readAccessor } from "../token/ids.ts";
-import { treeOf } from "../tree/find-tree.ts";
-import { noteChange } from "../tree/inventory/recent.ts";
-import { knownToken } from "../tree/live-tokens.ts";
+import { knownToken } from "../tree/known-tokens.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { callerOf, type ParsedToken, readToken } from "./caller.ts";
 import type { CallContext, PresentedContext } from "./route.ts";
@@ -85,11 +85,11 @@ export async function outcomeOf(
 
 /** The outcome of a look-up of a token that its tree has made known to this isolate; null: the tree has to be asked. */
 function knownOutcome(
-  { env, installation }: Pick<PresentedContext<unknown>, "env" | "installation">,
+  { installation }: Pick<PresentedContext<unknown>, "installation">,
   { treeId, action }: TargetedAction,
 ): Result<Outcome, never> | null {
   if (action.kind !== "lookup" || action.target.by !== "token") return null;
-  const token = knownToken(env, { ...action.target, treeId }, installation.watermarks, currentTime());
+  const token = knownToken({ ...action.target, treeId }, installation.watermarks, currentTime());
   return token && ok({ kind: "token", token });
 }
 

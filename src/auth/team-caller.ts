@@ -2,14 +2,17 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { authorize } from "../identity/access.ts";
 import { type AccessRequest, REFUSED, type Verdict } from "../policy/acl.ts";
+import { isDenied } from "../policy/evaluate.ts";
 import type { Installation } from "../system/installation.ts";
 import { teamAt } from "../team/find.ts";
 import { readTeamToken, type TeamCredential } from "../team/ids.ts";
 import type { TeamWithToken } from "../team/record.ts";
 import { manages } from "../team/rules/owners.ts";
+import { auditAuth } from "../token/audit-auth.ts";
+import { decide } from "../token/decide.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../token/record.ts";
+import type { AuditAuth, AuditNotes } from "../wire/audit.ts";
 
 /** A team that makes a request with its token. */
 export interface TeamCaller extends TeamWithToken {
@@ -53,16 +56,17 @@ export async function authorizeTeam(
   const caller = await authenticateTeam(env, credential, "use");
   if (!caller) return err(UNAUTHENTICATED);
   if (looksAtItself(caller, access)) return ok({ caller, verdict: OWN_READ });
-  if (manages(caller.team, access) && !isDenied(installation, caller, access)) return ok({ caller, verdict: MANAGE });
-  const allowed = authorize(installation, caller.record, null, access, currentTime());
-  return ok({ caller, verdict: allowed.ok ? allowed.value : null });
+  if (manages(caller.team, access) && !isDeniedToTeam(installation, caller, access))
+    return ok({ caller, verdict: MANAGE });
+  const call = { access, clientAddress: null };
+  const decided = decide(caller.record, call, { installation, entity: ok(null), now: currentTime() });
+  return decided.ok ? ok({ caller, verdict: decided.value }) : decided;
 }
 
 /** True when a policy of the team denies it in so many words. */
-function isDenied(installation: Installation, { team }: TeamCaller, { path, alternatePath }: AccessRequest): boolean {
+function isDeniedToTeam(installation: Installation, { team }: TeamCaller, access: AccessRequest): boolean {
   const now = currentTime();
-  const acl = installation.aclFor(team.tokenPolicies, null, now);
-  return acl.denies(path, now) || (alternatePath !== undefined && acl.denies(alternatePath, now));
+  return isDenied(installation.aclFor(team.tokenPolicies, null, now), access, now);
 }
 
 /** What other Workers learn about a team token. Times in ms since 1970. */
@@ -82,10 +86,12 @@ export async function lookupTeamToken(
   env: Env,
   installation: Installation,
   text: string,
+  notes: AuditNotes,
 ): Promise<TeamTokenInfo | null> {
   const credential = await readTeamToken(installation.keys, text);
   const found = credential && (await authenticateTeam(env, credential, "use"));
   if (!found) return null;
+  notes.auth = auditTeamToken(found);
   const { team, token } = found;
   return {
     teamId: team.teamId,
@@ -109,6 +115,11 @@ function looksAtItself({ team, token }: TeamCaller, { operation, path }: AccessR
     `authentication-tokens/${token.tokenId}`,
   ];
   return own.includes(path);
+}
+
+/** What the audit log says about the token of a team. */
+export function auditTeamToken(found: TeamWithToken): AuditAuth {
+  return auditAuth(tokenRecordOf(found), found.token.tokenId, "team");
 }
 
 /** The token in the terms of all other tokens. */

@@ -8,7 +8,7 @@ import { wrappingToken } from "../token/wrapping-token.ts";
 import { MAX_VALUE_BYTES } from "../tree/cubbyhole/limits.ts";
 import { sealValue } from "../tree/cubbyhole/seal.ts";
 import type { CubbyholeValue } from "../tree/cubbyhole/store.ts";
-import { startTree } from "../tree/start-tree.ts";
+import { startTree } from "../tree/supply/start-tree.ts";
 import type { WrapInfo } from "../wire/reply.ts";
 import { accessorInside, RESPONSE_PATH, type StoredAnswer, valueOfAnswer } from "../wire/stored-answer.ts";
 

@@ -7,6 +7,8 @@
 export type Failure =
   /** The request is wrong in itself: 400. */
   | { readonly code: "invalid_request"; readonly message: string }
+  /** Fields that the endpoint does not know, where to ignore one would change what is meant: 400. */
+  | { readonly code: "unknown_fields"; readonly names: readonly string[] }
   /** No token, an unknown, expired, revoked or spent one, or a wrong address: 403, or 401 in JSON:API. */
   | { readonly code: "unauthenticated" }
   /** A policy that refuses: 403 with the same message, or 404 in JSON:API. */

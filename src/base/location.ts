@@ -1,3 +1,4 @@
+import { isolates } from "./isolates.ts";
 import { err, ok, type Result } from "./result.ts";
 
 /** Where the platform can be asked to put a new object (developers.cloudflare.com/durable-objects/reference/data-location). */
@@ -29,7 +30,6 @@ type Jurisdiction = (typeof JURISDICTIONS)[number];
 
 interface WithJurisdiction {
   readonly JURISDICTION?: string;
-  readonly ONE_PROCESS?: string;
 }
 
 /** The objects of a class, which the platform can limit to a jurisdiction. */
@@ -38,10 +38,12 @@ interface WithinJurisdictions<Objects> {
 }
 
 /** Why the setting JURISDICTION can't be used, as a message for operators; null when it can. */
-export function jurisdictionProblem({ JURISDICTION: set = "", ONE_PROCESS: local }: WithJurisdiction): string | null {
+export function jurisdictionProblem({ JURISDICTION: set = "" }: WithJurisdiction): string | null {
   if (set === "") return null;
   if (!jurisdictionOf(set)) return `Grove is sealed: JURISDICTION must be one of ${JURISDICTIONS.join(", ")}, or empty`;
-  return local === "true" ? "Grove is sealed: JURISDICTION is for Cloudflare's network, and all data are here" : null;
+  return !isolates().areMany
+    ? "Grove is sealed: JURISDICTION is for Cloudflare's network, and all data are here"
+    : null;
 }
 
 /**

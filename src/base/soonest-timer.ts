@@ -3,7 +3,7 @@ import { currentTime } from "./clock.ts";
 /** A timer that is so late (ms) has ended with the object that set it. */
 const LOST_TIMER_MS = 1000;
 
-/** The clock and the timers of the runtime, or of a simulation. Times in ms. */
+/** The clock and the timers of the runtime, or of a test. Times in ms. */
 export interface TimerSource {
   readonly now: () => number;
   readonly after: (ms: number, work: () => void) => void;

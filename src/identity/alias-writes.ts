@@ -1,9 +1,18 @@
 import { type Failure, invalid } from "../base/errors.ts";
-import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { sameMetadata } from "./alias-store.ts";
-import type { AliasPlace, AliasRecord, AliasWrite, NewEntityIds } from "./model.ts";
-import type { IdentityTables } from "./tables.ts";
+import type { Env } from "../env.ts";
+import { ALIAS_IN_MOTION, entityOfAlias, MAX_ATTEMPTS } from "./alias-holder.ts";
+import { findAlias, findEntity, readAlias } from "./entities.ts";
+import type { AliasPlace, AliasRecord, AliasWrite } from "./model.ts";
+import type { Holder } from "./shard/alias-index.ts";
+import { BY_ALIAS_ID } from "./shard/alias-list.ts";
+import { isSamePlace, sameMetadata } from "./shard/entity.ts";
+import type { EntityShard } from "./shard/entity-shard.ts";
+import { drawAliasId, drawEntityId, entityPrefixOf, firstAliasId, shardOfAlias } from "./shard/place.ts";
+import { homeOf, shardAt, shardOfId } from "./shard/stub.ts";
+
+const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
+const NAME_TAKEN = invalid("alias with combination of mount accessor and name already exists");
 
 /** What came of the write of an alias. */
 export interface WrittenAlias {
@@ -12,69 +21,78 @@ export interface WrittenAlias {
   readonly changed: boolean;
 }
 
-type Tables = Pick<IdentityTables, "entities" | "aliases">;
-
-const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
-
 /**
  * Creates or changes an alias. Without an id, the alias with this name on this mount is meant. Messages are the reference's
  * (identity/entity-alias).
  *
- * @param ids for a new alias, and for a new entity when none is given.
- * @param place of the alias afterwards, of which its shard says that it is here; null when the write is refused in any case.
  * @param now ms.
- * @returns "other place" when it would have another place.
  */
-export function writeAlias(
-  tables: Tables,
+export async function writeAlias(
+  env: Env,
   id: string | null,
   write: AliasWrite,
-  ids: NewEntityIds,
-  place: AliasPlace | null,
   now: number,
-): Result<WrittenAlias | "other place", Failure> {
-  const { aliases } = tables;
-  const byId = id === null ? null : aliases.byId(id);
-  if (id !== null && !byId) return err(invalid("invalid alias ID provided"));
-  const { name, mountAccessor } = write;
-  if (!byId && (name === null || mountAccessor === null)) {
+): Promise<Result<WrittenAlias, Failure>> {
+  const { name, mountAccessor, entityId } = write;
+  if (id !== null) {
+    const alias = await readAlias(env, id);
+    return alias ? changeAlias(env, alias, write, now) : err(invalid("invalid alias ID provided"));
+  }
+  if (name === null || mountAccessor === null) {
     return err(invalid("'id' or 'mount_accessor' and 'name' must be provided"));
   }
-  const alias = byId ?? aliases.byName(mountAccessor ?? "", name ?? "");
-  const mountAfter = mountAccessor ?? alias?.mountAccessor;
-  const keyAfter = nameKey(name ?? alias?.name ?? "");
-  if (place?.mountAccessor !== mountAfter || nameKey(place?.name ?? "") !== keyAfter) return ok("other place");
-  return alias ? changeAlias(tables, alias, write, now) : addAlias(tables, write, ids, now);
+  const place = { mountAccessor, name };
+  const alias = await findAlias(env, place);
+  if (alias) return changeAlias(env, alias, write, now);
+  if (entityId === null) return addWithEntity(env, place, write, now);
+  if (!(await findEntity(env, { id: entityId }))) return err(invalid("invalid canonical ID"));
+  const customMetadata = write.customMetadata ?? {};
+  const fields = { ...place, metadata: {}, customMetadata, createdAt: now, updatedAt: now };
+  return put(env, { ...fields, id: drawAliasId(entityId), entityId }, null);
 }
 
-/** Adds an alias to the entity that the write names, or to a new one. Nobody has this name on this mount yet. */
-function addAlias(
-  { entities, aliases }: Tables,
-  write: AliasWrite,
-  ids: NewEntityIds,
-  now: number,
-): Result<WrittenAlias, Failure> {
-  const name = write.name ?? "";
-  const mountAccessor = write.mountAccessor ?? "";
-  if (write.entityId !== null) {
-    if (!entities.byId(write.entityId)) return err(invalid("invalid canonical ID"));
-    if (aliases.ofEntityOnMount(write.entityId, mountAccessor)) return err(SECOND_ALIAS);
-  } else {
-    entities.insert(ids.entityId, ids.entityName, { metadata: null, policies: null, disabled: null }, now);
+/** Deletes an alias. Safe to repeat: a pointer that a crash leaves leads to an entity without the alias, and so to none. */
+export async function deleteAlias(env: Env, id: string): Promise<void> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const alias = await readAlias(env, id);
+    // Another write can have moved it since.
+    const isDropped = alias && (await homeOf(env, alias.entityId)?.dropAlias(alias.entityId, id));
+    if (alias && isDropped) await releaseAlias(env, alias);
+    if (!alias || isDropped) return;
   }
-  const entityId = write.entityId ?? ids.entityId;
-  const customMetadata = write.customMetadata ?? {};
-  aliases.write(newAlias({ ...ids, entityId }, { name, mountAccessor, customMetadata, metadata: {} }, now));
-  return ok({ id: ids.aliasId, entityId, changed: true });
+}
+
+/** Drops the pointers to an alias that its entity does not have any more. Safe to repeat. */
+export async function releaseAlias(env: Env, alias: AliasRecord): Promise<void> {
+  const { id, entityId } = alias;
+  await shardAt(env, alias).releaseAlias(alias, entityId);
+  if (!isNative(alias)) await shardOfId(env, id)?.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, entityId);
+}
+
+/** Adds an alias with a new entity, as a login by it would. */
+async function addWithEntity(
+  env: Env,
+  place: AliasPlace,
+  write: AliasWrite,
+  now: number,
+): Promise<Result<WrittenAlias, Failure>> {
+  const newId = drawEntityId(shardOfAlias(place));
+  const said = { metadata: null, customMetadata: write.customMetadata ?? {} };
+  const made = await entityOfAlias(env, place, said, newId, now);
+  if (!made.ok) return made;
+  const entityId = made.value.entity.id;
+  if (entityId === newId) return ok({ id: firstAliasId(newId), entityId, changed: true });
+  // A login or another write was faster: now there is an alias to change.
+  return writeAlias(env, null, write, now);
 }
 
 /** Changes what is given of an alias; it may move to another name, mount or entity that is free for it. */
-function changeAlias(
-  { entities, aliases }: Tables,
+async function changeAlias(
+  env: Env,
   alias: AliasRecord,
   write: AliasWrite,
   now: number,
-): Result<WrittenAlias, Failure> {
+): Promise<Result<WrittenAlias, Failure>> {
   const changed: AliasRecord = {
     ...alias,
     name: write.name ?? alias.name,
@@ -83,34 +101,71 @@ function changeAlias(
     customMetadata: write.customMetadata ?? alias.customMetadata,
     updatedAt: now,
   };
-  if (sameAlias(changed, alias)) return ok({ id: alias.id, entityId: alias.entityId, changed: false });
-  if (!entities.byId(changed.entityId)) {
+  if (isSame(changed, alias)) return ok({ id: alias.id, entityId: alias.entityId, changed: false });
+  if (!(await findEntity(env, { id: changed.entityId }))) {
     return err(invalid("given 'canonical_id' is not associated with an entity"));
   }
-  const named = aliases.byName(changed.mountAccessor, changed.name);
-  if (named && named.id !== alias.id) {
-    return err(invalid("alias with combination of mount accessor and name already exists"));
+  const named = await findAlias(env, changed);
+  if (named && named.id !== alias.id) return err(NAME_TAKEN);
+  return put(env, changed, alias);
+}
+
+/**
+ * Gives an entity an alias. Its home and the shard that the name leads to have to agree, and each step leaves a state that is true
+ * of the time before or after: the home reserves the alias, hidden; the name leads to the entity; the home has the alias. The old
+ * places follow. An alias that is reserved counts from the moment that the name leads to it, so a crash after the second step
+ * is mended by the next login, and one before it by the next write.
+ *
+ * @param before the alias as it was; null for a new one.
+ */
+async function put(env: Env, alias: AliasRecord, before: AliasRecord | null): Promise<Result<WrittenAlias, Failure>> {
+  const { id, entityId, ...fields } = alias;
+  const home = homeOf(env, entityId);
+  const reserved = await home?.reserveAlias(entityId, { id, ...fields }, before?.entityId === entityId ? before : null);
+  if (!home || !reserved || (reserved.ok && reserved.value === "changed")) return err(ALIAS_IN_MOTION);
+  if (!reserved.ok) return reserved;
+  if (reserved.value === "another") return err(SECOND_ALIAS);
+  if (!(await claim(env, shardAt(env, alias), alias, entityId, before))) {
+    await home.dropReservedAlias(entityId, id);
+    return err(NAME_TAKEN);
   }
-  const held = aliases.ofEntityOnMount(changed.entityId, changed.mountAccessor);
-  if (held && held.id !== alias.id) return err(SECOND_ALIAS);
-  aliases.write(changed);
-  return ok({ id: alias.id, entityId: changed.entityId, changed: true });
+  const byId = { mountAccessor: BY_ALIAS_ID, name: id };
+  const drewId = shardOfId(env, id);
+  if (drewId && !isNative(alias)) await claim(env, drewId, byId, entityId, before);
+  if (!(await home.activateAlias(entityId, id))) return err(ALIAS_IN_MOTION);
+  if (before && before.entityId !== entityId) {
+    await homeOf(env, before.entityId)?.dropAlias(before.entityId, id);
+    if (isNative(alias)) await drewId?.releaseAlias(byId, before.entityId);
+  }
+  if (before && !isSamePlace(before, alias)) await shardAt(env, before).releaseAlias(before, before.entityId);
+  return ok({ id, entityId, changed: true });
 }
 
-/** A new alias of the entity `ids.entityId`. */
-export function newAlias(
-  ids: Pick<NewEntityIds, "aliasId" | "entityId">,
-  fields: Pick<AliasRecord, "name" | "mountAccessor" | "metadata" | "customMetadata">,
-  now: number,
-): AliasRecord {
-  return { ...fields, id: ids.aliasId, entityId: ids.entityId, createdAt: now, updatedAt: now };
+/** Makes a name lead to an entity, unless it leads to another one that has the alias. */
+async function claim(
+  env: Env,
+  shard: DurableObjectStub<EntityShard>,
+  place: AliasPlace,
+  entityId: string,
+  before: AliasRecord | null,
+): Promise<boolean> {
+  let instead: Holder | null = null;
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const holder = await shard.claimAlias(place, entityId, instead);
+    if (!holder) return true;
+    const gives = holder.entityId === before?.entityId;
+    if (!gives && (await homeOf(env, holder.entityId)?.aliasAt(holder.entityId, place))) return false;
+    instead = holder;
+  }
+  return false;
 }
 
-function sameAlias(a: AliasRecord, b: AliasRecord): boolean {
-  return (
-    a.name === b.name &&
-    a.mountAccessor === b.mountAccessor &&
-    a.entityId === b.entityId &&
-    sameMetadata(a.customMetadata, b.customMetadata)
-  );
+/** True for an alias of the entity for which its id was drawn. */
+function isNative({ id, entityId }: AliasRecord): boolean {
+  return entityPrefixOf(id) === entityPrefixOf(entityId);
+}
+
+function isSame(a: AliasRecord, b: AliasRecord): boolean {
+  const isUnmoved = a.mountAccessor === b.mountAccessor && a.name === b.name && a.entityId === b.entityId;
+  return isUnmoved && sameMetadata(a.customMetadata, b.customMetadata);
 }

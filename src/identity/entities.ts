@@ -1,116 +1,84 @@
-import type { Failure } from "../base/errors.ts";
 import { nameKey } from "../base/name.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
-import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import type { WrittenAlias } from "./alias-writes.ts";
-import { type EntityKey, type IdOrName, identityOf } from "./identity.ts";
-import type {
-  AliasPlace,
-  AliasRecord,
-  AliasWrite,
-  EntityRecord,
-  EntityWrite,
-  GroupWrite,
-  NewEntityIds,
-  Written,
-} from "./model.ts";
+import type { IdOrName } from "./directory/identity.ts";
+import { identityOf } from "./directory/stub.ts";
+import { loadGroups } from "./known-groups.ts";
+import type { AliasPlace, AliasRecord, EntityRecord } from "./model.ts";
+import type { AliasOrMoved } from "./shard/alias-list.ts";
 import type { EntityShard } from "./shard/entity-shard.ts";
-import {
-  entityIdOfAlias,
-  firstIdAfter,
-  firstShardFrom,
-  type ListOrder,
-  shardOfAlias,
-  shardOfEntity,
-  shardOfName,
-} from "./shard/place.ts";
-import { entityShard } from "./shard/stub.ts";
+import { firstIdAfter, firstShardFrom, type ListOrder, shardOfEntity, shardOfName } from "./shard/place.ts";
+import { entityShard, homeOf, shardAt, shardOfId } from "./shard/stub.ts";
 
-/**
- * Entities and their aliases, wherever they are: an id, a made-up name or an alias says which object may have them. What an operator
- * writes is handed over to `Identity` first, so that all rules are decided there, as if there were no shards.
- */
+/** Reads entities and aliases: an id says which shard has them, the name of an alias leads there, and the directory has names. */
 
-/** How often the write of an alias is tried while others move it. */
-const MAX_ATTEMPTS = 5;
-
-const TROUBLED: Failure = {
-  code: "unavailable",
-  message: "the alias is being changed; try again",
-  retryAfterSeconds: 1,
-};
+/** How a request names an entity to look up. */
+export type EntityKey =
+  | IdOrName
+  | { readonly aliasId: string }
+  | { readonly aliasName: string; readonly mountAccessor: string };
 
 /** The entity with this id, name or alias, with its groups. null when there is none. */
 export async function readEntity(env: Env, key: EntityKey): Promise<EntityRecord | null> {
-  // A shard first: an entity that leaves it meanwhile is found in `Identity` then.
-  return (await readInShard(env, key)) ?? identityOf(env).readEntity(key);
+  const entity = await findEntity(env, key);
+  if (!entity || entity.directGroupIds.length === 0) return entity;
+  const direct = new Set(entity.directGroupIds);
+  const ids = (await loadGroups(env, 0)).above(entity.directGroupIds).map(({ group }) => group.id);
+  ids.sort();
+  return {
+    ...entity,
+    directGroupIds: ids.filter((id) => direct.has(id)),
+    inheritedGroupIds: ids.filter((id) => !direct.has(id)),
+  };
 }
 
-async function readInShard(env: Env, key: EntityKey): Promise<EntityRecord | null> {
-  if ("name" in key) {
-    const shard = shardOfName(key.name);
-    return shard === null
-      ? null
-      : entityShard(env, shard).readEntityByName(key.name, firstIdAfter("name", key.name) ?? "");
-  }
-  if ("aliasName" in key) {
-    const { mountAccessor, aliasName } = key;
-    return shardOf(env, { mountAccessor, name: aliasName }).readEntityOfAlias(mountAccessor, aliasName);
-  }
-  const id = "id" in key ? key.id : entityIdOfAlias(key.aliasId);
-  const shard = id === null ? null : shardOfEntity(id);
-  return id === null || shard === null ? null : entityShard(env, shard).readEntity(id);
+/** The same with the groups as the entity's shard names them: some may be gone, and those that these are in are absent. */
+export async function findEntity(env: Env, key: EntityKey): Promise<EntityRecord | null> {
+  if ("name" in key) return findByName(env, key.name);
+  if ("id" in key) return (await homeOf(env, key.id)?.readEntity(key.id)) ?? null;
+  const alias =
+    "aliasId" in key
+      ? await readAlias(env, key.aliasId)
+      : await findAlias(env, { mountAccessor: key.mountAccessor, name: key.aliasName });
+  return alias && findEntity(env, { id: alias.entityId });
 }
 
-/** Creates or changes an entity, see `Identity.writeEntity`. */
-export async function writeEntity(
-  env: Env,
-  id: string | null,
-  write: EntityWrite,
-  newId: string,
-  newName: string,
-  now: number,
-): Promise<Result<Written, Failure>> {
-  if (id !== null) await handOver(env, [id]);
-  if (write.name !== null && shardOfName(write.name) !== null) {
-    const named = await readInShard(env, { name: write.name });
-    if (named) await handOver(env, [named.id]);
+async function findByName(env: Env, name: string): Promise<EntityRecord | null> {
+  const shard = shardOfName(name);
+  if (shard !== null) {
+    const first = firstIdAfter("name", name) ?? "";
+    const [unnamed] = await entityShard(env, shard).listEntities("name", first, 1);
+    if (unnamed?.name === nameKey(name)) return unnamed;
   }
-  return identityOf(env).writeEntity(id, write, newId, newName, now);
+  const id = await identityOf(env).entityOfName(name);
+  return id === null ? null : findEntity(env, { id });
 }
 
-/** Deletes entities with their aliases. Safe to repeat. */
-export async function deleteEntities(env: Env, keys: readonly IdOrName[]): Promise<void> {
-  const ids: string[] = [];
-  for (const key of keys) {
-    if ("id" in key) ids.push(key.id);
-    else {
-      const named = await readInShard(env, key);
-      if (named) ids.push(named.id);
-    }
-  }
-  await inShards(ids, (shard, here) => entityShard(env, shard).deleteEntities(here));
-  // Those that were handed over before, or meanwhile.
-  await identityOf(env).deleteEntities(keys);
+/** At most `limit` entities after the id `after`, with their aliases and without all groups. */
+export async function listEntities(env: Env, after: string, limit: number): Promise<EntityRecord[]> {
+  return listShards(env, "id", after, limit, async (shard, first) => {
+    const entities = await shard.listEntities("id", first, limit + 1);
+    return entities.filter(({ id }) => id > after);
+  });
 }
 
-/** At most `limit` entities with their aliases (and without their groups) after `after`, an id or a name. */
-export async function listEntities(
-  env: Env,
-  order: "id" | "name",
-  after: string,
-  limit: number,
-): Promise<EntityRecord[]> {
-  const listed = (entry: EntityRecord) => ({ key: order === "id" ? entry.id : nameKey(entry.name), entry });
-  const from = order === "id" ? after : nameKey(after);
-  const inShards = await listShards(env, order, from, limit, listed);
-  return merged(inShards, (await identityOf(env).listEntities(order, after, limit)).map(listed), limit);
+/** At most `limit` names of entities after `after`. */
+export async function listEntityNames(env: Env, after: string, limit: number): Promise<{ readonly name: string }[]> {
+  const generated = await listShards(env, "name", after, limit, async (shard, first) => {
+    const entities = await shard.listEntities("name", first, limit + 1);
+    return entities.map(({ name }) => name).filter((name) => name > nameKey(after));
+  });
+  const names: string[] = [];
+  for (const given of await identityOf(env).listNames(after, limit)) {
+    while (generated[0] !== undefined && generated[0] < nameKey(given)) names.push(...generated.splice(0, 1));
+    names.push(given);
+  }
+  return [...names, ...generated].slice(0, limit).map((name) => ({ name }));
 }
 
 /** How many entities there are, counted up to `most`. */
 export async function countEntities(env: Env, most: number): Promise<number> {
-  let count = await identityOf(env).countEntities(most);
+  let count = 0;
   for (const shard of await identityOf(env).shards()) {
     if (count >= most) break;
     count += await entityShard(env, shard).countEntities(most - count);
@@ -118,142 +86,57 @@ export async function countEntities(env: Env, most: number): Promise<number> {
   return count;
 }
 
-/** Creates or changes an alias, see `Identity.writeAlias`. */
-export async function writeAlias(
-  env: Env,
-  id: string | null,
-  write: AliasWrite,
-  ids: NewEntityIds,
-  now: number,
-): Promise<Result<WrittenAlias, Failure>> {
-  await handOver(env, [id === null ? null : entityIdOfAlias(id), write.entityId]);
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const place = await placeAfter(env, id, write);
-    if (place) {
-      const holder = write.entityId ?? (id === null ? ids.entityId : null);
-      await shardOf(env, place).handOverAlias(place.mountAccessor, place.name, holder);
-    }
-    const written = await identityOf(env).writeAlias(id, write, ids, place, now);
-    if (!written.ok) return written;
-    if (written.value !== "other place") return ok(written.value);
-  }
-  return err(TROUBLED);
-}
-
-/** Where an alias will be after the write; null when nobody knows, and the write will be refused. */
-async function placeAfter(env: Env, id: string | null, write: AliasWrite): Promise<AliasPlace | null> {
-  const alias = id === null ? null : await identityOf(env).readAlias(id);
-  const mountAccessor = write.mountAccessor ?? alias?.mountAccessor;
-  const name = write.name ?? alias?.name;
-  return mountAccessor === undefined || name === undefined ? null : { mountAccessor, name };
+/** Those of the ids that no entity has. */
+export async function missingEntities(env: Env, ids: readonly string[]): Promise<string[]> {
+  const found = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
+    shard === null ? [] : entityShard(env, shard).existing(here),
+  );
+  const existing = new Set(found.flat());
+  return ids.filter((id) => !existing.has(id));
 }
 
 /** The alias with this id, or null. */
 export async function readAlias(env: Env, id: string): Promise<AliasRecord | null> {
-  const entity = await readInShard(env, { aliasId: id });
-  return entity?.aliases[0] ?? identityOf(env).readAlias(id);
+  return resolved(env, (await shardOfId(env, id)?.readAlias(id)) ?? null);
 }
 
-/** Deletes an alias. Safe to repeat. */
-export async function deleteAlias(env: Env, id: string): Promise<void> {
-  await handOver(env, [entityIdOfAlias(id)]);
-  await identityOf(env).deleteAlias(id);
+/** The alias with this name on its mount, or null. */
+export async function findAlias(env: Env, place: AliasPlace): Promise<AliasRecord | null> {
+  const holder = await shardAt(env, place).aliasHolder(place);
+  return (holder && (await homeOf(env, holder.entityId)?.aliasAt(holder.entityId, place))) ?? null;
 }
 
 /** At most `limit` aliases after the id `after`. */
 export async function listAliases(env: Env, after: string, limit: number): Promise<AliasRecord[]> {
-  const listed = (entry: AliasRecord) => ({ key: entry.id, entry });
-  const inShards = await listShards(env, "aliasId", after, limit, ({ aliases: [alias] }) =>
-    alias ? listed(alias) : null,
-  );
-  return merged(inShards, (await identityOf(env).listAliases(after, limit)).map(listed), limit);
+  const aliases = await listShards(env, "aliasId", after, limit, (shard) => shard.listAliases(after, limit));
+  const found = await inGroups(aliases, (alias) => resolved(env, alias));
+  return found.filter((alias) => alias !== null);
 }
 
-/** Creates or changes a group, see `Identity.writeGroup`. */
-export async function writeGroup(
-  env: Env,
-  id: string | null,
-  write: GroupWrite,
-  newId: string,
-  newName: string,
-  now: number,
-): Promise<Result<Written, Failure>> {
-  await handOver(env, write.memberEntityIds ?? []);
-  return identityOf(env).writeGroup(id, write, newId, newName, now);
+/** An alias wherever it is by now. */
+async function resolved(env: Env, alias: AliasOrMoved | null): Promise<AliasRecord | null> {
+  if (!alias || !("movedTo" in alias)) return alias;
+  const entity = await findEntity(env, { id: alias.movedTo });
+  return entity?.aliases.find(({ id }) => id === alias.id) ?? null;
 }
 
-/** Makes sure that `Identity` has those of the entities that a shard has. */
-async function handOver(env: Env, ids: readonly (string | null)[]): Promise<void> {
-  await inShards(
-    ids.filter((id) => id !== null),
-    (shard, here) => entityShard(env, shard).handOverEntities(here),
-  );
-}
-
-/** Does `work` for every shard that drew some of the ids. */
-async function inShards(ids: readonly string[], work: (shard: number, ids: string[]) => Promise<void>): Promise<void> {
-  const drawn = ids.flatMap((id) => {
-    const shard = shardOfEntity(id);
-    return shard === null ? [] : [{ shard, id }];
-  });
-  const byShard = [...Map.groupBy(drawn, ({ shard }) => shard)];
-  await inGroups(byShard, ([shard, here]) =>
-    work(
-      shard,
-      here.map(({ id }) => id),
-    ),
-  );
-}
-
-/** An entry of a list, with what the list is ordered by. */
-interface Listed<T> {
-  readonly key: string;
-  readonly entry: T;
-}
-
-/** At most `limit` entries of shards after `after`, and perhaps some more. Shards follow each other as their ids do. */
+/** At most `limit` entries of shards, which follow each other as the ids that they draw do. */
 async function listShards<T>(
   env: Env,
   order: ListOrder,
   after: string,
   limit: number,
-  listed: (entity: EntityRecord) => Listed<T> | null,
-): Promise<Listed<T>[]> {
+  list: (shard: DurableObjectStub<EntityShard>, first: string) => Promise<T[]>,
+): Promise<T[]> {
   const first = firstIdAfter(order, after);
   const from = first === null ? null : firstShardFrom(first);
   if (first === null || from === null) return [];
   const shards = (await identityOf(env).shards()).filter((shard) => shard >= from);
-  const found: Listed<T>[] = [];
+  const found: T[] = [];
   for (let at = 0; at < shards.length && found.length < limit; at += MAX_PARALLEL_CALLS) {
     const group = shards.slice(at, at + MAX_PARALLEL_CALLS);
-    const pages = await Promise.all(group.map((shard) => entityShard(env, shard).listEntities(first, limit + 1)));
-    for (const entity of pages.flat()) {
-      const entry = listed(entity);
-      if (entry && entry.key > after) found.push(entry);
-    }
+    const pages = await Promise.all(group.map((shard) => list(entityShard(env, shard), first)));
+    found.push(...pages.flat());
   }
-  return found;
-}
-
-/** Two lists in one order as one. What moved from the first to the second while they were read is in both, and stays once. */
-function merged<T>(some: readonly Listed<T>[], others: readonly Listed<T>[], limit: number): T[] {
-  const seen = new Set(others.map(({ key }) => key));
-  const mine = some.filter(({ key }) => !seen.has(key));
-  const all: T[] = [];
-  for (let a = 0, b = 0; all.length < limit; ) {
-    const [next, other] = [mine[a], others[b]];
-    if (!next && !other) break;
-    if (next && (!other || next.key < other.key)) {
-      all.push(next.entry);
-      a++;
-    } else if (other) {
-      all.push(other.entry);
-      b++;
-    }
-  }
-  return all;
-}
-
-function shardOf(env: Env, { mountAccessor, name }: AliasPlace): DurableObjectStub<EntityShard> {
-  return entityShard(env, shardOfAlias(mountAccessor, name));
+  return found.slice(0, limit);
 }

@@ -1,33 +1,108 @@
 import { type Failure, invalid } from "../base/errors.ts";
+import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { EntityStore } from "./entity-store.ts";
-import type { EntityWrite, Written } from "./model.ts";
+import type { Env } from "../env.ts";
+import { releaseAlias } from "./alias-writes.ts";
+import type { IdOrName } from "./directory/identity.ts";
+import { identityOf } from "./directory/stub.ts";
+import { findEntity, missingEntities } from "./entities.ts";
+import type { EntityWrite, GroupWrite, Written } from "./model.ts";
+import { drawEntityId, drawShard, nameOfEntity, shardOfEntity } from "./shard/place.ts";
+import { entityShard, homeOf } from "./shard/stub.ts";
+
+/** How often a name is tried that others take and leave meanwhile. */
+const MAX_ATTEMPTS = 5;
+
+const NAME_IN_MOTION: Failure = {
+  code: "unavailable",
+  message: "the name is being changed; try again",
+  retryAfterSeconds: 1,
+};
+const NAME_TAKEN = invalid("entity name is already in use");
+const NOT_FOUND = invalid("entity not found from id");
 
 /**
  * Creates or changes an entity. With an id it must exist; a name finds the entity that has it. Messages are the reference's
  * (identity/entity).
  *
- * @param newName the name for a new entity that is given none.
+ * Its home has it, the directory its name. A new entity is at its home before it gets its name: so a name never leads to an
+ * entity that is still to come, and one that leads nowhere was left behind by a deletion. A name is decided before anything else
+ * is changed, so that a refusal changes nothing.
+ *
  * @param now ms.
  */
-export function writeEntity(
-  entities: EntityStore,
+export async function writeEntity(
+  env: Env,
   id: string | null,
   write: EntityWrite,
+  now: number,
+  attempt = 1,
+): Promise<Result<Written, Failure>> {
+  const byId = id === null ? null : await findEntity(env, { id });
+  if (id !== null && !byId) return err(NOT_FOUND);
+  const byName = write.name === null ? null : await findEntity(env, { name: write.name });
+  if (byId && byName && byName.id !== byId.id) return err(NAME_TAKEN);
+  const entity = byId ?? byName;
+  if (!entity) return createEntity(env, write, now, attempt);
+  const name = write.name ?? entity.name;
+  if (name !== entity.name && (await nameEntity(env, entity.id, name)) !== entity.id) return err(NAME_TAKEN);
+  const isWritten = await homeOf(env, entity.id)?.writeEntity(entity.id, write, now);
+  return isWritten ? ok({ id: entity.id, name, created: false }) : err(NOT_FOUND);
+}
+
+async function createEntity(
+  env: Env,
+  write: EntityWrite,
+  now: number,
+  attempt: number,
+): Promise<Result<Written, Failure>> {
+  const shard = drawShard();
+  const id = drawEntityId(shard);
+  await entityShard(env, shard).createEntity(id, write, now);
+  const { name } = write;
+  if (name === null) return ok({ id, name: nameOfEntity(id), created: true });
+  if ((await nameEntity(env, id, name)) === id) return ok({ id, name, created: true });
+  // Somebody else was faster: the write is about the entity that has the name now.
+  await deleteEntities(env, [{ id }]);
+  return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, now, attempt + 1) : err(NAME_IN_MOTION);
+}
+
+/** Gives an entity a name, unless another one has it. @returns the id of the entity that has it. */
+async function nameEntity(env: Env, id: string, name: string): Promise<string> {
+  const holder = await identityOf(env).nameEntity(id, name, null);
+  const isTaken = holder === id || (await findEntity(env, { id: holder })) !== null;
+  return isTaken ? holder : identityOf(env).nameEntity(id, name, holder);
+}
+
+/**
+ * Deletes entities with their aliases. Safe to repeat. At their homes first, so that their tokens are refused whatever follows: what
+ * a crash leaves of them in the directory, or of pointers to them, leads to nothing and makes way for others.
+ */
+export async function deleteEntities(env: Env, keys: readonly IdOrName[]): Promise<void> {
+  const named = await inGroups(keys, async (key) => ("id" in key ? key.id : idOfName(env, key.name)));
+  const ids = named.filter((id) => id !== null);
+  const aliases = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
+    shard === null ? [] : entityShard(env, shard).deleteEntities(here),
+  );
+  await inGroups(aliases.flat(), (alias) => releaseAlias(env, alias));
+  await identityOf(env).forgetEntities(ids);
+}
+
+/** The id of the entity with a name, also when the entity is gone. */
+async function idOfName(env: Env, name: string): Promise<string | null> {
+  return (await findEntity(env, { name }))?.id ?? identityOf(env).entityOfName(name);
+}
+
+/** Creates or changes a group, see `Identity.writeGroup`. */
+export async function writeGroup(
+  env: Env,
+  id: string | null,
+  write: GroupWrite,
   newId: string,
   newName: string,
   now: number,
-): Result<Written, Failure> {
-  const byId = id === null ? null : entities.byId(id);
-  if (id !== null && !byId) return err(invalid("entity not found from id"));
-  const byName = write.name === null ? null : entities.byName(write.name);
-  if (byId && byName && byName.id !== byId.id) return err(invalid("entity name is already in use"));
-  const row = byId ?? byName;
-  if (row) {
-    entities.update(row, write, now);
-    return ok({ id: row.id, name: write.name ?? row.name, created: false });
-  }
-  const name = write.name ?? newName;
-  entities.insert(newId, name, write, now);
-  return ok({ id: newId, name, created: true });
+): Promise<Result<Written, Failure>> {
+  const missing = await missingEntities(env, write.memberEntityIds ?? []);
+  if (missing.length > 0) return err(invalid("member_entity_ids holds an id that is no entity"));
+  return identityOf(env).writeGroup(id, write, newId, newName, now);
 }

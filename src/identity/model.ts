@@ -21,19 +21,33 @@ export interface EntityRecord {
   readonly inheritedGroupIds: readonly string[];
 }
 
-/** The name that an auth mount knows an entity by: one for each entity and mount. Times in ms. */
-export interface AliasRecord {
-  readonly id: string;
-  readonly entityId: string;
-  /** As sent; unique on its mount without regard to case. */
-  readonly name: string;
+/** The name of an alias on its mount. */
+export interface AliasPlace {
   readonly mountAccessor: string;
+  /** As sent; compared without regard to case. */
+  readonly name: string;
+}
+
+/** The name that an auth mount knows an entity by, as it is kept with its entity. Times in ms. */
+export interface EntityAlias extends AliasPlace {
+  readonly id: string;
   /** What the auth method said at the last login. */
   readonly metadata: Metadata;
   /** What an operator wrote. */
   readonly customMetadata: Metadata;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** An alias with its entity. An entity has at most one on a mount, and a name on a mount belongs to one entity. */
+export interface AliasRecord extends EntityAlias {
+  readonly entityId: string;
+}
+
+/** What is said of an alias: by the auth method at a login (null for nothing), and by an operator. */
+export interface SaidOfAlias {
+  readonly metadata: Metadata | null;
+  readonly customMetadata: Metadata;
 }
 
 /** A group whose members operators write. */
@@ -43,20 +57,15 @@ export const EXTERNAL_GROUP = "external";
 export type GroupType = typeof INTERNAL_GROUP | typeof EXTERNAL_GROUP;
 
 /** The name that an auth mount knows an external group by. Times in ms. */
-export interface GroupAliasRecord {
+export interface GroupAliasRecord extends AliasPlace {
   readonly id: string;
   readonly groupId: string;
-  /** As sent; unique on its mount without regard to case. */
-  readonly name: string;
-  readonly mountAccessor: string;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
 /** Fields of a write of a group alias. */
-export interface GroupAliasWrite {
-  readonly name: string;
-  readonly mountAccessor: string;
+export interface GroupAliasWrite extends AliasPlace {
   /** null keeps the group, or makes one for a new alias. */
   readonly groupId: string | null;
 }
@@ -86,8 +95,10 @@ export interface GroupRecord {
   readonly parentGroupIds: readonly string[];
 }
 
-/** An entity without what its groups add: what `Identity` and the shards tell isolates of it. */
-export interface OwnEntity {
+/** What requests need of an entity, without what its groups add. */
+export interface EntityState {
+  /** Another one after every change of the entity, its aliases or the groups that it is in itself. */
+  readonly revision: string;
   readonly disabled: boolean;
   /** Its own; normalised, never `root`. */
   readonly policies: readonly string[];
@@ -96,29 +107,24 @@ export interface OwnEntity {
   readonly groupIds: readonly string[];
 }
 
-/** The same as of some state of it. */
-export interface OwnEntityState extends OwnEntity {
-  /** Another one after every change of the entity, its aliases or the groups that it is in itself. */
-  readonly revision: string;
-}
-
-/** A group without its members. */
-export interface GroupPart {
+/** What requests need of a group: it without its members. */
+export interface GroupState {
   readonly group: TemplateGroup;
   /** Normalised; never `root`. */
   readonly policies: readonly string[];
   /** Ids of the groups that it is in itself. */
   readonly parentIds: readonly string[];
+  /** Of an external group, if it has one. */
+  readonly alias: AliasPlace | null;
   /** True when something of it was tampered with: then nobody knows what it adds to its members, and the rest is empty. */
   readonly tampered: boolean;
 }
 
-/** Groups as of some state of all groups. */
-export interface GroupsAnswer {
-  /** Another one after every change of any group. */
-  readonly state: number;
-  /** Those that were asked for and all that they are in. Those that are absent do not exist. */
-  readonly groups: readonly GroupPart[];
+/** All groups. */
+export interface AllGroups {
+  /** Another one after every change of what is here. */
+  readonly revision: number;
+  readonly groups: readonly GroupState[];
 }
 
 /** An entity as requests need it: what it adds to the policies of a token, and the values of templates. */
@@ -158,26 +164,13 @@ export interface GroupWrite {
   readonly memberGroupIds: readonly string[] | null;
 }
 
-/** What a shard gets that asks `Identity` for an entity. */
-export interface LentEntity {
-  readonly entity: OwnEntity;
-  /** True when the shard may keep it until it is recalled. */
-  readonly mayKeep: boolean;
-}
-
-/** An entity that a shard hands over: what logins made of it. */
-export interface HandedOver {
-  readonly id: string;
-  readonly name: string;
-  /** ms. */
-  readonly createdAt: number;
-  readonly alias: AliasRecord;
-}
-
-/** The name of an alias on its mount. */
-export interface AliasPlace {
-  readonly mountAccessor: string;
-  readonly name: string;
+/** What the directory decides about an entity, and its shard has a copy of. */
+export interface DirectoryEntry {
+  readonly entityId: string;
+  /** null for one that no operator has named. */
+  readonly name: string | null;
+  /** Ids of the groups that it is in itself; null when a row about it was tampered with: then nobody knows. */
+  readonly groupIds: readonly string[] | null;
 }
 
 /** What came of a write of an entity or a group. */
@@ -185,12 +178,4 @@ export interface Written {
   readonly id: string;
   readonly name: string;
   readonly created: boolean;
-}
-
-/** What a new entity and its alias get, if one has to be made. */
-export interface NewEntityIds {
-  readonly entityId: string;
-  readonly aliasId: string;
-  /** For an entity without a name of its own. */
-  readonly entityName: string;
 }

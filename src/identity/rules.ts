@@ -2,8 +2,8 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { hasUnprintable } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { randomBytes, toHex } from "../crypto/bytes.ts";
-import { namesRoot, normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
-import type { Metadata, NewEntityIds } from "./model.ts";
+import { namesRoot, normalizePolicyNames, policyNameProblem, ROOT_POLICY } from "../policy/name.ts";
+import type { Metadata } from "./model.ts";
 
 /** Characters of a name of an entity, an alias or a group. */
 const MAX_NAME_LENGTH = 512;
@@ -33,6 +33,11 @@ export function identityPolicies(sent: readonly string[] | null): Result<string[
   return problem ? err(invalid(problem)) : ok(policies);
 }
 
+/** Policies as stored. No write accepts `root`: this filter is a second line of defence. */
+export function usablePolicies(stored: readonly string[]): string[] {
+  return normalizePolicyNames(stored.filter((name) => name !== ROOT_POLICY));
+}
+
 /** Why `metadata` can't be stored, or null. */
 export function metadataProblem(field: string, metadata: Metadata | null): string | null {
   const entries = Object.entries(metadata ?? {});
@@ -44,12 +49,7 @@ export function metadataProblem(field: string, metadata: Metadata | null): strin
   return fits ? null : `${field} must have names of 1 to ${nameLength} and values of up to ${valueLength} characters`;
 }
 
-/** A name for what was made without one. */
-export function generatedName(what: "entity" | "group"): string {
-  return `${what}_${toHex(randomBytes(8))}.root`;
-}
-
-/** The ids of an entity with an alias that may have to be made. */
-export function newEntityIds(): NewEntityIds {
-  return { entityId: crypto.randomUUID(), aliasId: crypto.randomUUID(), entityName: generatedName("entity") };
+/** A name for a group that was made without one. */
+export function generatedGroupName(): string {
+  return `group_${toHex(randomBytes(8))}.root`;
 }

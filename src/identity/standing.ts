@@ -1,105 +1,63 @@
-import { currentTime } from "../base/clock.ts";
+import { waitUntil } from "cloudflare:workers";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { GenerationalCache } from "../base/generational-cache.ts";
+import { IsolateCopy, type Reading } from "../base/isolate-copy.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { isGoodCopy } from "../system/expected-changes.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
-import { entityAnnouncedAt } from "./announcements.ts";
-import { forgetGroups, freshGroups, type GroupsInState, loadGroups } from "./known-groups.ts";
-import type { EntityView, OwnEntityState } from "./model.ts";
-import { shardThatTells } from "./shard/place.ts";
-import { entityShard } from "./shard/stub.ts";
+import type { Groups } from "./groups.ts";
+import { forgetGroups, loadGroups } from "./known-groups.ts";
+import type { EntityState, EntityView } from "./model.ts";
+import { homeOf } from "./shard/stub.ts";
 import { entityView } from "./view.ts";
 
-/** Entities in one generation of the cache of an isolate. */
+/** Entities in one generation of the copies of an isolate. */
 const MAX_ENTITIES = 1024;
-const NO_GROUPS: GroupsInState = { state: 0, groups: [] };
 
-/** What this isolate knows of an entity. Every answer is an object of its own, so two can be told apart. */
-interface KnownEntity {
-  /** null: there is none (any more). */
-  readonly entity: OwnEntityState | null;
-  /** When it was last known to be true (ms). */
-  readonly checkedAt: number;
-}
+/** Entities as this isolate knows them; null: there is none (any more). */
+const copies = new IsolateCopy<string, EntityState | null>(MAX_ENTITIES, (a, b) => a?.revision === b?.revision);
+/** What was made of them and of the groups of a revision, -1 for an entity that is in none. */
+const views = new WeakMap<EntityState, { readonly groupsRevision: number; readonly view: EntityView | null }>();
 
-/** What this isolate knows. */
-const known = new GenerationalCache<string, KnownEntity>(MAX_ENTITIES);
-/** What was made of it, as of a state of the groups. */
-const views = new WeakMap<OwnEntityState, { readonly groupsState: number; readonly view: EntityView | null }>();
-/**
- * Counts the writes of this isolate. An answer that was under way during a write may be older than the write, so it is
- * not cached.
- */
-let writes = 0;
-
-/**
- * The entity as this isolate knows it; null when there is none (any more). It is no older than POLICY_CACHE_SECONDS, or nothing of it
- * has changed since, but for what was not announced: that is no older than a minute.
- */
+/** The entity with its groups, both no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
 export async function loadEntity(env: Env, id: string): Promise<EntityView | null> {
-  const entity = await loadOwn(env, id);
-  return entity && withGroups(env, entity);
+  const state = await loadState(env, id);
+  return state && loadView(env, state);
 }
 
-/** The same if this isolate knows it without asking anybody, else null. */
-export function freshEntity(env: Env, id: string): EntityView | null {
-  const found = known.get(id);
-  if (!found?.entity || !isFresh(env, id, found, currentTime())) return null;
-  const { groupIds } = found.entity;
-  const groups = groupIds.length === 0 ? NO_GROUPS : freshGroups(env, groupIds);
-  return groups && viewOf(found.entity, groups);
+/** The entity without what its groups add, no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
+export async function loadState(env: Env, id: string): Promise<EntityState | null> {
+  const read = async () => (await homeOf(env, id)?.entity(id)) ?? null;
+  return (await copies.load(id, snapshotMaxAgeMs(env), read, waitUntil)) ?? null;
 }
 
-async function loadOwn(env: Env, id: string): Promise<OwnEntityState | null> {
-  const now = currentTime();
-  const before = known.get(id);
-  if (before && isFresh(env, id, before, now)) return before.entity;
-  const writesBefore = writes;
-  const answer = await entityShard(env, shardThatTells(id)).entity(id, before?.entity?.revision ?? null, now);
-  const entity = answer === "unchanged" ? (before?.entity ?? null) : answer;
-  // What arrived meanwhile can be newer than this answer.
-  if (writes === writesBefore && known.get(id) === before) known.set(id, { entity, checkedAt: now }, 1);
-  return entity;
+/** The same if this isolate knows it without asking, else null. */
+export function freshState(env: Env, id: string): EntityState | null {
+  return copies.find(id, snapshotMaxAgeMs(env)) ?? null;
 }
 
-/** What `learnEntity` takes. */
-export interface AskingForEntity {
-  /** The entity that it will probably be; null when nobody knows. */
-  readonly expectedId: string | null;
-  readonly before: KnownEntity | undefined;
-  readonly writes: number;
-  readonly checkedAt: number;
+/** Adds what its groups add to an entity; null when one of these was tampered with. */
+export async function loadView(env: Env, state: EntityState): Promise<EntityView | null> {
+  return viewOf(state, state.groupIds.length === 0 ? null : await loadGroups(env));
 }
 
-/** Call it before somebody is asked for an entity by something else than its id. */
-export function beginAskingForEntity(expectedId: string | null): AskingForEntity {
-  const before = expectedId === null ? undefined : known.get(expectedId);
-  return { expectedId, before, writes, checkedAt: currentTime() };
+/** Call it before an entity is asked for by something else than its id. */
+export function beginReading(): Reading {
+  return copies.begin();
 }
 
-/** Keeps an entity that somebody was asked for, so that whoever needs it next asks nobody. */
-export async function learnEntity(
-  env: Env,
-  entity: OwnEntityState,
-  { expectedId, before, writes: writesBefore, checkedAt }: AskingForEntity,
-): Promise<EntityView | null> {
-  if (writes === writesBefore) {
-    const { id } = entity.entity;
-    const meanwhile = known.get(id);
-    const isNewest = meanwhile === undefined || (id === expectedId && meanwhile === before);
-    if (isNewest || meanwhile.entity?.revision === entity.revision) known.set(id, { entity, checkedAt }, 1);
-    // Two answers crossed, and nobody knows which of them is the newer one.
-    else known.forget(id);
-  }
-  return withGroups(env, entity);
+/** Keeps an entity that was asked for by something else than its id, so that the next request that needs it asks nobody. */
+export function learnEntity(state: EntityState, reading: Reading): void {
+  copies.keep(state.entity.id, state, reading);
+}
+
+/** Makes this isolate read an entity anew. */
+export function forgetEntity(id: string): void {
+  copies.forget(id);
 }
 
 /** Makes this isolate read every entity and every group anew. Called after every own write, so that the writer sees it at once. */
 export function forgetEntities(): void {
-  writes++;
-  known.clear();
+  copies.clear();
   forgetGroups();
 }
 
@@ -119,18 +77,11 @@ export async function policiesOfEntity(env: Env, entityId: string): Promise<read
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
 }
 
-async function withGroups(env: Env, entity: OwnEntityState): Promise<EntityView | null> {
-  return viewOf(entity, entity.groupIds.length === 0 ? NO_GROUPS : await loadGroups(env, entity.groupIds));
-}
-
-function viewOf(entity: OwnEntityState, { state, groups }: GroupsInState): EntityView | null {
-  const made = views.get(entity);
-  if (made?.groupsState === state) return made.view;
-  const view = entityView(entity, groups, state);
-  views.set(entity, { groupsState: state, view });
+function viewOf(state: EntityState, groups: Groups | null): EntityView | null {
+  const groupsRevision = groups?.revision ?? -1;
+  const made = views.get(state);
+  if (made?.groupsRevision === groupsRevision) return made.view;
+  const view = entityView(state, groups);
+  views.set(state, { groupsRevision, view });
   return view;
-}
-
-function isFresh(env: Env, id: string, { checkedAt }: KnownEntity, now: number): boolean {
-  return isGoodCopy({ checkedAt, announcedAt: entityAnnouncedAt(env, id), maxAgeMs: snapshotMaxAgeMs(env) }, now);
 }

@@ -1,14 +1,11 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { RowSeals } from "../storage/row-seals.ts";
-import { NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
-import { ObjectKeys } from "../system/object-keys.ts";
-import { IssuerStore } from "./issuer-store.ts";
+import { ISSUER_MIGRATIONS, IssuerStore } from "./issuer-store.ts";
 import { newKeyPair } from "./key-pair.ts";
 import {
   DEFAULT_KEY,
@@ -28,8 +25,6 @@ const MAX_RETIRED_VERSIONS = 50;
 const MAX_ROLES = 10_000;
 /** Pause before the next try of a rotation that failed, for example while the service is sealed. */
 const RETRY_MS = 30_000;
-/** The platform takes no alarm after 2189. */
-const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
 /** What is published while the issuer is not what was configured: nothing that verifies. */
 const TAMPERED: PublishedKeys = { revision: "tampered", issuer: "", keys: [], shortestRotation: null };
@@ -50,22 +45,27 @@ export type KeyWritten = "written" | "needs_versions";
  * A version is published as "next" for a whole rotation period before it signs, so that whoever verifies knows it in time,
  * and for the verification TTL after its last signature.
  */
-export class OidcIssuer extends DurableObject<Env> {
+export class OidcIssuer extends GroveObject {
   readonly #store: IssuerStore;
-  readonly #keys: ObjectKeys;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    this.#keys = new ObjectKeys(env);
-    this.#store = new IssuerStore(ctx.storage.sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
+    super(ctx, env, ISSUER_MIGRATIONS);
+    this.#store = new IssuerStore(this.tables, this.seals);
+    this.alarms.add("issuer_rotation", {
+      dueAt: () => firstOf(this.#store.keys().map(({ nextRotation }) => nextRotation)),
+      run: () => this.#rotateDue(),
+      pauseMs: () => RETRY_MS,
+    });
+    this.alarms.add("issuer_expiry", {
+      dueAt: () => this.#store.firstExpiry(),
+      run: () => this.#dropExpired(),
+      pauseMs: () => RETRY_MS,
+    });
   }
 
   /** The published keys and issuer; null when the revision `known` of the caller is current. */
   async published(known: string | null): Promise<PublishedKeys | null> {
-    await this.#keys.open();
-    if (!this.#store.exists) {
-      return known === "" ? null : { revision: "", issuer: "", keys: [], shortestRotation: null };
-    }
+    await this.keys.open();
     const issuer = this.#store.issuer();
     if (!issuer) return TAMPERED;
     const { url, revision } = issuer;
@@ -81,14 +81,13 @@ export class OidcIssuer extends DurableObject<Env> {
 
   /** The issuer as configured; "" when it is not. */
   async readIssuer(): Promise<string> {
-    await this.#keys.open();
-    return this.#store.exists ? (this.#store.issuer()?.url ?? "") : "";
+    await this.keys.open();
+    return this.#store.issuer()?.url ?? "";
   }
 
   /** Configures the issuer (an origin, or "" for none). */
   async writeIssuer(url: string): Promise<void> {
-    await this.#keys.open();
-    this.#store.create();
+    await this.keys.open();
     this.#store.setIssuer(url);
   }
 
@@ -105,9 +104,9 @@ export class OidcIssuer extends DurableObject<Env> {
     versions: FirstVersions | null,
     now: number,
   ): Promise<Result<KeyWritten, Failure>> {
-    await this.#keys.open();
-    const existing = this.#store.exists ? this.#store.key(name) : null;
-    if (!existing && this.#store.exists && this.#store.keys().length >= MAX_KEYS) {
+    await this.keys.open();
+    const existing = this.#store.key(name);
+    if (!existing && this.#store.keys().length >= MAX_KEYS) {
       return err(invalid(`there are ${MAX_KEYS} keys already`));
     }
     const longestRoleTtl = existing ? this.#store.rolesOf(name).longestTtl : 0;
@@ -116,7 +115,6 @@ export class OidcIssuer extends DurableObject<Env> {
     const config = planned.value;
     const needsVersions = config.algorithm !== existing?.config.algorithm;
     if (needsVersions && !versions) return ok("needs_versions");
-    this.#store.create();
     if (needsVersions && versions) {
       this.#store.retire(name, now + (existing?.config ?? config).verificationTtl * 1000);
       this.#store.dropNext(name);
@@ -130,26 +128,25 @@ export class OidcIssuer extends DurableObject<Env> {
       existing && !needsVersions ? Math.min(existing.nextRotation, rotation) : rotation,
     );
     this.#store.changed();
-    await this.#arm();
+    await this.alarms.set();
     return ok("written");
   }
 
   /** The settings of a key, or null. */
   async readKey(name: string): Promise<KeyConfig | null> {
-    await this.#keys.open();
-    return this.#store.exists ? (this.#store.key(name)?.config ?? null) : null;
+    await this.keys.open();
+    return this.#store.key(name)?.config ?? null;
   }
 
   /** Names of all keys, sorted. */
   async listKeys(): Promise<string[]> {
-    await this.#keys.open();
-    return this.#store.exists ? this.#store.keys().map(({ name }) => name) : [];
+    await this.keys.open();
+    return this.#store.keys().map(({ name }) => name);
   }
 
   /** Deletes a key that no role uses. Safe to repeat. */
   deleteKey(name: string): Result<null, Failure> {
     if (name === DEFAULT_KEY) return err(invalid(`deletion of key "${DEFAULT_KEY}" not allowed`));
-    if (!this.#store.exists) return ok(null);
     const { names } = this.#store.rolesOf(name);
     if (names.length > 0) {
       return err(
@@ -174,8 +171,8 @@ export class OidcIssuer extends DurableObject<Env> {
     verificationTtl: number | null,
     now: number,
   ): Promise<Result<null, Failure>> {
-    await this.#keys.open();
-    const key = this.#store.exists ? this.#store.key(name) : null;
+    await this.keys.open();
+    const key = this.#store.key(name);
     if (!key) return err(invalid("no named key found at this name"));
     const ttl = verificationTtl ?? key.config.verificationTtl;
     if (ttl < 0) return err(invalid("verification_ttl cannot be negative"));
@@ -190,28 +187,28 @@ export class OidcIssuer extends DurableObject<Env> {
       );
     }
     this.#rotate(name, key.config, next, ttl, now);
-    await this.#arm();
+    await this.alarms.set();
     return ok(null);
   }
 
   /** The settings of a role, or null. */
   async readRole(name: string): Promise<IssuerRole | null> {
-    await this.#keys.open();
-    return this.#store.exists ? this.#store.role(name) : null;
+    await this.keys.open();
+    return this.#store.role(name);
   }
 
   /** Names of all roles, sorted. */
   listRoles(): string[] {
-    return this.#store.exists ? this.#store.roleNames() : [];
+    return this.#store.roleNames(MAX_ROLES);
   }
 
   /** Makes or changes a role. Its key must exist; its template was checked by the caller. */
   async writeRole(name: string, write: RoleWrite, newClientId: string): Promise<Result<null, Failure>> {
-    await this.#keys.open();
-    const existing = this.#store.exists ? this.#store.role(name) : null;
+    await this.keys.open();
+    const existing = this.#store.role(name);
     const planned = planRole(existing, write, newClientId);
     if (!planned.ok) return planned;
-    const key = this.#store.exists ? this.#store.key(planned.value.key) : null;
+    const key = this.#store.key(planned.value.key);
     if (!key) return err(invalid(`cannot find key "${planned.value.key}"`));
     if (planned.value.ttl > key.config.verificationTtl) {
       return err(invalid("a role's token ttl cannot be longer than the verification_ttl of the key it references"));
@@ -223,51 +220,31 @@ export class OidcIssuer extends DurableObject<Env> {
 
   /** Deletes a role. Safe to repeat. */
   deleteRole(name: string): void {
-    if (this.#store.exists) this.#store.deleteRole(name);
+    this.#store.deleteRole(name);
   }
 
   /** What signs a token of the role `name` now; null when there is no such role. */
   async signerOfRole(name: string): Promise<{ readonly role: IssuerRole; readonly signer: Signer } | null> {
-    await this.#keys.open();
-    const role = this.#store.exists ? this.#store.role(name) : null;
+    await this.keys.open();
+    const role = this.#store.role(name);
     const signer = role && this.#signer(role.key);
     return role && signer ? { role, signer } : null;
   }
 
   /** What signs with the key `name` now; null when there is no such key. */
   async signerOfKey(name: string): Promise<Signer | null> {
-    await this.#keys.open();
+    await this.keys.open();
     return this.#signer(name);
   }
 
-  /** Checks the seals of some rows, for tidy. */
-  async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    if (!this.#store.exists) return NOTHING_TO_CHECK;
-    await this.#keys.open();
-    return this.#store.checkSeals(from);
-  }
-
-  /** Rotates what is due and drops what nobody needs any more. */
-  override async alarm(): Promise<void> {
-    if (!this.#store.exists) return;
-    try {
-      await this.#keys.open();
-      await this.#rotateDue();
-    } catch (error) {
-      // The platform gives up after some retries of its own; a key that is not rotated would sign forever.
-      console.error(JSON.stringify({ type: "issuer", error: String(error) }));
-      return this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
-    }
-    await this.#arm();
-  }
-
   #signer(name: string): Signer | null {
-    const key = this.#store.exists ? this.#store.key(name) : null;
+    const key = this.#store.key(name);
     const signing = key && this.#store.signing(name);
     const issuer = key && this.#store.issuer();
     return signing && issuer ? { issuer: issuer.url, key: key.config, signing } : null;
   }
 
+  /** A key whose rotation fails, for example while the service is sealed, signs on until a later try. */
   async #rotateDue(): Promise<void> {
     const loaded = await loadInstallation(this.env);
     if (!loaded.ok) throw new Error("the keys of the installation can't be opened");
@@ -281,6 +258,9 @@ export class OidcIssuer extends DurableObject<Env> {
       if (!key || key.nextRotation > now || key.config.algorithm !== before.config.algorithm) continue;
       this.#rotate(name, key.config, next, key.config.verificationTtl, now);
     }
+  }
+
+  #dropExpired(): void {
     if (this.#store.dropExpired(currentTime())) this.#store.changed();
   }
 
@@ -292,11 +272,10 @@ export class OidcIssuer extends DurableObject<Env> {
     this.#store.dropExpired(now);
     this.#store.changed();
   }
+}
 
-  async #arm(): Promise<void> {
-    const due = this.#store.nextDueAt();
-    if (due !== null) await this.ctx.storage.setAlarm(Math.min(due, LATEST_ALARM_MS));
-  }
+function firstOf(times: readonly number[]): number | null {
+  return times.length > 0 ? Math.min(...times) : null;
 }
 
 /** The issuer of the installation. */

@@ -1,5 +1,5 @@
 import type { JWK } from "jose";
-import { currentTime } from "../base/clock.ts";
+import { IsolateCopy } from "../base/isolate-copy.ts";
 import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
@@ -19,28 +19,31 @@ const MAX_AGE_SECONDS = 3600;
 /** A new version is announced a whole rotation before it signs; copies may be this part of that time old. */
 const ROTATIONS_KEPT = 0.25;
 
-/** The copy of this isolate, of which revision it is, and when it was last known to be true (ms). */
-let copy: { readonly known: KnownIssuer; readonly revision: string; readonly checkedAt: number } | null = null;
+interface Copy {
+  readonly known: KnownIssuer;
+  readonly revision: string;
+}
+
+/** What this isolate knows, under one key. */
+const copies = new IsolateCopy<"issuer", Copy>(1, (one, other) => one.revision === other.revision);
 
 /** The issuer's public keys as this isolate knows them, no older than POLICY_CACHE_SECONDS: usually without a call. */
 export async function loadPublishedKeys(env: Env, installation: Installation): Promise<KnownIssuer> {
-  const now = currentTime();
-  if (copy && now >= copy.checkedAt && now - copy.checkedAt < snapshotMaxAgeMs(env)) return copy.known;
-  const before = copy;
-  const answer = await issuerOf(env).published(before?.revision ?? null);
-  if (answer === null) {
-    if (!before) throw new Error("the issuer answered nothing to an isolate that knows nothing");
-    copy = { ...before, checkedAt: now };
-    return before.known;
-  }
-  const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
-  const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((answer.shortestRotation ?? 0) * ROTATIONS_KEPT));
-  const known = { issuer: answer.issuer, jwks: { keys }, maxAge };
-  copy = { known, revision: answer.revision, checkedAt: now };
-  return known;
+  const copy = await copies.load("issuer", snapshotMaxAgeMs(env), () => read(env, installation));
+  if (!copy) throw new Error("the issuer answered nothing to an isolate that knows nothing");
+  return copy.known;
 }
 
 /** Makes this isolate read the keys anew. Called after every own write, so that the writer sees it at once. */
 export function forgetPublishedKeys(): void {
-  copy = null;
+  copies.clear();
+}
+
+async function read(env: Env, installation: Installation): Promise<Copy | undefined> {
+  const before = copies.copied("issuer")?.value;
+  const answer = await issuerOf(env).published(before?.revision ?? null);
+  if (answer === null) return before;
+  const keys = await Promise.all(answer.keys.map((key) => openPublicKey(installation.keys, key)));
+  const maxAge = Math.min(MAX_AGE_SECONDS, Math.floor((answer.shortestRotation ?? 0) * ROTATIONS_KEPT));
+  return { known: { issuer: answer.issuer, jwks: { keys }, maxAge }, revision: answer.revision };
 }

@@ -1,6 +1,7 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { hasUnprintable } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { isName } from "../wire/path-name.ts";
 import { type IssuerRole, type KeyConfig, type KeyWrite, type RoleWrite, SIGNING_ALGORITHMS } from "./model.ts";
 
 const DAY_SECONDS = 86_400;
@@ -25,7 +26,7 @@ const MAX_TEMPLATE_LENGTH = 16_384;
 /** Why `name` can't name a key or a role, or null. The form of names is the reference's. */
 export function issuerNameProblem(name: string): string | null {
   if (name.length > MAX_NAME_LENGTH) return `the name must not be longer than ${MAX_NAME_LENGTH} characters`;
-  return /^\w(?:[\w.-]*\w)?$/.test(name)
+  return isName(name)
     ? null
     : "the name must have letters, digits, dots, dashes and underscores, and no dot or dash at its ends";
 }

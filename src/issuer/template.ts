@@ -2,6 +2,7 @@ import { parseDuration } from "../base/duration.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { EntityView } from "../identity/model.ts";
 import type { TemplateAlias } from "../policy/template.ts";
+import { parseJsonObject } from "../wire/json.ts";
 
 /** Claims that a template can't set: they decide who a token is for and how long. */
 const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
@@ -19,44 +20,91 @@ const NOBODY: EntityView = {
 const NO_ALIAS: TemplateAlias = { id: "", name: "", metadata: {}, customMetadata: {} };
 
 /**
- * Why `template` can't be the template of a role, or null. It must be a JSON object once its templates have values,
- * whatever these are, and set no reserved claim.
+ * Why `template` can't be the template of a role, or null. It must be a JSON object with expressions in the place of values or
+ * of keys, and set no reserved claim. What a key with an expression becomes is judged when a token is signed.
  */
 export function templateProblem(template: string): string | null {
   if (template === "") return null;
   const claims = claimsFromTemplate(template, NOBODY, 0);
-  if (!claims.ok) return claims.error;
-  const reserved = Object.keys(claims.value).find((name) => RESERVED_CLAIMS.has(name));
-  if (reserved === undefined) return null;
-  return `top level key "${reserved}" not allowed. Restricted keys: ${[...RESERVED_CLAIMS].join(", ")}`;
+  return claims.ok ? null : claims.error;
 }
 
 /**
- * The claims of a template for an entity. Every value is inserted as JSON of its own: an owner who chooses a name with a
- * quote in it must not be able to add a claim.
+ * The claims of a template for an entity. An expression is a value or a key by itself, never a part of a text: an owner who
+ * chooses a name with a quote in it must not be able to add a claim, nor one who is named like a claim to set it.
  *
  * @param now ms.
- * @returns a message for operators when the template has an unknown expression or does not give a JSON object.
+ * @returns a message for operators when the template has an unknown expression, gives no JSON object, or sets a claim that it
+ * must not.
  */
 export function claimsFromTemplate(
   template: string,
   view: EntityView,
   now: number,
 ): Result<Record<string, unknown>, string> {
+  const values: Value[] = [];
   let unknown = false;
-  const filled = template.replace(/\{\{([^{}]*)\}\}/g, (_, expression: string) => {
+  const marked = template.replace(/\{\{([^{}]*)\}\}/g, (_, expression: string) => {
     const value = directiveValue(expression.trim(), view, now);
     if (value === undefined) unknown = true;
-    return JSON.stringify(value ?? null);
+    return JSON.stringify(MARK + String(values.push(value ?? "") - 1));
   });
   if (unknown) return err("error parsing template: no value could be found for one of the template directives");
-  try {
-    const parsed: unknown = JSON.parse(filled);
-    if (typeof parsed === "object" && parsed !== null && !Array.isArray(parsed)) return ok({ ...parsed });
-  } catch {
-    // The error is built below: the message of the parser would quote the values.
+  const parsed = marked.trimStart().startsWith("{") ? parseJsonObject(marked) : err("");
+  // Its own message would quote the values.
+  if (!parsed.ok) return err(NO_OBJECT);
+  const claims = new Filling(values).object(parsed.value);
+  if (!claims.ok) return claims;
+  const reserved = Object.keys(claims.value).find((name) => RESERVED_CLAIMS.has(name));
+  if (reserved === undefined) return claims;
+  return err(`top level key "${reserved}" not allowed. Restricted keys: ${[...RESERVED_CLAIMS].join(", ")}`);
+}
+
+/** Begins the text that stands for an expression while the JSON is parsed; its number follows. */
+const MARK = "\ue000";
+
+const NO_OBJECT = "error parsing template JSON: it must be an object, with expressions outside of quotes only";
+
+/** Puts values in the place of their marks. */
+class Filling {
+  readonly #values: readonly Value[];
+  #used = 0;
+  #problem: string | null = null;
+
+  constructor(values: readonly Value[]) {
+    this.#values = values;
   }
-  return err("error parsing template JSON: it must be an object once its templates have values");
+
+  /** The whole object. Call it once. */
+  object(json: Record<string, unknown>): Result<Record<string, unknown>, string> {
+    const filled = this.#object(json);
+    if (this.#problem !== null) return err(this.#problem);
+    // A mark that was not met stood under a key that comes twice; one that was met twice was written as text.
+    return this.#used === this.#values.length ? ok(filled) : err(NO_OBJECT);
+  }
+
+  #object(json: Record<string, unknown>): Record<string, unknown> {
+    const filled = new Map<string, unknown>();
+    for (const [written, value] of Object.entries(json)) {
+      const key = this.#valueOf(written) ?? written;
+      if (typeof key !== "string") this.#problem = "error parsing template JSON: a key must be a text";
+      else if (filled.has(key)) this.#problem = "error parsing template JSON: two keys of an object are the same";
+      else filled.set(key, this.#any(value));
+    }
+    return Object.fromEntries(filled);
+  }
+
+  #any(json: unknown): unknown {
+    if (typeof json === "string") return this.#valueOf(json) ?? json;
+    if (Array.isArray(json)) return json.map((item) => this.#any(item));
+    return typeof json === "object" && json !== null ? this.#object({ ...json }) : json;
+  }
+
+  #valueOf(text: string): Value | undefined {
+    const value = text.startsWith(MARK) ? this.#values[Number(text.slice(MARK.length))] : undefined;
+    if (value !== undefined) this.#used++;
+    return value;
+  }
 }
 
 type Value = string | number | readonly string[] | Readonly<Record<string, string>>;

@@ -1,9 +1,9 @@
+import { cleanUpTrees } from "../base/turns/clean-up.ts";
 import type { Env } from "../env.ts";
+import type { IndexedLease } from "../listing/lease-index.ts";
+import { treeOf } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
-import { cleanUpTrees } from "../tree/clean-up.ts";
-import { treeOf } from "../tree/find-tree.ts";
-import type { IndexedLease } from "../tree/index/index-store.ts";
-import type { WalkAnswer, WalkMode } from "../tree/leases/actions.ts";
+import type { WalkAnswer, WalkMode } from "./actions.ts";
 
 interface RoutedLease {
   readonly lease: IndexedLease;
@@ -61,7 +61,7 @@ export async function tellTrees(
   };
   // Revocations of secrets wait for their targets.
   const waitsElsewhere = leases.some(({ kind }) => kind === "secret");
-  const marked = await cleanUpTrees(env, [...byTree], { mark, sweep, waitsElsewhere });
+  const marked = await cleanUpTrees([...byTree], { mark, sweep, waitsElsewhere });
   return marked.map(({ report }) => report);
 }
 

@@ -1,18 +1,18 @@
-import type { WalkMode } from "../tree/leases/actions.ts";
+import type { WalkMode } from "./actions.ts";
 
 /** A mount that leaves its place. */
 export interface LeavingMount {
   /** With a slash at the end. */
   readonly path: string;
   readonly uuid: string;
-  /** Its auth method. Absent in what was stored before this was noted. */
-  readonly type?: string;
+  /** Its auth method. */
+  readonly type: string;
   /** Where it goes, under an id of that move's own; absent for one that is being disabled. */
   readonly move?: {
     readonly id: string;
     readonly to: string;
-    /** Under which it issues at the old place. Absent in what a release before has begun. */
-    readonly issuer?: string;
+    /** The id under which it issues at the old place. */
+    readonly issuer: string;
   };
 }
 

@@ -1,6 +1,6 @@
+import type { PagePosition } from "../listing/lease-index.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
-import type { PagePosition } from "../tree/index/index-store.ts";
-import type { WalkMode } from "../tree/leases/actions.ts";
+import type { WalkMode } from "./actions.ts";
 import type { EndJob, LeavingMount, WalkFailure, WalkJob } from "./walk-job.ts";
 
 /** The watermark whose stored tokens a walk revokes. */
@@ -64,19 +64,11 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
         position TEXT,
         incomplete INTEGER NOT NULL,
         seen INTEGER NOT NULL,
-        failure TEXT
+        failure TEXT,
+        watermark TEXT,
+        total INTEGER
       );
     `,
-  },
-  {
-    version: 2,
-    description: "the watermark that a walk cleans up after",
-    sql: "ALTER TABLE walk ADD COLUMN watermark TEXT;",
-  },
-  {
-    version: 3,
-    description: "how many entries a walk goes over",
-    sql: "ALTER TABLE walk ADD COLUMN total INTEGER;",
   },
 ];
 

@@ -5,15 +5,15 @@ import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
+import type { IndexPage } from "../listing/lease-index.ts";
+import { tellRecent } from "../listing/updates/recent.ts";
 import type { Mount } from "../system/mount.ts";
 import { longestIgnoranceMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
-import { countBelow } from "../tree/index/index-queries.ts";
-import type { IndexPage } from "../tree/index/index-store.ts";
-import { tellRecent } from "../tree/inventory/recent.ts";
-import { leaseIdOf } from "../tree/leases/record.ts";
+import { countBelow } from "./queries.ts";
+import { leaseIdOf } from "./record.ts";
 import { tellTrees } from "./tell-trees.ts";
 import {
   type EndJob,
@@ -124,10 +124,6 @@ export class LeaseScanJob extends DurableObject<Env> {
       if (!walk) return null;
       const { mount, watermark, progress } = walk;
       const isAtStart = progress.phase === 0 && progress.shards === null;
-      if (mount && !watermark) {
-        await this.#adoptMount(mount);
-        continue;
-      }
       if (watermark && watermark.number === null) {
         await this.#noteWatermark(walk, watermark);
         continue;
@@ -191,25 +187,8 @@ export class LeaseScanJob extends DurableObject<Env> {
     const { path, uuid } = mount;
     const system = systemOf(this.env);
     if (!isMoving(mount)) return system.disableMount(path, uuid, currentTime());
-    const { id, issuer = null, to } = mount.move;
+    const { id, issuer, to } = mount.move;
     return system.moveMount(id, issuer, path, to, currentTime());
-  }
-
-  /** A mount that was leaving its place when walks had no watermarks: it goes as they go now. */
-  async #adoptMount(mount: LeavingMount): Promise<void> {
-    const adopted = isMoving(mount) ? mount : await this.#stillThere(mount);
-    if (!adopted) return this.#clear();
-    this.#store.start(
-      { mode: "revoke", prefix: `auth/${adopted.path}`, mount: adopted },
-      { id: endIdOf(adopted), createdBefore: null, number: null, knownAt: 0, lastPass: false },
-    );
-  }
-
-  async #stillThere(mount: LeavingMount): Promise<LeavingMount | null> {
-    const stored = await systemOf(this.env).findMount(mount.path);
-    if (stored?.uuid !== mount.uuid) return null;
-    const { path, uuid, type } = stored;
-    return { path, uuid, type };
   }
 
   /** One page of each shard of a group. */

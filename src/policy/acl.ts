@@ -27,7 +27,7 @@ export interface AccessRequest {
   readonly operation: Operation;
   /** Without the base path `/v1/`. The path of a list or scan ends in `/`. */
   readonly path: string;
-  /** Another path of the same thing. The rules for both count, as those of several policies for one path do. */
+  /** Another path of the same thing, whose rules grant as well. Of other spellings (`spellings.ts`) only `deny` counts. */
   readonly alternatePath?: string;
   /** Fields of the body or of the query; of a list or scan only `limit` is looked at. */
   readonly data?: Readonly<Record<string, unknown>>;
@@ -89,6 +89,8 @@ const NEEDED: Readonly<Record<Operation, readonly Capability[]>> = {
 export class Acl {
   /** True for the root policy: everything is allowed. */
   readonly isRoot: boolean;
+  /** True when one of the rules denies. */
+  readonly deniesAnything: boolean;
   readonly #rules: readonly SourcedRule[];
   #index = new RuleIndex([]);
   /** The index is right from the first to the second moment, in ms, both included. */
@@ -98,6 +100,7 @@ export class Acl {
   constructor(isRoot: boolean, rules: readonly SourcedRule[]) {
     this.isRoot = isRoot;
     this.#rules = rules;
+    this.deniesAnything = rules.some(({ rule }) => rule.capabilities.includes("deny"));
   }
 
   /** Evaluates the rules for a request at the moment `now` (ms). Protected paths, which need `sudo` too, are up to `evaluateAcl`. */
@@ -143,10 +146,10 @@ export class Acl {
     return listCapabilities(this.#indexAt(now).find(withoutLeadingSlashes(path), true));
   }
 
-  /** True when a rule with `deny` decides about `path` at the moment `now` (ms). */
+  /** True when a rule with `deny` decides about `path` at the moment `now` (ms). Evaluated as a listing, like `capabilities`. */
   denies(path: string, now: number): boolean {
-    if (this.isRoot) return false;
-    return this.#indexAt(now).find(withoutLeadingSlashes(path), false)?.capabilities.has("deny") ?? false;
+    if (!this.deniesAnything) return false;
+    return this.#indexAt(now).find(withoutLeadingSlashes(path), true)?.capabilities.has("deny") ?? false;
   }
 
   /** True when anything is granted on the mount at `mountPath` (which ends in `/`) or below it. */

@@ -1,18 +1,18 @@
-import type { AccessRequest, Acl, Verdict } from "./acl.ts";
+import { type AccessRequest, type Acl, REFUSED, type Verdict } from "./acl.ts";
 import { requiresSudo } from "./protected.ts";
-
-const REFUSED = { allowed: false, create: false, update: false, limit: null, grantedBy: [] } as const;
+import { otherSpellings } from "./spellings.ts";
 
 /**
  * Evaluates an ACL for a request at the moment `now` (ms): the capability of its operation, the limits of the deciding rule, and on a
- * protected path `sudo` as well. Where there is an alternate path, what is granted on either is granted, and `deny` on
- * either refuses.
+ * protected path `sudo` as well. Where there is an alternate path, what is granted on either is granted. `deny` on any
+ * spelling of the path refuses.
  */
 export function evaluateAcl(acl: Acl, request: AccessRequest, now: number): Verdict {
-  const { path, alternatePath } = request;
+  const { alternatePath } = request;
   const verdict = evaluatePath(acl, request, now);
-  if (alternatePath === undefined || verdict.isRoot) return verdict;
-  if (acl.denies(path, now) || acl.denies(alternatePath, now)) return { ...verdict, ...REFUSED, sudo: false };
+  if (verdict.isRoot || request.operation === "help") return verdict;
+  if (isDenied(acl, request, now)) return REFUSED;
+  if (alternatePath === undefined) return verdict;
   const alternate = evaluatePath(acl, { ...request, path: alternatePath }, now);
   if (!verdict.allowed) return alternate;
   if (!alternate.allowed) return verdict;
@@ -25,10 +25,23 @@ export function evaluateAcl(acl: Acl, request: AccessRequest, now: number): Verd
   };
 }
 
-/** What a caller may do on a path with an alternate, as `Acl.capabilities` tells it for one. */
-export function capabilitiesOfBoth(acl: Acl, path: string, alternatePath: string, now: number): string[] {
-  if (acl.denies(path, now) || acl.denies(alternatePath, now)) return ["deny"];
-  const both = [...acl.capabilities(path, now), ...acl.capabilities(alternatePath, now)];
+/** True when a rule with `deny` decides about a path of the request, in whatever spelling, at the moment `now` (ms). */
+export function isDenied(
+  acl: Acl,
+  { path, alternatePath, data = {} }: Pick<AccessRequest, "path" | "data"> & { alternatePath?: string | undefined },
+  now: number,
+): boolean {
+  if (!acl.deniesAnything) return false;
+  const paths = [path, ...(alternatePath === undefined ? [] : [alternatePath]), ...otherSpellings(path, data)];
+  return paths.some((each) => acl.denies(each, now));
+}
+
+/** What a caller may do on a path and its alternate, if there is one, as `Acl.capabilities` tells it for one. */
+export function capabilitiesOf(acl: Acl, path: string, alternatePath: string | undefined, now: number): string[] {
+  if (isDenied(acl, { path, alternatePath }, now)) return ["deny"];
+  const own = acl.capabilities(path, now);
+  if (acl.isRoot || alternatePath === undefined) return own;
+  const both = [...own, ...acl.capabilities(alternatePath, now)];
   const given = [...new Set(both.filter((capability) => capability !== "deny"))].sort();
   return given.length === 0 ? ["deny"] : given;
 }
@@ -36,5 +49,5 @@ export function capabilitiesOfBoth(acl: Acl, path: string, alternatePath: string
 function evaluatePath(acl: Acl, request: AccessRequest, now: number): Verdict {
   const verdict = acl.check(request, now);
   if (!verdict.allowed || verdict.sudo || !requiresSudo(request.operation, request.path)) return verdict;
-  return { ...verdict, ...REFUSED };
+  return REFUSED;
 }

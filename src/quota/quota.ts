@@ -51,5 +51,5 @@ export const DEFAULT_QUOTA_CONFIG: QuotaConfig = {
 /** Logins that no quota is for: enough for a fleet behind one address that starts at once and tries again when told to. */
 export const LOGIN_LIMIT: RateLimit = { rate: 1000, interval: 10, blockInterval: 0 };
 
-/** Attempts to initialise. */
+/** Calls that the init token alone protects: to initialise, and to generate a root token. */
 export const INIT_LIMIT: RateLimit = { rate: 10, interval: 60, blockInterval: 0 };

@@ -1,11 +1,10 @@
 import { AuditRecord } from "../auth/audit-record.ts";
-import type { Caller } from "../auth/caller.ts";
-import { initializeForDevelopment } from "../auth/initialize.ts";
+import { openInstallation } from "../auth/initialize.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
-import { type Installation, loadInstallation } from "../system/installation.ts";
+import type { Installation } from "../system/installation.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { failureOfException } from "../wire/exception.ts";
 import { toWire } from "../wire/failure.ts";
@@ -23,11 +22,8 @@ export interface Asked {
   readonly acts: boolean;
 }
 
-/** What came of a call, with the caller as far as it is known. */
-export interface Answered<T> {
-  readonly result: Result<T, Failure>;
-  readonly caller: Caller | null;
-}
+/** Does what is asked for, and adds to the notes what the audit log shall say of it. */
+type Answer<T> = (installation: Installation, notes: AuditNotes) => Promise<Result<T, Failure>>;
 
 /**
  * Answers a call of another Worker, with its lines in the audit log. Whatever goes wrong becomes a failure: a thrown error
@@ -37,7 +33,7 @@ export function audited<T>(
   env: Env,
   ctx: Pick<ExecutionContext, "waitUntil">,
   asked: Asked,
-  answer: (installation: Installation, notes: AuditNotes) => Promise<Answered<T>>,
+  answer: Answer<T>,
 ): Promise<Result<T, Failure>> {
   const work = answerOnRecord(env, asked, answer);
   ctx.waitUntil(work);
@@ -47,26 +43,20 @@ export function audited<T>(
 async function answerOnRecord<T>(
   env: Env,
   { operation, path, clientAddress, token, data, acts }: Asked,
-  answer: (installation: Installation, notes: AuditNotes) => Promise<Answered<T>>,
+  answer: Answer<T>,
 ): Promise<Result<T, Failure>> {
   const id = crypto.randomUUID();
   const notes: AuditNotes = {};
   const record = new AuditRecord("rpc", id, { operation, path, clientAddress, token, data, notes });
-  let answered: Answered<T>;
+  let result: Result<T, Failure>;
   try {
-    const loaded = await load(env);
+    const loaded = await openInstallation(env);
     if (loaded.ok) record.learn({}, loaded.value);
     if (loaded.ok && acts) await record.begin();
-    answered = loaded.ok ? await answer(loaded.value, notes) : { result: loaded, caller: null };
+    result = loaded.ok ? await answer(loaded.value, notes) : loaded;
   } catch (error) {
-    answered = { result: err(failureOfException(error, id)), caller: null };
+    result = err(failureOfException(error, id));
   }
-  const { result, caller } = answered;
-  await record.end({ status: result.ok ? 200 : toWire(result.error).status, result, caller, reply: null });
+  await record.end({ status: result.ok ? 200 : toWire(result.error).status, result, reply: null });
   return result;
-}
-
-async function load(env: Env): Promise<Result<Installation, Failure>> {
-  const notReady = await initializeForDevelopment(env);
-  return notReady ? err(notReady) : loadInstallation(env);
 }

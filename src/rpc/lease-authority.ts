@@ -1,19 +1,12 @@
 import { WorkerEntrypoint } from "cloudflare:workers";
 import type { Lease, LeaseAnswer, LeaseAuthorityBinding, LeaseRevocation, NewLease } from "../../client/types.ts";
+import { type LeaseRegistration, registerLease } from "../auth/register-lease.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import {
-  type GrantedLease,
-  type LeaseRegistration,
-  lookupLease,
-  registerLease,
-  renewLease,
-  revokeLease,
-  type ShownLease,
-} from "../lease/service.ts";
+import { type LeaseView, leaseIdOf } from "../lease/record.ts";
+import { type GrantedLease, lookupLease, renewLease, revokeLease, type ShownLease } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
-import { type LeaseView, leaseIdOf } from "../tree/leases/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { type Asked, audited } from "./audited.ts";
 import { refusalOf } from "./refusal.ts";
@@ -61,16 +54,8 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
   /** Revokes a lease and waits for its target. That of a token goes with everything below the token. */
   async revoke(leaseId: string): Promise<LeaseRevocation> {
     const asked = { ...NOBODY, operation: "update", path: "sys/leases/revoke", acts: true } as const;
-    const result = await audited(
-      this.env,
-      this.ctx,
-      { ...asked, data: { lease_id: leaseId } },
-      async (installation, notes) => ({
-        result: await onId(leaseId, (id) =>
-          revokeLease(this.env, installation, id, { wait: true, force: false }, notes),
-        ),
-        caller: null,
-      }),
+    const result = await audited(this.env, this.ctx, { ...asked, data: { lease_id: leaseId } }, (installation, notes) =>
+      onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false }, notes)),
     );
     return result.ok ? { done: true } : { done: false, ...refusalOf(result.error) };
   }
@@ -79,10 +64,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
     work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease, Failure>>,
   ): Promise<LeaseAnswer> {
-    const result = await audited(this.env, this.ctx, { ...NOBODY, ...asked }, async (installation, notes) => ({
-      result: await work(installation, notes),
-      caller: null,
-    }));
+    const result = await audited(this.env, this.ctx, { ...NOBODY, ...asked }, work);
     if (!result.ok) return { done: false, ...refusalOf(result.error) };
     const shown = result.value;
     return { done: true, lease: leaseOf(shown), warnings: "warnings" in shown ? shown.warnings : [] };

@@ -7,15 +7,17 @@ import type {
   TokenAuthorityBinding,
   TokenHolder,
 } from "../../client/types.ts";
+import { auditCaller } from "../auth/audit-record.ts";
 import { authorizeCall } from "../auth/authorize-call.ts";
 import { callerOf, callerRecord, readToken } from "../auth/caller.ts";
 import { lookupTeamToken, type TeamTokenInfo } from "../auth/team-caller.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
-import { err, ok } from "../base/result.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { loadActiveEntity, policiesOfEntity } from "../identity/standing.ts";
 import type { Installation } from "../system/installation.ts";
-import { type Answered, audited } from "./audited.ts";
+import type { AuditNotes } from "../wire/audit.ts";
+import { audited } from "./audited.ts";
 import { holderOf } from "./holder.ts";
 import { refusalOf } from "./refusal.ts";
 import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request.ts";
@@ -35,7 +37,9 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async lookup(token: string): Promise<Lookup> {
     const text = readTokenText(token);
     const asked = { ...READS, path: "auth/token/lookup", token: text };
-    const result = await audited(this.env, this.ctx, asked, async (installation) => this.#find(installation, text));
+    const result = await audited(this.env, this.ctx, asked, (installation, notes) =>
+      this.#find(installation, text, notes),
+    );
     return result.ok ? { found: true, holder: result.value } : { found: false, ...refusalOf(result.error) };
   }
 
@@ -47,8 +51,8 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
     const { access, clientAddress } = read.value;
     const { operation, path, data = {} } = access;
     const asked = { operation, path, clientAddress, token: text, data, acts: false };
-    const result = await audited(this.env, this.ctx, asked, (installation) =>
-      this.#authorize(installation, text, read.value),
+    const result = await audited(this.env, this.ctx, asked, (installation, notes) =>
+      this.#authorize(installation, text, read.value, notes),
     );
     return result.ok ? result.value : { allowed: false, ...refusalOf(result.error) };
   }
@@ -57,9 +61,9 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   async lookupTeam(token: string): Promise<TeamTokenInfo | null> {
     const text = readTokenText(token);
     const asked = { ...READS, path: "authentication-tokens", token: text };
-    const result = await audited<TeamTokenInfo>(this.env, this.ctx, asked, async (installation) => {
-      const info = await lookupTeamToken(this.env, installation, text);
-      return { result: info ? ok(info) : err(UNAUTHENTICATED), caller: null };
+    const result = await audited<TeamTokenInfo>(this.env, this.ctx, asked, async (installation, notes) => {
+      const info = await lookupTeamToken(this.env, installation, text, notes);
+      return info ? ok(info) : err(UNAUTHENTICATED);
     });
     return result.ok ? result.value : null;
   }
@@ -67,30 +71,36 @@ export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthor
   /** Refuses what is no request, on record. */
   async #refuse(token: string, failure: Failure): Promise<Authorization> {
     const asked = { ...READS, operation: "unknown", path: "", token } as const;
-    await audited(this.env, this.ctx, asked, async () => ({ result: err(failure), caller: null }));
+    await audited(this.env, this.ctx, asked, async () => err(failure));
     return { allowed: false, ...refusalOf(failure) };
   }
 
-  async #find(installation: Installation, text: string): Promise<Answered<TokenHolder>> {
+  async #find(installation: Installation, text: string, notes: AuditNotes): Promise<Result<TokenHolder, Failure>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
     const caller = presented && (await callerOf(this.env, installation, presented));
-    if (!caller) return { result: err(UNAUTHENTICATED), caller: null };
+    if (!caller) return err(UNAUTHENTICATED);
     const standing = await loadActiveEntity(this.env, callerRecord(caller).entityId);
-    if (!standing.ok) return { result: standing, caller: null };
-    return { result: ok(holderOf(caller, standing.value?.policies ?? [])), caller };
+    if (!standing.ok) return standing;
+    notes.auth = auditCaller(caller);
+    return ok(holderOf(caller, standing.value?.policies ?? []));
   }
 
-  async #authorize(installation: Installation, text: string, request: ReadRequest): Promise<Answered<Allowed>> {
+  async #authorize(
+    installation: Installation,
+    text: string,
+    request: ReadRequest,
+    notes: AuditNotes,
+  ): Promise<Result<Allowed, Failure>> {
     const presented = text === "" ? null : await readToken(this.env, installation, text);
-    if (!presented) return { result: err(UNAUTHENTICATED), caller: null };
-    const authorized = await authorizeCall(this.env, installation, { presented, ...request }, async () => null);
-    if (!authorized.ok) return { result: err(authorized.error.failure), caller: authorized.error.caller };
-    const { caller, verdict } = authorized.value;
-    const { sudo, create, update, limit } = verdict;
-    const identityPolicies = await policiesOfEntity(this.env, callerRecord(caller).entityId);
-    return {
-      result: ok({ allowed: true, holder: holderOf(caller, identityPolicies), sudo, create, update, limit }),
-      caller,
-    };
+    if (!presented) return err(UNAUTHENTICATED);
+    const call = { presented, ...request, line: null };
+    const authorized = await authorizeCall(this.env, installation, call, async () => null);
+    const { caller } = authorized.ok ? authorized.value : authorized.error;
+    if (caller) notes.auth = auditCaller(caller);
+    if (!authorized.ok) return err(authorized.error.failure);
+    const { sudo, create, update, limit } = authorized.value.verdict;
+    const identityPolicies = await policiesOfEntity(this.env, callerRecord(authorized.value.caller).entityId);
+    const holder = holderOf(authorized.value.caller, identityPolicies);
+    return ok({ allowed: true, holder, sudo, create, update, limit });
   }
 }

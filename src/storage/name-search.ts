@@ -1,3 +1,5 @@
+import type { Sql } from "./tables.ts";
+
 /** The tables of a name search, for the first migration of an object that has one. */
 export const NAME_SEARCH_TABLES = `
   CREATE TABLE grams (gram TEXT NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (gram, row)) WITHOUT ROWID;
@@ -28,11 +30,11 @@ export type TooMany = "too_many";
  * more than 5,000 names is refused and not begun: the cost does not grow with the number of names.
  */
 export class NameSearch {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #table: string;
 
   /** Searches the column `name_key` of `table`, whose rows are numbered by the column `row`. */
-  constructor(sql: SqlStorage, table: string) {
+  constructor(sql: Sql, table: string) {
     this.#sql = sql;
     this.#table = table;
   }

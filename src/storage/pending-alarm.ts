@@ -7,7 +7,10 @@ export function isLostAlarm(alarm: number | null, now: number): boolean {
 }
 
 /** When the alarm of an object comes (ms); null when none is set, or when it was lost and has to be set again. `now` in ms. */
-export async function pendingAlarm(storage: DurableObjectStorage, now: number): Promise<number | null> {
+export async function pendingAlarm(
+  storage: Pick<DurableObjectStorage, "getAlarm">,
+  now: number,
+): Promise<number | null> {
   const alarm = await storage.getAlarm();
   return isLostAlarm(alarm, now) ? null : alarm;
 }

@@ -1,3 +1,5 @@
+import type { Sql } from "./tables.ts";
+
 /** The tables of ranked indexes, for the first migration of an object that has some. */
 export const RANKED_INDEX_TABLES = `
   CREATE TABLE ranks (sort TEXT NOT NULL, key NOT NULL, row INTEGER NOT NULL, PRIMARY KEY (sort, key, row)) WITHOUT ROWID;
@@ -34,9 +36,9 @@ interface Block extends Record<string, SqlStorageValue> {
  * A page of n out of N entries reads at most N / 256 + 512 + n rows.
  */
 export class RankedIndex {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 

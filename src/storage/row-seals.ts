@@ -17,6 +17,33 @@ export interface SealedRow {
   readonly seal: ArrayBuffer | null;
 }
 
+/** Values of the columns of a primary key. */
+export type RowKey = readonly (string | number)[];
+
+/** What a check of some rows found. */
+export interface CheckedRows {
+  /** Rows that got a seal, or one of a newer term. */
+  readonly sealed: number;
+  /** Rows whose seal does not hold. */
+  readonly tampered: number;
+  /** Terms of the keys under which values in these rows are sealed: each stays as long as it is needed. */
+  readonly terms: readonly number[];
+}
+
+/** What a check of the next rows of a table found. */
+export interface CheckedPage extends CheckedRows {
+  /** How many rows that were. */
+  readonly count: number;
+  /** The key of the last of them; null without any. */
+  readonly last: RowKey | null;
+}
+
+/** A table as a check of all seals sees it. */
+export interface CheckedTable {
+  /** Checks at most `limit` rows after the one with the key `after` (null: from the first), and renews their seals. */
+  checkAfter(after: RowKey | null, limit: number): CheckedPage;
+}
+
 /**
  * The seals of the rows of one object, see docs/decisions/0007. Rows that decide about access are written with a seal and
  * admitted by it when they are read.
@@ -24,6 +51,7 @@ export interface SealedRow {
 export class RowSeals {
   readonly #object: string;
   readonly #keys: () => RowKeys | null;
+  readonly #tables: CheckedTable[] = [];
   /** Rows whose seal was found good, as text, with the seal. A row with another content or seal is checked anew. */
   #checked = new GenerationalCache<string, Uint8Array>(MAX_CHECKED_CHARACTERS);
   /** The keys with which they were checked. */
@@ -36,6 +64,16 @@ export class RowSeals {
   constructor(object: string, keys: () => RowKeys | null) {
     this.#object = object;
     this.#keys = keys;
+  }
+
+  /** Adds a table: a check of the object's seals goes through all of them. */
+  add(table: CheckedTable): void {
+    this.#tables.push(table);
+  }
+
+  /** The tables that were added, in that order. */
+  get tables(): readonly CheckedTable[] {
+    return this.#tables;
   }
 
   /** The seal for a row that is being written. */

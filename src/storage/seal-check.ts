@@ -1,4 +1,4 @@
-import type { CheckedRows, RowKey, SealedTable } from "./sealed-table.ts";
+import type { CheckedRows, CheckedTable, RowKey } from "./row-seals.ts";
 
 /** Rows that one step checks: some ms, so that requests wait no longer than that. */
 const STEP_ROWS = 200;
@@ -13,9 +13,6 @@ export interface SealPosition {
 export interface SealStep extends CheckedRows {
   readonly next: SealPosition | null;
 }
-
-/** The part of a table that a check needs. */
-type CheckedTable = Pick<SealedTable<Record<string, SqlStorageValue>>, "rowsAfter" | "check" | "keyOf">;
 
 /** The answer of an object without rows. */
 export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], next: null };
@@ -33,15 +30,13 @@ export function checkSeals(tables: readonly CheckedTable[], from: SealPosition |
   for (let number = from?.table ?? 0; number < tables.length; number++) {
     const table = tables[number];
     if (!table) break;
-    const rows = table.rowsAfter(number === from?.table ? from.after : null, room);
-    const checked = table.check(rows);
+    const checked = table.checkAfter(number === from?.table ? from.after : null, room);
     sealed += checked.sealed;
     tampered += checked.tampered;
     for (const term of checked.terms) terms.add(term);
-    room -= rows.length;
-    const last = rows.at(-1);
-    if (room === 0 && last)
-      return { sealed, tampered, terms: [...terms], next: { table: number, after: table.keyOf(last) } };
+    room -= checked.count;
+    if (room === 0 && checked.last)
+      return { sealed, tampered, terms: [...terms], next: { table: number, after: checked.last } };
   }
   return { sealed, tampered, terms: [...terms], next: null };
 }

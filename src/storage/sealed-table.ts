@@ -1,12 +1,10 @@
 import type { SealedKind, SealVerdict } from "../crypto/row-keys.ts";
 import { termOfSealed } from "../crypto/sealed-data.ts";
-import type { RowSeals, SealedRow } from "./row-seals.ts";
+import type { CheckedPage, CheckedTable, RowKey, RowSeals, SealedRow } from "./row-seals.ts";
+import type { Sql } from "./tables.ts";
 
 /** A row as it is read from a table with seals. */
 export type WithSeal<Row> = Row & { seal: ArrayBuffer | null };
-
-/** Values of the columns of a primary key. */
-export type RowKey = readonly (string | number)[];
 
 /** What a table with seals is made of. */
 export interface TableShape {
@@ -20,28 +18,71 @@ export interface TableShape {
   readonly values?: (row: Columns) => readonly Uint8Array[];
 }
 
-/** What a check of some rows found. */
-export interface CheckedRows {
-  /** Rows that got a seal, or one of a newer term. */
-  readonly sealed: number;
-  /** Rows whose seal does not hold. */
-  readonly tampered: number;
-  /** Terms of the keys under which values in these rows are sealed: each stays as long as it is needed. */
-  readonly terms: readonly number[];
-}
-
 type Columns = Record<string, SqlStorageValue>;
 
+/** Rows by whether their seals hold. */
+export interface JudgedRows<Row> {
+  readonly good: Row[];
+  readonly tampered: Row[];
+}
+
 /** A table with the column `seal`, whose rows decide about access. */
-export class SealedTable<Row extends Columns> {
-  readonly #sql: SqlStorage;
+export class SealedTable<Row extends Columns> implements CheckedTable {
+  readonly #sql: Sql;
   readonly #seals: RowSeals;
   readonly #shape: TableShape;
 
-  constructor(sql: SqlStorage, seals: RowSeals, shape: TableShape) {
+  constructor(sql: Sql, seals: RowSeals, shape: TableShape) {
     this.#sql = sql;
     this.#seals = seals;
     this.#shape = shape;
+    seals.add(this);
+  }
+
+  /** The row with this key; null also when its seal does not hold. */
+  find(...key: RowKey): WithSeal<Row> | null {
+    return this.list(this.#whereKey, ...key)[0] ?? null;
+  }
+
+  /** Deletes the row with this key, whoever wrote it. Safe to repeat. */
+  delete(...key: RowKey): void {
+    this.#sql.exec(`DELETE FROM ${this.#shape.table} ${this.#whereKey}`, ...key);
+  }
+
+  /** How many rows there are, those included whose seal does not hold. @param which of them, as in `list`. */
+  count(which = "", ...values: SqlStorageValue[]): number {
+    const query = `SELECT COUNT(*) AS n FROM ${this.#shape.table} ${which}`;
+    return this.#sql.exec<{ n: number }>(query, ...values).toArray()[0]?.n ?? 0;
+  }
+
+  /**
+   * The rows whose seal holds.
+   *
+   * @param which which of them, and in which order: SQL that follows the name of the table.
+   */
+  list(which = "", ...values: SqlStorageValue[]): WithSeal<Row>[] {
+    return this.judged(which, ...values).good;
+  }
+
+  /** The same rows, and apart from them those whose seal does not hold. */
+  judged(which = "", ...values: SqlStorageValue[]): JudgedRows<WithSeal<Row>> {
+    const rows = this.#sql.exec<WithSeal<Row>>(`SELECT * FROM ${this.#shape.table} ${which}`, ...values).toArray();
+    const { good = [], tampered = [] } = Object.groupBy(rows, (row) => (this.admits(row) ? "good" : "tampered"));
+    return { good, tampered };
+  }
+
+  /** Writes a row with its seal: a new one, or in the place of the one with its key. */
+  put(row: Row): void {
+    const { table, key } = this.#shape;
+    const { seal: _, ...columns } = row;
+    const names = [...Object.keys(columns), "seal"];
+    const changed = names.filter((name) => !key.includes(name)).map((name) => `${name} = excluded.${name}`);
+    this.#sql.exec(
+      `INSERT INTO ${table} (${names.join(", ")}) VALUES (${names.map(() => "?").join(", ")})
+       ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changed.join(", ")}`,
+      ...Object.values(columns),
+      this.sealOf(row),
+    );
   }
 
   /** Those of `rows` that may be used. */
@@ -71,26 +112,25 @@ export class SealedTable<Row extends Columns> {
     this.#writeSeal(row, this.sealOf(row));
   }
 
-  /** At most `limit` rows after the one with the key `after`; null: from the first. */
-  rowsAfter(after: RowKey | null, limit: number): WithSeal<Row>[] {
+  /** See `CheckedTable`. Rows that lack a seal, or have an old one, are sealed. */
+  checkAfter(after: RowKey | null, limit: number): CheckedPage {
     const { table, key } = this.#shape;
     const columns = key.join(", ");
     const where = after ? `WHERE (${columns}) > (${key.map(() => "?").join(", ")})` : "";
-    return this.#sql
+    const rows = this.#sql
       .exec<WithSeal<Row>>(`SELECT * FROM ${table} ${where} ORDER BY ${columns} LIMIT ?`, ...(after ?? []), limit)
       .toArray();
-  }
-
-  /** Checks the seals of rows, and seals those that lack one or have an old one. */
-  check(rows: readonly WithSeal<Row>[]): CheckedRows {
     const verdicts = rows.map(
       (row): SealVerdict => this.#seals.check(this.#sealedRow(row), (seal) => this.#writeSeal(row, seal)),
     );
     const values = rows.flatMap((row) => this.#shape.values?.(row) ?? []);
+    const last = rows.at(-1);
     return {
       sealed: verdicts.filter((verdict) => verdict === "renew").length,
       tampered: verdicts.filter((verdict) => verdict === "forged").length,
       terms: [...new Set(values.map(termOfSealed))],
+      count: rows.length,
+      last: last ? this.keyOf(last) : null,
     };
   }
 
@@ -109,10 +149,12 @@ export class SealedTable<Row extends Columns> {
     return { kind, row: nameOf(this.keyOf(row)), content, seal: row.seal };
   }
 
+  get #whereKey(): string {
+    return `WHERE ${this.#shape.key.map((column) => `${column} = ?`).join(" AND ")}`;
+  }
+
   #writeSeal(row: Row, seal: Uint8Array | null): void {
-    const { table, key } = this.#shape;
-    const where = key.map((column) => `${column} = ?`).join(" AND ");
-    this.#sql.exec(`UPDATE ${table} SET seal = ? WHERE ${where}`, seal, ...this.keyOf(row));
+    this.#sql.exec(`UPDATE ${this.#shape.table} SET seal = ? ${this.#whereKey}`, seal, ...this.keyOf(row));
   }
 }
 

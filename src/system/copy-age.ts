@@ -1,3 +1,5 @@
+import { isWithin } from "../base/clock.ts";
+
 /** The share of a copy's time after which it is read anew while requests go on with it. */
 const RENEWAL_SHARE = 0.8;
 /** A reading can end with the request that began it; after so long (ms) another one begins. */
@@ -37,9 +39,4 @@ export function useOfCopy(copy: CopyState, { maxAgeMs, graceMs }: CopyLimits, no
   if (isWithin(checkedAt, maxAgeMs, now)) return renewed;
   if (!isWithin(checkedAt, maxAgeMs + graceMs, now)) return "wait";
   return isWithin(troubleAt, TROUBLE_MS, now) ? renewed : "try";
-}
-
-/** True less than `ms` after `since`. False also when the clock went back: then nobody knows how long ago it was. */
-export function isWithin(since: number, ms: number, now: number): boolean {
-  return now >= since && now - since < ms;
 }

@@ -1,7 +1,7 @@
 import { waitUntil } from "cloudflare:workers";
-import { currentTime } from "../base/clock.ts";
+import { currentTime, isWithin } from "../base/clock.ts";
 import { inTime } from "../base/in-time.ts";
-import { type CopyUse, isWithin } from "./copy-age.ts";
+import type { CopyUse } from "./copy-age.ts";
 
 /** How long a request waits for an object when it has a copy that it can go on with, in ms. */
 const PATIENCE_MS = 1_000;

@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, isWithin } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
@@ -6,16 +6,15 @@ import { importKeys, type Keys, lacksSeals, sealedWithVersion, sealKeyRing } fro
 import type { Env } from "../env.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
-import { isWithin, useOfCopy } from "./copy-age.ts";
+import { useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
-import type { ExpectedChanges } from "./expected-changes.ts";
 import { beginSeals, reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { type PolicyEntity, PolicySet } from "./policy-set.ts";
 import type { PartVersions, SystemSnapshot } from "./snapshot.ts";
-import { snapshotGraceMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
+import { copyLimits } from "./snapshot-age.ts";
 import { systemOf } from "./system.ts";
 import { indexWatermarks, type Watermarks } from "./watermarks.ts";
 
@@ -35,14 +34,10 @@ export class Installation {
   readonly sealKeyVersion: number;
   /** The mounts that serve requests, by path. */
   readonly mounts: readonly Mount[];
-  /** All mounts: those that are out of service too. */
-  readonly allMounts: readonly Mount[];
   readonly customIdFilter: CustomIdFilter;
   readonly quotas: QuotaTable;
   /** Which tokens were ended together. */
   readonly watermarks: Watermarks;
-  /** Of which entities and groups changes are to be expected; null when nobody said. */
-  readonly expectedChanges: ExpectedChanges | null;
   /** Hashes of tokens for the audit log, which follow from the token and the keys alone. */
   readonly tokenHashes: GenerationalCache<string, string>;
   /** Hashes of texts that fields repeat, for the same log. */
@@ -63,8 +58,7 @@ export class Installation {
       : kept(before).sealKeyVersion;
     this.tokenHashes = parts.keys ? new GenerationalCache(MAX_CACHED_TOKEN_CHARACTERS) : kept(before).tokenHashes;
     this.fieldHashes = parts.keys ? new GenerationalCache(MAX_CACHED_FIELD_CHARACTERS) : kept(before).fieldHashes;
-    this.allMounts = parts.mounts ?? kept(before).allMounts;
-    this.mounts = parts.mounts?.filter((mount) => !mount.disabled) ?? kept(before).mounts;
+    this.mounts = parts.mounts ?? kept(before).mounts;
     this.#mountsByPath = new Map(this.mounts.map((mount) => [mount.path, mount]));
     this.customIdFilter = parts.customIds
       ? changedFilter(before?.customIdFilter ?? [], parts.customIds)
@@ -73,7 +67,6 @@ export class Installation {
     this.watermarks = parts.watermarks
       ? indexWatermarks(parts.watermarks.list, parts.watermarks.newest, before?.watermarks)
       : kept(before).watermarks;
-    this.expectedChanges = parts.expectedChanges ?? before?.expectedChanges ?? null;
     this.#policies = parts.policies ? new PolicySet(parts.policies) : kept(before).#policies;
   }
 
@@ -129,7 +122,7 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
   if (!cached) return refreshInstallation(env);
   const { installation, checkedAt } = cached;
   const now = currentTime();
-  const copy = { checkedAt, maxAgeMs: snapshotMaxAgeMs(env), graceMs: snapshotGraceMs(env) };
+  const copy = { checkedAt, ...copyLimits(env) };
   const { renewalBegan, troubleAt } = source;
   const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, copy, now);
   return source.serve(use, copy, ok(installation), () => refreshInstallation(env));
@@ -143,11 +136,6 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
 export async function loadInstallationSince(env: Env, watermark: number): Promise<Result<Installation, Failure>> {
   const loaded = await loadInstallation(env);
   return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
-}
-
-/** The installation if this isolate knows it and it is no older than POLICY_CACHE_SECONDS, else null. Asks nobody. */
-export function freshInstallation(env: Env): Installation | null {
-  return cached && isWithin(cached.checkedAt, snapshotMaxAgeMs(env), currentTime()) ? cached.installation : null;
 }
 
 /** How old what this isolate works with is, in ms; 0 before anything was read. `now` in ms. */

@@ -1,6 +1,6 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { issuerOf, type Mount, type MountMove, placesOf } from "./mount.ts";
+import { issuerOf, type Mount, type MountMove } from "./mount.ts";
 import { mountPathProblem } from "./mount-rules.ts";
 
 /**
@@ -10,14 +10,14 @@ import { mountPathProblem } from "./mount-rules.ts";
  * @param issuer under which the mount issues at the old place (`issuerOf`): one that has moved on meanwhile is not meant.
  * @returns the mount to store in place of the one at `move.from`, or why it can't move.
  */
-export function moveMount(mounts: readonly Mount[], issuer: string | null, move: MountMove): Result<Mount, Failure> {
+export function moveMount(mounts: readonly Mount[], issuer: string, move: MountMove): Result<Mount, Failure> {
   const mount = mounts.find(({ path }) => path === move.from);
-  // A release before took a mount out of service first. That move was judged when it began.
-  const hasBegun = mount?.move?.id === move.id && !mount.move.finished;
-  const isMeant = mount !== undefined && (hasBegun || (!mount.disabled && issuerOf(mount) === issuer));
-  if (!isMeant) return err(invalid(`no matching mount at "auth/${move.from}"`));
+  if (!mount || issuerOf(mount) !== issuer) return err(invalid(`no matching mount at "auth/${move.from}"`));
   if (mount.type === "token") return err(invalid(`cannot remount "auth/${move.from}"`));
-  const problem = hasBegun ? null : mountPathProblem(move.to, mounts.flatMap(placesOf));
+  const problem = mountPathProblem(
+    move.to,
+    mounts.map(({ path }) => path),
+  );
   if (problem) return err(invalid(problem));
-  return ok({ ...mount, path: move.to, disabled: false, issuer: move.id, move });
+  return ok({ ...mount, path: move.to, issuer: move.id, move });
 }

@@ -1,7 +1,7 @@
 import { readLocationHint } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { QuotaPlace } from "../quota/rules.ts";
-import { type Mount, type MountConfig, type MountTokenType, placesOf, SYSTEM_TTL_SECONDS } from "./mount.ts";
+import { type Mount, type MountConfig, type MountTokenType, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
 /** Mounts of one installation: every isolate keeps all of them. */
 export const MAX_MOUNTS = 256;
@@ -55,7 +55,8 @@ export function mountPathProblem(path: string, taken: readonly string[]): string
 
 /** Why no mount may be made at `path` (normalised) beside `existing`, or null. */
 export function newMountProblem(path: string, existing: readonly Mount[]): string | null {
-  const problem = mountPathProblem(path, existing.flatMap(placesOf));
+  const taken = existing.map((mount) => mount.path);
+  const problem = mountPathProblem(path, taken);
   if (problem) return problem;
   return existing.length >= MAX_MOUNTS ? `there can be at most ${MAX_MOUNTS} auth mounts` : null;
 }

@@ -28,7 +28,7 @@ export class MountWriter {
   /** Changes the settings of the mount at `path`. */
   tune(path: string, change: MountChange): Result<null, Failure> {
     const mount = this.#stores.mounts.at(path);
-    if (!mount || mount.disabled) return err(noMountAt(path));
+    if (!mount) return err(noMountAt(path));
     const tuned = tuneMount(mount, change);
     if (!tuned.ok) return err(invalid(tuned.error));
     this.#put(tuned.value);
@@ -47,7 +47,7 @@ export class MountWriter {
     const done = watermarks.numberOf(uuid);
     if (done !== null) return ok(done);
     const mount = mounts.at(path);
-    if (mount?.uuid !== uuid || (mount.move && !mount.move.finished)) return err(noMountAt(path));
+    if (mount?.uuid !== uuid) return err(noMountAt(path));
     const added = this.#watermarks.add({ id: uuid, scope: pathScope(`auth/${path}`), createdBefore: null }, now);
     if (!added.ok) return added;
     quotas.deleteOfMount(`auth/${path}`);
@@ -57,11 +57,11 @@ export class MountWriter {
   }
 
   /** Moves a mount and ends all that it issued at the old place, see `System.moveMount`. */
-  move(id: string, issuer: string | null, from: string, to: string, now: number): Result<number, Failure> {
+  move(id: string, issuer: string, from: string, to: string, now: number): Result<number, Failure> {
     const { mounts, quotas, versions, watermarks } = this.#stores;
     const done = watermarks.numberOf(id);
     if (done !== null) return ok(done);
-    const moved = moveMount(mounts.all(), issuer, { id, from, to, finished: true });
+    const moved = moveMount(mounts.all(), issuer, { id, from, to });
     if (!moved.ok) return moved;
     const added = this.#watermarks.add({ id, scope: pathScope(`auth/${from}`), createdBefore: null }, now);
     if (!added.ok) return added;

@@ -16,8 +16,6 @@ export interface Mount {
   readonly config: MountConfig;
   /** True when it was enabled so. It has no effect where nothing is replicated; clients compare it. */
   readonly local?: boolean;
-  /** True in a move that a release before has begun, until its walk goes on: the mount serves nothing, and both places are taken. */
-  readonly disabled: boolean;
   /** What tells apart the tokens that it issued at one place from those of another; see `issuerOf`. */
   readonly issuer?: string;
   /**
@@ -35,18 +33,11 @@ export interface MountMove {
   /** Paths as of a mount. */
   readonly from: string;
   readonly to: string;
-  /** False in a move that a release before has begun, until its walk goes on. */
-  readonly finished: boolean;
 }
 
 /** Under which id a mount issues tokens: its uuid at its first place, another id after every move. */
 export function issuerOf(mount: Pick<Mount, "issuer" | "uuid">): string {
   return mount.issuer ?? mount.uuid;
-}
-
-/** The paths that nothing else may have: the mount's own, and the one that it is moving to. */
-export function placesOf({ path, move }: Mount): string[] {
-  return move && !move.finished ? [path, move.to] : [path];
 }
 
 /** What a mount does about the kind of token that its logins give. */
@@ -105,7 +96,6 @@ export function newMount(fields: Pick<Mount, "path" | "type" | "description" | "
     ...fields,
     accessor: `auth_${fields.type}_${toHex(randomBytes(4))}`,
     uuid: crypto.randomUUID(),
-    disabled: false,
   };
 }
 

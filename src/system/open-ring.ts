@@ -24,8 +24,12 @@ export function sealKeyProblem(env: Env): string | null {
 
 function checkSealKey(env: Env): string | null {
   if (!env.GROVE_SEAL_KEY) {
-    const how = "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY, self-hosted in the server's environment";
-    return `Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how}`;
+    const how = [
+      "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY",
+      "self-hosted in the server's environment",
+      "for wrangler dev in the file .dev.vars, which is made with one when it is missing",
+    ];
+    return `Grove is sealed: the secret GROVE_SEAL_KEY is not set. Set it ${how.join(", ")}`;
   }
   const parsed = parseSealKey(env.GROVE_SEAL_KEY);
   return parsed.ok ? null : `Grove is sealed: the secret GROVE_SEAL_KEY ${parsed.error}`;

@@ -1,3 +1,5 @@
+import type { RowSeals } from "../storage/row-seals.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { DEFAULT_ROTATION, type RotationSettings } from "./rotation-rules.ts";
 
 /** The tables of key rotation. */
@@ -6,37 +8,52 @@ export const ROTATION_TABLES = `
     id INTEGER PRIMARY KEY CHECK (id = 1),
     enabled INTEGER NOT NULL,
     max_operations INTEGER NOT NULL,
-    interval INTEGER NOT NULL
+    interval INTEGER NOT NULL,
+    seal BLOB
   );
   CREATE TABLE key_usage (term INTEGER PRIMARY KEY, encryptions INTEGER NOT NULL);
 `;
 
-/** When keys are rotated, and how much each term was used. */
+interface SettingsRow extends Record<string, SqlStorageValue> {
+  id: number;
+  enabled: number;
+  max_operations: number;
+  interval: number;
+}
+
+const SETTINGS: TableShape = {
+  table: "key_rotation",
+  kind: "key rotation",
+  key: ["id"],
+  sealed: ["enabled", "max_operations", "interval"],
+};
+
+/**
+ * When keys are rotated, and how much each term was used. Settings that were tampered with count as never written. The counts
+ * have no seal: who lowers them delays a rotation, and no key comes near its limit by that, since values of each day have a
+ * key of their own.
+ */
 export class RotationStore {
   readonly #sql: SqlStorage;
+  /** The table of the settings as seals see it. */
+  readonly sealed: SealedTable<SettingsRow>;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, seals: RowSeals) {
     this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SETTINGS);
   }
 
+  /** The settings, or the defaults when there are none. */
   settings(): RotationSettings {
-    const row = this.#sql
-      .exec<{ enabled: number; max_operations: number; interval: number }>(
-        "SELECT enabled, max_operations, interval FROM key_rotation",
-      )
-      .toArray()[0];
+    const row = this.sealed.find(1);
     return row
       ? { enabled: row.enabled === 1, maxOperations: row.max_operations, interval: row.interval }
       : DEFAULT_ROTATION;
   }
 
+  /** Replaces the settings. */
   writeSettings({ enabled, maxOperations, interval }: RotationSettings): void {
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO key_rotation (id, enabled, max_operations, interval) VALUES (1, ?, ?, ?)",
-      enabled ? 1 : 0,
-      maxOperations,
-      interval,
-    );
+    this.sealed.put({ id: 1, enabled: enabled ? 1 : 0, max_operations: maxOperations, interval });
   }
 
   /** Encryptions under the data key of `term` that were reported. */
@@ -47,6 +64,7 @@ export class RotationStore {
     return row?.encryptions ?? 0;
   }
 
+  /** Adds to those of `term`. */
   addEncryptions(term: number, count: number): void {
     this.#sql.exec(
       `INSERT INTO key_usage (term, encryptions) VALUES (?, ?)

@@ -1,6 +1,5 @@
 import type { QuotaConfig, RateLimitQuota } from "../quota/quota.ts";
 import type { FilterChange } from "./custom-id-filter.ts";
-import type { ExpectedChanges } from "./expected-changes.ts";
 import type { Mount } from "./mount.ts";
 import type { PoliciesForIsolates } from "./policy-store.ts";
 import type { Watermark } from "./watermarks.ts";
@@ -22,20 +21,11 @@ export interface SnapshotParts {
     /** The number of the newest that there ever was; 0 before the first. */
     readonly newest: number;
   };
-  readonly expectedChanges: ExpectedChanges;
 }
 
 export type PartName = keyof SnapshotParts;
 
-export const PART_NAMES: readonly PartName[] = [
-  "keys",
-  "policies",
-  "mounts",
-  "customIds",
-  "quotas",
-  "watermarks",
-  "expectedChanges",
-];
+export const PART_NAMES: readonly PartName[] = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks"];
 
 /**
  * The version of each part: another one after every change of it. Drawn, not counted: a restored object that changes again

@@ -4,7 +4,6 @@ import { parsePolicy } from "../policy/parse.ts";
 import { QuotaStore } from "../quota/quota-store.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { CustomIdStore } from "./custom-id-store.ts";
-import { ExpectedChangeStore } from "./expected-change-store.ts";
 import { InstallationStore } from "./installation-store.ts";
 import { tokenMount } from "./mount.ts";
 import { MountStore } from "./mount-store.ts";
@@ -24,7 +23,6 @@ export interface SystemStores {
   readonly rootGeneration: RootGenerationStore;
   readonly quotas: QuotaStore;
   readonly watermarks: WatermarkStore;
-  readonly expectedChanges: ExpectedChangeStore;
   /** Whoever changes a part of the snapshot draws a version for it in the same step. */
   readonly versions: PartVersionStore;
 }
@@ -36,11 +34,10 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
     policies: new PolicyStore(sql, seals),
     mounts: new MountStore(sql, seals),
     customIds: new CustomIdStore(sql),
-    rotation: new RotationStore(sql),
+    rotation: new RotationStore(sql, seals),
     rootGeneration: new RootGenerationStore(sql),
     quotas: new QuotaStore(sql, seals),
     watermarks: new WatermarkStore(sql, seals),
-    expectedChanges: new ExpectedChangeStore(sql),
     versions: new PartVersionStore(sql),
   };
 }
@@ -51,8 +48,15 @@ export function longestTtl({ installation, mounts }: SystemStores): number {
 }
 
 /** The tables whose rows carry a seal. */
-export function sealedTables({ policies, mounts, watermarks, quotas }: SystemStores) {
-  return [policies.sealed, mounts.sealed, watermarks.sealed, quotas.sealed, quotas.sealedConfig] as const;
+export function sealedTables({ policies, mounts, watermarks, quotas, rotation }: SystemStores) {
+  return [
+    policies.sealed,
+    mounts.sealed,
+    watermarks.sealed,
+    quotas.sealed,
+    quotas.sealedConfig,
+    rotation.sealed,
+  ] as const;
 }
 
 /** Writes what there is in every new installation: a policy "default", and the mount of tokens. */

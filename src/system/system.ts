@@ -14,7 +14,7 @@ import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
 import { MountWriter } from "./mount-writer.ts";
 import { openKeyRing } from "./open-ring.ts";
 import type { PolicyPatch, PolicyWrite, StoredPolicy } from "./policy-store.ts";
-import type { RootGeneration } from "./root-generation-store.ts";
+import type { RootGeneration, TriedGeneration } from "./root-generation-store.ts";
 import { changeRotation, type RotationChange, type RotationSettings } from "./rotation-rules.ts";
 import { changedParts, type PartVersions, type SystemSnapshot } from "./snapshot.ts";
 import { SystemKeys } from "./system-keys.ts";
@@ -64,7 +64,7 @@ export class System extends DurableObject<Env> {
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
     if (changedParts(known, this.#stores.versions.now).size === 0) return null;
     const opened = await this.#keys.open();
-    const { installation, customIds, policies, mounts, quotas, watermarks, expectedChanges } = this.#stores;
+    const { installation, customIds, policies, mounts, quotas, watermarks } = this.#stores;
     const versions = this.#stores.versions.now;
     const changed = changedParts(known, versions);
     return {
@@ -79,9 +79,8 @@ export class System extends DurableObject<Env> {
         }),
         ...(changed.has("quotas") && { quotas: opened ? { list: quotas.all(), config: quotas.config() } : NO_QUOTAS }),
         ...(changed.has("watermarks") && {
-          watermarks: opened ? watermarks.snapshot() : { list: [], newest: watermarks.newest() },
+          watermarks: opened ? watermarks.snapshot() : { list: [], newest: 0 },
         }),
-        ...(changed.has("expectedChanges") && { expectedChanges: expectedChanges.all() }),
       },
     };
   }
@@ -111,13 +110,18 @@ export class System extends DurableObject<Env> {
   }
 
   /** Counts encryptions of an isolate under the data keys of terms. Returns what decides about the end of `newest`. */
-  noteEncryptions(used: readonly { readonly term: number; readonly count: number }[], newest: number): KeyUse {
+  async noteEncryptions(
+    used: readonly { readonly term: number; readonly count: number }[],
+    newest: number,
+  ): Promise<KeyUse> {
+    await this.#keys.mustOpen();
     for (const { term, count } of used) this.#stores.rotation.addEncryptions(term, count);
     return this.keyUse(newest);
   }
 
   /** What decides about the end of `term`. */
-  keyUse(term: number): KeyUse {
+  async keyUse(term: number): Promise<KeyUse> {
+    await this.#keys.mustOpen();
     return { settings: this.#stores.rotation.settings(), encryptions: this.#stores.rotation.encryptions(term) };
   }
 
@@ -127,7 +131,8 @@ export class System extends DurableObject<Env> {
   }
 
   /** Changes when keys are rotated by themselves; a 400 for settings out of bounds. */
-  configureRotation(change: RotationChange): Result<null, Failure> {
+  async configureRotation(change: RotationChange): Promise<Result<null, Failure>> {
+    await this.#keys.mustOpen();
     const changed = changeRotation(this.#stores.rotation.settings(), change);
     if (!changed.ok) return err(invalid(changed.error));
     this.#stores.rotation.writeSettings(changed.value);
@@ -142,6 +147,11 @@ export class System extends DurableObject<Env> {
   /** Opens an attempt to generate a root token at `now` (ms). False when one is open. */
   beginRootGeneration(attempt: RootGeneration, now: number): boolean {
     return this.#stores.rootGeneration.begin(attempt, now);
+  }
+
+  /** Counts a try to finish the attempt that is open at `now` (ms), before it is judged; null when none is open any more. */
+  tryRootGeneration(now: number): TriedGeneration | null {
+    return this.#stores.rootGeneration.try(now);
   }
 
   /** Closes the attempt with this nonce, which is about to succeed. False when it is not open any more. `now` in ms. */
@@ -227,16 +237,6 @@ export class System extends DurableObject<Env> {
     this.#mounts.noteMethodState(uuid, state);
   }
 
-  /**
-   * Tells every isolate that changes are to be expected of some parts of the entities and groups, see `expected-changes.ts`.
-   *
-   * @param now ms.
-   */
-  announceChanges(parts: readonly number[], now: number): void {
-    this.#stores.expectedChanges.announce(parts, now);
-    this.#stores.versions.change("expectedChanges");
-  }
-
   /** The mount at `path`, in service or not. */
   async findMount(path: string): Promise<Mount | null> {
     await this.#keys.mustOpen();
@@ -275,25 +275,20 @@ export class System extends DurableObject<Env> {
    * Notes that every stored token is revoked which the watermarks of `scope` (null: of every scope) up to the number `upTo`
    * end. Safe to repeat. `now` in ms.
    */
-  watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): void {
+  async watermarksCleaned(scope: WatermarkScope | null, upTo: number, now: number): Promise<void> {
+    await this.#keys.mustOpen();
     this.#watermarks.clean(scope, upTo, now);
   }
 
   /**
-   * Puts the mount at `from` to `to`, in service, and ends all that it issued at the old place, whose path is free from then on. Safe
+   * Puts the mount at `from` to `to` and ends all that it issued at the old place, whose path is free from then on. Safe
    * to repeat with one `id`.
    *
-   * @param issuer under which it issues at `from`: nothing else that is there by now is meant. null: the move with this id has begun.
+   * @param issuer under which it issues at `from`: nothing else that is there by now is meant.
    * @param now ms.
    * @returns the number of the watermark; a refusal when the mount is not at `from`, or nothing may be at `to`.
    */
-  async moveMount(
-    id: string,
-    issuer: string | null,
-    from: string,
-    to: string,
-    now: number,
-  ): Promise<Result<number, Failure>> {
+  async moveMount(id: string, issuer: string, from: string, to: string, now: number): Promise<Result<number, Failure>> {
     await this.#keys.mustOpen();
     return this.#mounts.move(id, issuer, from, to, now);
   }

@@ -14,7 +14,6 @@ export const WATERMARK_TABLES = `
     made_at INTEGER NOT NULL,
     cleaned_at INTEGER
   );
-  ALTER TABLE installation ADD COLUMN newest_watermark INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE installation ADD COLUMN longest_ttl INTEGER NOT NULL DEFAULT 0;
 `;
 
@@ -58,7 +57,10 @@ const SHAPE: TableShape = {
   sealed: ["id", "scope", "created_before", "made_at"],
 };
 
-/** The table of watermarks. One that was tampered with counts as absent. */
+/**
+ * The table of watermarks. One that was tampered with counts as absent. The newest is never dropped: its sealed number is what
+ * new tokens carry, so a writer of the storage can't have tokens made above the watermarks to come.
+ */
 export class WatermarkStore {
   readonly #sql: SqlStorage;
   /** The table as seals see it. */
@@ -76,13 +78,9 @@ export class WatermarkStore {
 
   /** The part that the check of tokens needs. */
   snapshot(): SnapshotParts["watermarks"] {
-    const list = this.all().map(({ number, scope, createdBefore, cleaned }) => ({
-      number,
-      scope,
-      createdBefore,
-      cleaned,
-    }));
-    return { list, newest: this.newest() };
+    const stored = this.all();
+    const list = stored.map(({ number, scope, createdBefore, cleaned }) => ({ number, scope, createdBefore, cleaned }));
+    return { list, newest: newestOf(stored) };
   }
 
   /** The number of the watermark that was made with this id, or null. */
@@ -98,16 +96,17 @@ export class WatermarkStore {
    * @returns its number; a refusal when there are too many.
    */
   add({ id, scope, createdBefore }: WatermarkRequest, now: number): Result<number, Failure> {
-    const known = this.numberOf(id);
-    if (known !== null) return ok(known);
-    const others = this.#inScope(scope);
+    const stored = this.all();
+    const known = stored.find((other) => other.id === id);
+    if (known) return ok(known.number);
+    const others = stored.filter((other) => other.scope === scope);
     const enough = others.find((other) => covers(other, createdBefore));
     if (enough) return ok(enough.number);
     const superseded = others.filter((other) => isSuperseded(other.createdBefore, createdBefore));
     if (this.#count() - superseded.length >= MAX_WATERMARKS) return err(TOO_MANY);
     for (const { number } of superseded) this.#sql.exec("DELETE FROM watermarks WHERE number = ?", number);
-    // Not below the time: an object that is restored to an earlier state repeats no number of before.
-    const number = Math.max(this.newest() + 1, now);
+    // Not below the time: an object that is restored to an earlier state repeats no number.
+    const number = Math.max(newestOf(stored) + 1, now);
     const row = { number, id, scope, created_before: createdBefore, made_at: now, cleaned_at: null };
     // In the place of one that was tampered with, if that has the id.
     this.#sql.exec(
@@ -119,13 +118,7 @@ export class WatermarkStore {
       now,
       this.sealed.sealOf(row),
     );
-    this.#sql.exec("UPDATE installation SET newest_watermark = ?", number);
     return ok(number);
-  }
-
-  /** The number of the newest watermark that there ever was; 0 before the first. */
-  newest(): number {
-    return this.#sql.exec<{ newest: number }>("SELECT newest_watermark AS newest FROM installation").one().newest;
   }
 
   /**
@@ -146,18 +139,21 @@ export class WatermarkStore {
     );
   }
 
-  /** Drops those that are cleaned and were made before `madeBefore` (ms): no batch token of before them is left. */
+  /**
+   * Drops those that are cleaned and were made before `madeBefore` (ms): no batch token from before them is left. The newest
+   * stays.
+   */
   dropOld(madeBefore: number): boolean {
     return (
-      this.#sql.exec("DELETE FROM watermarks WHERE cleaned_at IS NOT NULL AND made_at < ?", madeBefore).rowsWritten > 0
+      this.#sql.exec(
+        "DELETE FROM watermarks WHERE cleaned_at IS NOT NULL AND made_at < ? AND number < ?",
+        madeBefore,
+        newestOf(this.all()),
+      ).rowsWritten > 0
     );
   }
 
-  #inScope(scope: WatermarkScope): StoredWatermark[] {
-    return this.#rows("scope = ?", scope);
-  }
-
-  #rows(where: "TRUE" | "id = ?" | "scope = ?", ...values: string[]): StoredWatermark[] {
+  #rows(where: "TRUE" | "id = ?", ...values: string[]): StoredWatermark[] {
     const rows = this.#sql
       .exec<WithSeal<WatermarkRow>>(`SELECT * FROM watermarks WHERE ${where} ORDER BY number`, ...values)
       .toArray();
@@ -167,6 +163,11 @@ export class WatermarkStore {
   #count(): number {
     return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM watermarks").one().n;
   }
+}
+
+/** The number of the newest of `stored`, which are sorted by number; 0 without any. */
+function newestOf(stored: readonly StoredWatermark[]): number {
+  return stored.at(-1)?.number ?? 0;
 }
 
 function storedWatermark(row: WatermarkRow): StoredWatermark {

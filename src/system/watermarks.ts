@@ -6,6 +6,9 @@
  * A token is also ended when an isolate makes it that does not know the watermark yet.
  */
 
+/** How far ahead of its own making (ms) the number of a token may be, when it is above the newest that is known. */
+const MAX_AHEAD_MS = 86_400_000;
+
 /** What a watermark ends: tokens by the path that made them, or those of an entity. Made by the functions below. */
 export type WatermarkScope = `path:${string}` | `entity:${string}`;
 
@@ -48,7 +51,7 @@ export interface JudgedToken {
   readonly entityId: string;
   /** ms. */
   readonly createdAt: number;
-  /** The newest watermark that its maker knew; absent when there was none. */
+  /** The number of the newest watermark that its maker knew; absent when there was none. */
   readonly watermark?: number;
 }
 
@@ -81,13 +84,29 @@ export function indexWatermarks(
   return { newest, list, all: byScope(list), open: byScope(list.filter(({ cleaned }) => !cleaned)) };
 }
 
-/** True when one of the watermarks ends the token. Says nothing about what the token hangs on. */
-export function isEnded(index: WatermarkIndex, token: JudgedToken): boolean {
-  return index.size > 0 && scopesOf(token).some((scope) => index.get(scope)?.some((mark) => ends(mark, token)));
+/**
+ * True when one of the watermarks ends the token. Says nothing about what the token hangs on.
+ *
+ * @param which "open": those that may end a stored token which its tree does not know to be revoked.
+ */
+export function isEnded(watermarks: Watermarks, which: "all" | "open", token: JudgedToken): boolean {
+  const index = watermarks[which];
+  if (index.size === 0) return false;
+  const known = knownWatermark(token, watermarks.newest);
+  return scopesOf(token).some((scope) => index.get(scope)?.some((mark) => ends(mark, known, token.createdAt)));
 }
 
-function ends({ number, createdBefore }: Watermark, token: JudgedToken): boolean {
-  return (token.watermark ?? 0) < number && (createdBefore === null || token.createdAt < createdBefore);
+/**
+ * The newest watermark that the maker of a token knew; 0, which every watermark ends, when there was none and when there can't
+ * have been one of that number. A number above `newest` alone proves nothing: another isolate may know a newer watermark,
+ * whose number is then about the time.
+ */
+function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: number): number {
+  return watermark > Math.max(newest, createdAt + MAX_AHEAD_MS) ? 0 : watermark;
+}
+
+function ends({ number, createdBefore }: Watermark, known: number, createdAt: number): boolean {
+  return known < number && (createdBefore === null || createdAt < createdBefore);
 }
 
 /** Every scope that a token is in: its entity's, and one for each folder of its path. */

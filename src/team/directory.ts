@@ -1,11 +1,11 @@
-import { DurableObject } from "cloudflare:workers";
 import type { Failure } from "../base/errors.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { NAME_SEARCH_TABLES, NameSearch } from "../storage/name-search.ts";
 import { RANKED_INDEX_TABLES, RankedIndex } from "../storage/ranked-index.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import type { Migration } from "../storage/schema.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import { TOO_BROAD } from "./failures.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
 
@@ -37,31 +37,26 @@ interface OrganizationRow extends Record<string, SqlStorageValue> {
  * The list of all organizations, for listings only. All other requests go to the organization itself, which is the
  * authority: it adds itself to this list and removes itself.
  */
-export class OrganizationDirectory extends DurableObject<Env> {
-  readonly #sql: SqlStorage;
+export class OrganizationDirectory extends GroveObject {
   readonly #ranks: RankedIndex;
   readonly #names: NameSearch;
-  readonly #schema: Schema;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    this.#ranks = new RankedIndex(this.#sql);
-    this.#names = new NameSearch(this.#sql, "organizations");
-    this.#schema = new Schema(this.#sql, ORGANIZATION_DIRECTORY_MIGRATIONS);
+    super(ctx, env, ORGANIZATION_DIRECTORY_MIGRATIONS);
+    this.#ranks = new RankedIndex(this.tables);
+    this.#names = new NameSearch(this.tables, "organizations");
   }
 
   /** Lists the organization from now on, as it is now. Safe to repeat. */
   put(organization: OrganizationRecord): void {
-    this.#schema.create();
     const key = nameKey(organization.name);
     const record = JSON.stringify(organization);
     const before = this.#find(key);
     if (before) {
-      this.#sql.exec("UPDATE organizations SET record = ? WHERE row = ?", record, before.row);
+      this.tables.exec("UPDATE organizations SET record = ? WHERE row = ?", record, before.row);
       return;
     }
-    const { row } = this.#sql
+    const { row } = this.tables
       .exec<{ row: number }>("INSERT INTO organizations (name_key, record) VALUES (?, ?) RETURNING row", key, record)
       .one();
     this.#ranks.add(BY_NAME, key, row);
@@ -70,16 +65,15 @@ export class OrganizationDirectory extends DurableObject<Env> {
 
   /** Takes the organization with this id off the list. Safe to repeat. */
   remove(name: string, organizationId: string): void {
-    const row = this.#schema.exists ? this.#find(nameKey(name)) : null;
+    const row = this.#find(nameKey(name));
     if (!row || recordOf(row).organizationId !== organizationId) return;
-    this.#sql.exec("DELETE FROM organizations WHERE row = ?", row.row);
+    this.tables.exec("DELETE FROM organizations WHERE row = ?", row.row);
     this.#ranks.remove(BY_NAME, row.name_key, row.row);
     this.#names.remove(row.name_key, row.row);
   }
 
   /** A page of the organizations by name. `part` is text that the name must hold, "" for none. */
   list({ number, size }: PageRequest, part: string): Result<Page<OrganizationRecord>, Failure> {
-    if (!this.#schema.exists) return ok({ items: [], total: 0 });
     const offset = (number - 1) * size;
     if (part === "") {
       const rows = this.#ranks.page(BY_NAME, offset, size, false);
@@ -92,19 +86,20 @@ export class OrganizationDirectory extends DurableObject<Env> {
 
   /** At most `limit` organizations whose row comes after `row`, and the row to go on after; null at the end. */
   after(row: number, limit: number): OrganizationPage {
-    if (!this.#schema.exists) return { items: [], next: null };
-    const rows = this.#sql
+    const rows = this.tables
       .exec<OrganizationRow>("SELECT * FROM organizations WHERE row > ? ORDER BY row LIMIT ?", row, limit)
       .toArray();
     return { items: rows.map(recordOf), next: rows.length < limit ? null : (rows.at(-1)?.row ?? null) };
   }
 
   #find(key: string): OrganizationRow | null {
-    return this.#sql.exec<OrganizationRow>("SELECT * FROM organizations WHERE name_key = ?", key).toArray()[0] ?? null;
+    return (
+      this.tables.exec<OrganizationRow>("SELECT * FROM organizations WHERE name_key = ?", key).toArray()[0] ?? null
+    );
   }
 
   #read(rows: readonly number[]): OrganizationRecord[] {
-    return this.#sql
+    return this.tables
       .exec<OrganizationRow>(
         "SELECT * FROM organizations WHERE row IN (SELECT value FROM json_each(?)) ORDER BY name_key",
         JSON.stringify(rows),

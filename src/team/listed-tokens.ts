@@ -1,6 +1,7 @@
 import { nameKey } from "../base/name.ts";
 import type { NameSearch, TooMany } from "../storage/name-search.ts";
 import type { RankedIndex } from "../storage/ranked-index.ts";
+import type { Sql } from "../storage/tables.ts";
 import type { ListedToken, Page, PageRequest, TeamToken } from "./record.ts";
 import { TOKEN_SORTS, type TokenOrder, type TokenSort } from "./rules/sort.ts";
 
@@ -31,12 +32,12 @@ interface TokenRow extends Record<string, SqlStorageValue> {
 
 /** The tokens of an organization's teams, as rows that are kept sorted. */
 export class ListedTokens {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #ranks: RankedIndex;
   readonly #names: NameSearch;
 
   /** @param names the search of the table `teams`. */
-  constructor(sql: SqlStorage, ranks: RankedIndex, names: NameSearch) {
+  constructor(sql: Sql, ranks: RankedIndex, names: NameSearch) {
     this.#sql = sql;
     this.#ranks = ranks;
     this.#names = names;

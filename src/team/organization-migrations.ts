@@ -6,9 +6,9 @@ import type { Migration } from "../storage/schema.ts";
 export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "the organization, its teams with their tokens, and what lists and searches them",
-    // The keys of a team's entries in the ranked indexes are stored with the team: to remove an entry its key must be
-    // known.
+    description: "the organization, its teams with their tokens, what lists and searches them, and webhooks",
+    // The keys of a token's entries in the ranked indexes are stored with it: to remove an entry its key must be known. The
+    // name of the team is kept with each token, so that a page of tokens reads nothing else.
     sql: `
       CREATE TABLE organization (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -16,29 +16,16 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
         listed INTEGER NOT NULL,
         ended INTEGER NOT NULL,
         checked_row INTEGER NOT NULL,
-        check_at INTEGER NOT NULL
+        check_at INTEGER NOT NULL,
+        seal BLOB
       );
       CREATE TABLE teams (
         row INTEGER PRIMARY KEY,
         team_id TEXT NOT NULL UNIQUE,
         name_key TEXT NOT NULL UNIQUE,
         revision INTEGER NOT NULL,
-        team TEXT NOT NULL,
-        token TEXT,
-        created_by_key TEXT,
-        expired_at_key INTEGER,
-        last_used_at_key INTEGER
+        team TEXT NOT NULL
       );
-      ${RANKED_INDEX_TABLES}
-      ${NAME_SEARCH_TABLES}
-    `,
-  },
-  {
-    version: 2,
-    description: "several tokens of a team",
-    // A token has the row of its team, so the entries in the ranked indexes hold on. The name of the team is kept with each
-    // token, so that a page of tokens reads nothing else.
-    sql: `
       CREATE TABLE tokens (
         row INTEGER PRIMARY KEY,
         team_id TEXT NOT NULL,
@@ -51,21 +38,15 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
         last_used_at_key INTEGER NOT NULL,
         UNIQUE (team_id, token_id)
       );
-      INSERT INTO tokens
-        SELECT row, team_id, json_extract(token, '$.tokenId'), json_extract(team, '$.name'), token,
-          name_key, created_by_key, expired_at_key, last_used_at_key
-        FROM teams WHERE token IS NOT NULL;
-      ALTER TABLE teams DROP COLUMN token;
-      ALTER TABLE teams DROP COLUMN created_by_key;
-      ALTER TABLE teams DROP COLUMN expired_at_key;
-      ALTER TABLE teams DROP COLUMN last_used_at_key;
-    `,
-  },
-  {
-    version: 3,
-    description: "webhooks, and what is known of deliveries there",
-    sql: `
-      CREATE TABLE webhooks (row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, record TEXT NOT NULL, secret BLOB);
+      ${RANKED_INDEX_TABLES}
+      ${NAME_SEARCH_TABLES}
+      CREATE TABLE webhooks (
+        row INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        record TEXT NOT NULL,
+        secret BLOB,
+        seal BLOB
+      );
       CREATE TABLE deliveries (
         row INTEGER PRIMARY KEY AUTOINCREMENT,
         webhook_id TEXT NOT NULL,
@@ -76,10 +57,5 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
       );
       CREATE INDEX deliveries_in_order ON deliveries (webhook_id, row);
     `,
-  },
-  {
-    version: 4,
-    description: "the seal of the organization",
-    sql: "ALTER TABLE organization ADD COLUMN seal BLOB",
   },
 ];

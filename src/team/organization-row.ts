@@ -1,5 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
-import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import type { Sql } from "../storage/tables.ts";
 import type { OrganizationRecord } from "./record.ts";
 
 interface Row extends Record<string, SqlStorageValue> {
@@ -26,28 +27,24 @@ export interface OrganizationProgress {
 
 /** The one row of an organization: its record, which is sealed, and how far its work in the background is. */
 export class OrganizationRow {
-  readonly #sql: SqlStorage;
-  readonly sealed: SealedTable<Row>;
+  readonly #sql: Sql;
+  readonly #rows: SealedTable<Row>;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
-    this.sealed = new SealedTable(sql, seals, SHAPE);
+    this.#rows = new SealedTable(sql, seals, SHAPE);
   }
 
   /** @param checkAt when teams are first compared (ms). */
   insert(record: OrganizationRecord, checkAt: number): void {
-    this.#sql.exec(
-      "INSERT INTO organization (id, record, listed, ended, checked_row, check_at) VALUES (1, ?, 0, 0, 0, ?)",
-      JSON.stringify(record),
-      checkAt,
-    );
-    this.sealed.seal(this.#read());
+    const json = JSON.stringify(record);
+    this.#rows.put({ id: 1, record: json, listed: 0, ended: 0, checked_row: 0, check_at: checkAt });
   }
 
   /** The record of an organization that exists. Null after its end, and for one that was tampered with. */
   record(): OrganizationRecord | null {
-    const row = this.#read();
-    return !row.ended && this.sealed.admits(row) ? (JSON.parse(row.record) as OrganizationRecord) : null;
+    const row = this.#rows.find(1);
+    return row && !row.ended ? (JSON.parse(row.record) as OrganizationRecord) : null;
   }
 
   /** The name and id of the organization, after its end too. */
@@ -57,9 +54,7 @@ export class OrganizationRow {
   }
 
   write(record: OrganizationRecord): void {
-    const json = JSON.stringify(record);
-    const seal = this.sealed.sealOf({ ...this.#read(), record: json });
-    this.#sql.exec("UPDATE organization SET record = ?, seal = ?", json, seal);
+    this.#rows.put({ ...this.#read(), record: JSON.stringify(record) });
   }
 
   setListed(listed: boolean): void {
@@ -70,8 +65,11 @@ export class OrganizationRow {
     this.#sql.exec("UPDATE organization SET ended = 1");
   }
 
-  progress(): OrganizationProgress {
-    const { listed, ended, check_at: checkAt, checked_row: checkedRow } = this.#read();
+  /** null when there is no organization. */
+  progress(): OrganizationProgress | null {
+    const [row] = this.#sql.exec<Row>("SELECT * FROM organization").toArray();
+    if (!row) return null;
+    const { listed, ended, check_at: checkAt, checked_row: checkedRow } = row;
     return { listed: listed !== 0, ended: ended !== 0, checkAt, checkedRow };
   }
 
@@ -83,7 +81,7 @@ export class OrganizationRow {
     this.#sql.exec("UPDATE organization SET checked_row = ?", row);
   }
 
-  #read(): WithSeal<Row> {
-    return this.#sql.exec<WithSeal<Row>>("SELECT * FROM organization").one();
+  #read(): Row {
+    return this.#sql.exec<Row>("SELECT * FROM organization").one();
   }
 }

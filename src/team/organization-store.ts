@@ -1,6 +1,7 @@
 import { nameKey } from "../base/name.ts";
 import { NameSearch, type TooMany } from "../storage/name-search.ts";
 import { RankedIndex } from "../storage/ranked-index.ts";
+import type { Sql } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
 import type { Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
 
@@ -25,13 +26,13 @@ export interface KnownTeam {
 
 /** The teams of an organization and their tokens, as rows that are kept listed, sorted and searchable. */
 export class OrganizationStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #ranks: RankedIndex;
   readonly #names: NameSearch;
   /** The tokens of the teams. */
   readonly tokens: ListedTokens;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
     this.#ranks = new RankedIndex(sql);
     this.#names = new NameSearch(sql, "teams");

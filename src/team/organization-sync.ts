@@ -1,59 +1,46 @@
-import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
 import { organizationNamed } from "./find.ts";
 import type { TeamStore } from "./team-store.ts";
 
-/** Pause before the organization is told again, after an attempt that failed: its lists are out of date until then. */
-export const RESEND_MS = 500;
 /** Failures in a row after which the attempts become rare: the organization is then broken rather than busy. */
 const MAX_FAST_RETRIES = 600;
-export const RESEND_SLOWLY_MS = 30_000;
+const RESEND_MS = 500;
+const RESEND_SLOWLY_MS = 30_000;
 
-/** The result of telling the organization: it knows everything now, the team or the organization has ended, or it did not answer. */
-export type Told = "told" | "ended" | "no_organization" | "failed";
+/** Pause before the organization is told again (ms): its lists are out of date until then. */
+export function resendPause(failures: number): number {
+  return failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS;
+}
+
+/** The result of telling the organization: it knows everything now, or the team or the organization has ended. */
+export type Told = "told" | "ended" | "no_organization";
 
 /** What telling the organization needs of the team. */
 export interface OrganizationSyncDeps {
   readonly env: Env;
-  readonly storage: DurableObjectStorage;
   readonly store: TeamStore;
   /** False once the team was wiped. */
   exists(): boolean;
   /** Deletes everything that the team has stored. */
   wipe(): Promise<void>;
-  /** Sets the alarm for what is due when the organization knows everything. */
-  armForDue(): Promise<void>;
 }
 
 /** Tells the organization of a team what it has not heard yet. */
 export class OrganizationSync {
   readonly #deps: OrganizationSyncDeps;
-  /** Failed attempts in a row. */
-  #failures = 0;
 
   constructor(deps: OrganizationSyncDeps) {
     this.#deps = deps;
   }
 
-  /** Tells the organization; when that fails, the alarm will. */
+  /**
+   * Tells the organization everything that it does not know yet and takes in what it answers.
+   *
+   * @throws when it does not answer.
+   */
   async run(): Promise<Told> {
-    const { storage, exists } = this.#deps;
+    const { env, store, exists, wipe } = this.#deps;
     if (!exists()) return "ended";
-    storage.setAlarm(currentTime() + (this.#failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS));
-    try {
-      const told = await this.#tell();
-      this.#failures = 0;
-      return told;
-    } catch (error) {
-      this.#failures++;
-      console.error(JSON.stringify({ type: "team_index", error: String(error) }));
-      return "failed";
-    }
-  }
-
-  /** Tells the organization everything that it does not know yet and takes in what it answers. */
-  async #tell(): Promise<Told> {
-    const { env, store, exists, wipe, armForDue } = this.#deps;
     for (let state = store.unsent(); state; state = store.unsent()) {
       const applied = await organizationNamed(env, state.team.organization).apply(state);
       // Two runs can overlap, and the other one may have finished meanwhile.
@@ -69,7 +56,6 @@ export class OrganizationSync {
         return "ended";
       } else store.sent(state.revision);
     }
-    await armForDue();
     return "told";
   }
 

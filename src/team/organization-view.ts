@@ -1,4 +1,4 @@
-import { currentTime } from "../base/clock.ts";
+import { currentTime, isWithin } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
@@ -36,7 +36,7 @@ export class OrganizationView {
    */
   async exists(team: TeamRecord | null): Promise<boolean> {
     const now = currentTime();
-    if (now - this.#readAt < snapshotMaxAgeMs(this.#env)) return true;
+    if (isWithin(this.#readAt, snapshotMaxAgeMs(this.#env), now)) return true;
     const rules = team && (await this.#read(team));
     if (!rules) return false;
     this.#rules = rules;

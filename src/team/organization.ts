@@ -1,4 +1,3 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { nameKey } from "../base/name.ts";
@@ -7,11 +6,8 @@ import { err, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import type { TooMany } from "../storage/name-search.ts";
-import { RowSeals } from "../storage/row-seals.ts";
-import { Schema } from "../storage/schema.ts";
-import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
-import { ObjectKeys } from "../system/object-keys.ts";
 import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
@@ -52,46 +48,53 @@ const CHECK_TEAMS = 500;
  *
  * An object that was never given an organization writes nothing, whatever it is asked.
  */
-export class Organization extends DurableObject<Env> {
+export class Organization extends GroveObject {
   readonly #store: OrganizationStore;
   readonly #webhooks: WebhookStore;
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
-  readonly #schema: Schema;
-  readonly #keys: ObjectKeys;
   readonly #row: OrganizationRow;
   /** True while the directory is being told. */
   #isListing = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    const { sql } = ctx.storage;
-    this.#store = new OrganizationStore(sql);
-    this.#webhooks = new WebhookStore(sql);
-    this.#schema = new Schema(sql, ORGANIZATION_MIGRATIONS);
-    this.#keys = new ObjectKeys(env);
-    this.#row = new OrganizationRow(sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
-    if (this.#schema.exists) {
+    super(ctx, env, ORGANIZATION_MIGRATIONS);
+    this.#store = new OrganizationStore(this.tables);
+    this.#row = new OrganizationRow(this.tables, this.seals);
+    this.#webhooks = new WebhookStore(this.tables, this.seals);
+    const pauseMs = () => RETRY_MS;
+    this.alarms.add("organization_deletion", {
+      dueAt: () => (this.#row.progress()?.ended ? 0 : null),
+      run: () => this.#finish(SWEEP_PER_ALARM),
+      pauseMs,
+    });
+    this.alarms.add("organization_setup", {
+      dueAt: () => (this.#record && (!this.#row.progress()?.listed || this.#lacksOwners()) ? 0 : null),
+      run: () => this.#setUp(),
+      pauseMs,
+    });
+    this.alarms.add("organization_check", {
+      dueAt: () => (this.#record ? (this.#row.progress()?.checkAt ?? null) : null),
+      run: () => this.#check(),
+      pauseMs,
+    });
+    if (this.tables.exist) {
       ctx.blockConcurrencyWhile(async () => {
-        await this.#keys.open();
+        await this.keys.open();
         // Without a record no token of its teams is good.
         this.#record = this.#row.record();
-        // An alarm can be lost by a restore, and an organization always has work for one.
-        if ((await ctx.storage.getAlarm()) === null) this.#arm();
+        await this.alarms.restore();
       });
     }
   }
 
   /** Creates the organization. A name stays taken until the deletion of an earlier organization of that name has ended. */
   async create(record: OrganizationRecord): Promise<Result<OrganizationRecord, Failure>> {
-    await this.#keys.open();
-    if (this.#schema.exists) return err(NAME_TAKEN);
-    this.#schema.create();
+    await this.keys.open();
+    if (this.tables.exist) return err(NAME_TAKEN);
     this.#record = record;
     this.#row.insert(record, currentTime() + CHECK_EVERY_MS);
-    this.#arm();
-    await this.#tryToList();
-    await this.#tryToMakeOwners();
+    await this.alarms.attempt("organization_setup", () => this.#setUp());
     return ok(this.#record ?? record);
   }
 
@@ -102,7 +105,7 @@ export class Organization extends DurableObject<Env> {
 
   /** Changes the contact and settings. Null when there is no such organization. */
   async update(name: string, { email, settings, maxTtls }: OrganizationChange): Promise<OrganizationRecord | null> {
-    await this.#keys.open();
+    await this.keys.open();
     const before = this.show(name);
     if (!before) return null;
     this.#record = {
@@ -113,8 +116,7 @@ export class Organization extends DurableObject<Env> {
     };
     this.#row.write(this.#record);
     this.#row.setListed(false);
-    this.#arm();
-    await this.#tryToList();
+    await this.alarms.attempt("organization_setup", () => this.#setUp());
     return this.show(name);
   }
 
@@ -128,8 +130,8 @@ export class Organization extends DurableObject<Env> {
     if (!this.show(name)) return null;
     this.#record = null;
     this.#row.end();
-    this.#arm();
-    return (await this.#tryToFinish(SWEEP_AT_ONCE)) ? "done" : "going";
+    const finished = await this.alarms.attempt("organization_deletion", () => this.#finish(SWEEP_AT_ONCE));
+    return finished.ok && finished.value ? "done" : "going";
   }
 
   /** True while the organization with this id exists. */
@@ -144,12 +146,14 @@ export class Organization extends DurableObject<Env> {
   }
 
   /** The webhooks of the organization; null when there is no such organization. */
-  webhooks(name: string): SealedWebhook[] | null {
+  async webhooks(name: string): Promise<SealedWebhook[] | null> {
+    await this.keys.open();
     return this.show(name) && this.#webhooks.all();
   }
 
   /** Stores a webhook, new or changed, see `WebhookStore.put`. "gone" also when there is no such organization. */
-  putWebhook(name: string, webhook: SealedWebhook): ReturnType<WebhookStore["put"]> {
+  async putWebhook(name: string, webhook: SealedWebhook): Promise<ReturnType<WebhookStore["put"]>> {
+    await this.keys.open();
     return this.show(name) ? this.#webhooks.put(webhook) : "gone";
   }
 
@@ -159,17 +163,20 @@ export class Organization extends DurableObject<Env> {
   }
 
   /** A page of the deliveries to a webhook, the newest first; null when there is none. */
-  deliveries(name: string, webhookId: string, page: PageRequest): Page<Delivery> | null {
+  async deliveries(name: string, webhookId: string, page: PageRequest): Promise<Page<Delivery> | null> {
+    await this.keys.open();
     return this.show(name) && this.#webhooks.find(webhookId) && this.#webhooks.deliveries(webhookId, page);
   }
 
   /** The webhooks that the organization with this id has switched on. */
-  enabledWebhooks(organizationId: string): SealedWebhook[] {
+  async enabledWebhooks(organizationId: string): Promise<SealedWebhook[]> {
+    await this.keys.open();
     return this.has(organizationId) ? this.#webhooks.all().filter(({ enabled }) => enabled) : [];
   }
 
   /** Notes how deliveries of a team stand. */
-  noteDeliveries(organizationId: string, deliveries: readonly Delivery[]): void {
+  async noteDeliveries(organizationId: string, deliveries: readonly Delivery[]): Promise<void> {
+    await this.keys.open();
     if (this.has(organizationId)) for (const delivery of deliveries) this.#webhooks.note(delivery);
   }
 
@@ -215,70 +222,39 @@ export class Organization extends DurableObject<Env> {
     return checkTeams(deps, organizationId, after, limit, aged);
   }
 
-  /** Checks the organization's own seal, for tidy. Its webhooks have values, but no seals. */
-  async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    if (!this.#schema.exists) return NOTHING_TO_CHECK;
-    await this.#keys.open();
-    const step = checkSeals([this.#row.sealed], from);
-    return { ...step, terms: [...new Set([...step.terms, ...this.#webhooks.terms()])] };
-  }
-
-  /** Finishes what was begun, and from time to time compares some teams. */
-  override async alarm(): Promise<void> {
-    if (!this.#schema.exists) return;
-    if (this.#row.progress().ended) {
-      await this.#tryToFinish(SWEEP_PER_ALARM);
-      return;
-    }
-    await this.#tryToList();
-    await this.#tryToMakeOwners();
-    if (this.#schema.exists && this.#row.progress().checkAt <= currentTime()) await this.#check();
-    if (this.#schema.exists) this.#arm();
-  }
-
   async #check(): Promise<void> {
     this.#row.planCheck(currentTime() + CHECK_EVERY_MS);
-    const { next } = await this.reconcile(this.#row.progress().checkedRow, CHECK_TEAMS);
-    if (this.#schema.exists) this.#row.checkedUpTo(next ?? 0);
+    const { next } = await this.reconcile(this.#row.progress()?.checkedRow ?? 0, CHECK_TEAMS);
+    if (this.tables.exist) this.#row.checkedUpTo(next ?? 0);
   }
 
-  /**
-   * Tells the directory of the organization as it is; the alarm repeats it when that fails. One call at a time, so that nothing
-   * older arrives last.
-   */
-  async #tryToList(): Promise<void> {
+  /** Does what belongs to every organization, the one whether the other fails or not. */
+  async #setUp(): Promise<void> {
+    const done = await Promise.allSettled([this.#list(), this.#makeOwners()]);
+    for (const one of done) if (one.status === "rejected") throw one.reason;
+  }
+
+  /** Tells the directory of the organization as it is. One call at a time, so that nothing older arrives last. */
+  async #list(): Promise<void> {
     if (this.#isListing) return;
     this.#isListing = true;
     try {
-      for (let record = this.#record; record && !this.#row.progress().listed; record = this.#record) {
+      for (let record = this.#record; record && !this.#row.progress()?.listed; record = this.#record) {
         await organizationDirectory(this.env).put(record);
         if (this.#record === record) this.#row.setListed(true);
-        this.#arm();
       }
-    } catch (error) {
-      console.error(JSON.stringify({ type: "organization_directory", error: String(error) }));
     } finally {
       this.#isListing = false;
     }
   }
 
-  /** Makes the team of the owners, which organizations of before have not; the alarm repeats it when that fails. */
-  async #tryToMakeOwners(): Promise<void> {
-    if (!this.#lacksOwners()) return;
-    try {
-      await this.#makeOwners();
-    } catch (error) {
-      console.error(JSON.stringify({ type: "organization_owners", error: String(error) }));
-    }
-    if (this.#schema.exists) this.#arm();
-  }
-
   /** The id is stored first: after a crash at any point there is still only one team of the owners. */
   async #makeOwners(): Promise<void> {
+    if (!this.#lacksOwners()) return;
     const installation = await loadInstallation(this.env);
     if (!installation.ok) throw new Error("ids can't be made while the service is sealed");
     const drawn = await newTeamId(installation.value.keys);
-    await this.#keys.open();
+    await this.keys.open();
     const before = this.#record;
     if (!before) return;
     const ownersTeamId = before.ownersTeamId ?? drawn;
@@ -302,41 +278,21 @@ export class Organization extends DurableObject<Env> {
     return this.#store.isNameTaken(name, teamId);
   }
 
-  async #tryToFinish(limit: number): Promise<boolean> {
-    try {
-      return await this.#finish(limit);
-    } catch (error) {
-      console.error(JSON.stringify({ type: "organization_deletion", error: String(error) }));
-      this.#arm();
-      return false;
-    }
-  }
-
   /** Takes the organization off the list and ends up to `limit` teams. When none is left, frees the object. */
   async #finish(limit: number): Promise<boolean> {
     const { name, organizationId } = this.#row.identity();
     await organizationDirectory(this.env).remove(name, organizationId);
-    if (!this.#schema.exists) return true;
+    if (!this.tables.exist) return true;
     const teams = this.#store.teamsAfter(0, limit);
     await inGroups(teams, async (team) => {
       await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);
-      if (this.#schema.exists) this.#store.drop(team);
+      if (this.tables.exist) this.#store.drop(team);
     });
     // Two runs can overlap, and the other one may have finished meanwhile.
-    if (!this.#schema.exists) return true;
-    if (this.#store.teamsAfter(0, 1).length > 0) {
-      this.#arm();
-      return false;
-    }
-    this.#schema.forget();
-    await this.ctx.storage.deleteAll();
+    if (!this.tables.exist) return true;
+    if (this.#store.teamsAfter(0, 1).length > 0) return false;
+    await this.wipe();
     return true;
-  }
-
-  #arm(): void {
-    const { listed, ended, checkAt } = this.#row.progress();
-    const unfinished = ended || !listed || this.#lacksOwners();
-    this.ctx.storage.setAlarm(unfinished ? currentTime() + RETRY_MS : checkAt);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
-import type { CheckedRows } from "../storage/sealed-table.ts";
+import type { CheckedRows } from "../storage/row-seals.ts";
 import { organizationDirectory, organizationNamed } from "./find.ts";
 import type { OrganizationPage } from "./record.ts";
 import type { Reconciled } from "./team-check.ts";

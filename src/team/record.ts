@@ -4,7 +4,7 @@ export const TOKEN_KINDS = ["organization", "team", "user", "audit_trails"] as c
 /** One of the kinds. */
 export type TokenKind = (typeof TOKEN_KINDS)[number];
 
-import type { CheckedRows } from "../storage/sealed-table.ts";
+import type { CheckedRows } from "../storage/row-seals.ts";
 import type { OrganizationSettings } from "./rules/organization-settings.ts";
 
 /** Who made a token. */

@@ -1,7 +1,7 @@
 import { inGroups } from "../base/parallel.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
-import type { CheckedRows } from "../storage/sealed-table.ts";
+import type { CheckedRows } from "../storage/row-seals.ts";
 import { teamAt } from "./find.ts";
 import { teamRoute } from "./ids.ts";
 import type { KnownTeam, OrganizationStore } from "./organization-store.ts";

@@ -1,7 +1,7 @@
 import { type AgedTerm, termsAbout } from "../crypto/key-terms.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
-import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
-import { blobsOf, SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import type { Sql } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
 
@@ -19,6 +19,8 @@ interface TokenRow extends Record<string, SqlStorageValue> {
   verifier: ArrayBuffer;
   slot: string | null;
   replay: ArrayBuffer | null;
+  /** When there is something to do about it (ms); null: never. */
+  due_at: number | null;
 }
 
 const TEAM: TableShape = { table: "team", kind: "team", key: ["id"], sealed: ["record"] };
@@ -45,11 +47,11 @@ export interface StoredToken {
  * count as absent.
  */
 export class TeamStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #teams: SealedTable<TeamRow>;
   readonly #tokens: SealedTable<TokenRow>;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
     this.#teams = new SealedTable(sql, seals, TEAM);
     this.#tokens = new SealedTable(sql, seals, TOKEN);
@@ -59,11 +61,6 @@ export class TeamStore {
   team(): TeamRecord | null {
     const state = this.latest();
     return state?.ended ? null : (state?.team ?? null);
-  }
-
-  /** Checks the seals of some rows. */
-  checkSeals(from: SealPosition | null): SealStep {
-    return checkSeals([this.#teams, this.#tokens], from);
   }
 
   /** Those of `aged` under which tokens may be hashed. */
@@ -87,65 +84,54 @@ export class TeamStore {
 
   /** The token whose text has this verifier. */
   tokenOf(verifier: Uint8Array): StoredToken | null {
-    return this.#token("verifier", verifier);
+    return this.#token("verifier", verifier.slice().buffer);
   }
 
   /** How many tokens there are. */
   countTokens(): number {
-    return this.#sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM tokens").one().count;
+    return this.#tokens.count();
   }
 
   /** Writes a new team. There must be none. */
   create(team: TeamRecord): void {
-    this.#sql.exec(
-      "INSERT INTO team (id, record, revision, known_revision, ended) VALUES (1, ?, 1, 0, 0)",
-      JSON.stringify(team),
-    );
-    this.#teams.seal(this.#row());
+    this.#teams.put({ id: 1, record: JSON.stringify(team), revision: 1, known_revision: 0, ended: 0 });
   }
 
   /** Changes some of the team's settings. */
   update(settings: Partial<TeamSettings>): void {
-    const record = JSON.stringify({ ...this.team(), ...settings });
-    const seal = this.#teams.sealOf({ ...this.#row(), record });
-    this.#sql.exec("UPDATE team SET revision = revision + 1, record = ?, seal = ?", record, seal);
+    const row = this.#teams.find(1);
+    if (!row) return;
+    const record = JSON.stringify({ ...(JSON.parse(row.record) as TeamRecord), ...settings });
+    this.#teams.put({ ...row, record, revision: row.revision + 1 });
   }
 
   /** Stores a new token. Another one with its description can only be one that was tampered with: it takes its place. */
   addToken({ verifier, ...token }: NewTeamTokenRecord): void {
-    const row = {
+    const slot = slotOf(token.description ?? null);
+    this.#sql.exec("DELETE FROM tokens WHERE slot = ?", slot);
+    this.#tokens.put({
       token_id: token.tokenId,
       verifier: verifier.slice().buffer,
-      slot: slotOf(token.description ?? null),
+      slot,
       record: JSON.stringify(token),
       replay: null,
-    };
-    this.#sql.exec(
-      "INSERT OR REPLACE INTO tokens (token_id, verifier, slot, record, due_at, seal) VALUES (?, ?, ?, ?, ?, ?)",
-      row.token_id,
-      row.verifier,
-      row.slot,
-      row.record,
-      nextDueAt(token, token.createdAt),
-      this.#tokens.sealOf(row),
-    );
+      due_at: nextDueAt(token, token.createdAt),
+    });
     this.#changed([token.tokenId]);
   }
 
   /** Changes a token. */
   updateToken(token: TeamToken): void {
-    const before = this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE token_id = ?", token.tokenId).one();
-    const record = JSON.stringify(token);
-    const seal = this.#tokens.sealOf({ ...before, record });
-    this.#sql.exec("UPDATE tokens SET record = ?, seal = ? WHERE token_id = ?", record, seal, token.tokenId);
-    this.#changed([token.tokenId]);
+    this.#changeToken(token, {});
   }
 
   /** Changes a token that another takes over from at `now` (ms): its description is free for that. */
   retireToken(token: TeamToken, replay: Uint8Array | null, now: number): void {
-    this.#sql.exec("UPDATE tokens SET slot = NULL, replay = ? WHERE token_id = ?", replay, token.tokenId);
-    this.setDue(token.tokenId, nextDueAt(token, now));
-    this.updateToken(token);
+    this.#changeToken(token, {
+      slot: null,
+      replay: replay?.slice().buffer ?? null,
+      due_at: nextDueAt(token, now),
+    });
   }
 
   /** Notes when there is next something to do about a token (ms); null: never. */
@@ -164,24 +150,15 @@ export class TeamStore {
    * that were tampered with.
    */
   dueTokens(now: number, limit: number): { readonly token: TeamToken; readonly dueAt: number }[] {
-    const rows = this.#sql
-      .exec<WithSeal<TokenRow> & { due_at: number }>(
-        "SELECT * FROM tokens WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-        now,
-        limit,
-      )
-      .toArray();
-    return rows.flatMap((row) => {
-      if (this.#tokens.admits(row)) return [{ token: JSON.parse(row.record) as TeamToken, dueAt: row.due_at }];
-      this.setDue(row.token_id, null);
-      return [];
-    });
+    const { good, tampered } = this.#tokens.judged("WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, limit);
+    for (const { token_id: tokenId } of tampered) this.setDue(tokenId, null);
+    return good.map((row) => ({ token: JSON.parse(row.record) as TeamToken, dueAt: row.due_at ?? now }));
   }
 
   /** Deletes tokens. */
   removeTokens(tokenIds: readonly string[]): void {
     for (const tokenId of tokenIds) {
-      this.#sql.exec("DELETE FROM tokens WHERE token_id = ?", tokenId);
+      this.#tokens.delete(tokenId);
       this.#sql.exec("DELETE FROM notices WHERE token_id = ?", tokenId);
     }
     this.#changed(tokenIds);
@@ -197,21 +174,20 @@ export class TeamStore {
 
   /** The team, deleted or not, and how often it has changed. Null when it was tampered with. */
   latest(): Pick<TeamState, "ended" | "revision" | "team"> | null {
-    const row = this.#row();
-    if (!this.#teams.admits(row)) return null;
-    return { team: JSON.parse(row.record) as TeamRecord, revision: row.revision, ended: row.ended !== 0 };
+    const row = this.#teams.find(1);
+    return row && stateOf(row);
   }
 
   /** True while the organization has to hear of something. */
   get hasUnsent(): boolean {
-    const { revision, known_revision } = this.#row();
-    return revision > known_revision;
+    return this.#teams.count("WHERE revision > known_revision") > 0;
   }
 
   /** What the organization has to hear of, or null when it knows everything. */
   unsent(): TeamState | null {
-    const state = this.hasUnsent ? this.latest() : null;
-    return state && { ...state, tokens: this.#unsentTokens(), unregistered: this.#row().known_revision === 0 };
+    const row = this.#teams.find(1);
+    if (!row || row.revision <= row.known_revision) return null;
+    return { ...stateOf(row), tokens: this.#unsentTokens(), unregistered: row.known_revision === 0 };
   }
 
   /** The organization knows the state as of `revision`. */
@@ -232,9 +208,16 @@ export class TeamStore {
     );
   }
 
-  #token(column: "slot" | "token_id" | "verifier", value: string | Uint8Array): StoredToken | null {
-    const row = this.#sql.exec<WithSeal<TokenRow>>(`SELECT * FROM tokens WHERE ${column} = ?`, value).toArray()[0];
-    if (!row || !this.#tokens.admits(row)) return null;
+  /** Writes a token, with `columns` in the place of what they were. */
+  #changeToken(token: TeamToken, columns: Partial<TokenRow>): void {
+    const row = this.#tokens.find(token.tokenId);
+    if (row) this.#tokens.put({ ...row, ...columns, record: JSON.stringify(token) });
+    this.#changed([token.tokenId]);
+  }
+
+  #token(column: "slot" | "token_id" | "verifier", value: string | ArrayBuffer): StoredToken | null {
+    const [row] = this.#tokens.list(`WHERE ${column} = ?`, value);
+    if (!row) return null;
     return {
       token: JSON.parse(row.record) as TeamToken,
       verifier: new Uint8Array(row.verifier),
@@ -255,10 +238,10 @@ export class TeamStore {
       this.#sql.exec("INSERT OR REPLACE INTO unsent (token_id, revision) SELECT ?, revision FROM team", tokenId);
     }
   }
+}
 
-  #row(): WithSeal<TeamRow> {
-    return this.#sql.exec<WithSeal<TeamRow>>("SELECT * FROM team").one();
-  }
+function stateOf({ record, revision, ended }: TeamRow): Pick<TeamState, "ended" | "revision" | "team"> {
+  return { team: JSON.parse(record) as TeamRecord, revision, ended: ended !== 0 };
 }
 
 function slotOf(description: string | null): string {

@@ -1,14 +1,11 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
-import { RowSeals } from "../storage/row-seals.ts";
-import { Schema } from "../storage/schema.ts";
 import type { SealPosition } from "../storage/seal-check.ts";
-import { ObjectKeys } from "../system/object-keys.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import {
   ALREADY_ROTATED,
   badExpiry,
@@ -23,7 +20,7 @@ import {
 import { LastUses } from "./last-uses.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import { OrganizationSync, RESEND_MS, RESEND_SLOWLY_MS } from "./organization-sync.ts";
+import { OrganizationSync, resendPause, type Told } from "./organization-sync.ts";
 import { NO_ANSWER, OrganizationView } from "./organization-view.ts";
 import type {
   ComparedTeam,
@@ -41,6 +38,8 @@ import { TEAM_MIGRATIONS } from "./team-migrations.ts";
 import { TeamStore } from "./team-store.ts";
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** Pause before notices that could not be sent are tried again (ms). */
+const NOTICE_RETRY_MS = 30_000;
 /** The id of no token. */
 const NO_TOKEN = "none";
 
@@ -54,40 +53,35 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  *
  * An object that was never given a team writes nothing, whatever it is asked.
  */
-export class Team extends DurableObject<Env> {
+export class Team extends GroveObject {
   readonly #store: TeamStore;
   readonly #notices: NoticeOutbox;
-  readonly #schema: Schema;
-  readonly #keys: ObjectKeys;
   readonly #lastUses = new LastUses();
   readonly #organization: OrganizationView;
   readonly #sync: OrganizationSync;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    const { sql } = ctx.storage;
-    this.#keys = new ObjectKeys(env);
+    super(ctx, env, TEAM_MIGRATIONS);
     this.#organization = new OrganizationView(env);
-    this.#store = new TeamStore(sql, new RowSeals(ctx.id.toString(), () => this.#keys.get()));
-    this.#notices = new NoticeOutbox(env, sql, this.#store);
-    this.#schema = new Schema(sql, TEAM_MIGRATIONS);
+    this.#store = new TeamStore(this.tables, this.seals);
+    this.#notices = new NoticeOutbox(env, this.tables, this.seals, this.#store);
     this.#sync = new OrganizationSync({
       env,
-      storage: ctx.storage,
       store: this.#store,
-      exists: () => this.#schema.exists,
-      wipe: () => this.#wipe(),
-      armForDue: () => this.#armForDue(),
+      exists: () => this.tables.exist,
+      wipe: () => this.#end(),
     });
-    if (this.#schema.exists) {
-      ctx.blockConcurrencyWhile(async () => {
-        // An alarm can be lost to a restore; the rows say whether one is due.
-        const armed = await ctx.storage.getAlarm();
-        if (armed !== null) return;
-        if (this.#store.hasUnsent) this.#arm(RESEND_MS);
-        else await this.#armForDue();
-      });
-    }
+    this.alarms.add("team_notices", {
+      dueAt: () => this.#nextNotice(),
+      run: () => this.#notify(),
+      pauseMs: () => NOTICE_RETRY_MS,
+    });
+    this.alarms.add("team_index", {
+      dueAt: () => (this.#store.hasUnsent ? 0 : null),
+      run: () => this.#sync.run(),
+      pauseMs: resendPause,
+    });
+    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
   /**
@@ -95,26 +89,25 @@ export class Team extends DurableObject<Env> {
    * does not answer, ends at once.
    */
   async create(team: TeamRecord): Promise<Result<TeamRecord, Failure>> {
-    await this.#keys.open();
+    await this.keys.open();
     // A repeat of a call that made it and could not say so.
-    if (team.owners && this.#team()?.owners) return ok(team);
-    if (this.#schema.exists)
+    if (team.owners && this.#store.team()?.owners) return ok(team);
+    if (this.tables.exist)
       return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
-    this.#schema.create();
     this.#store.create(team);
-    const told = await this.#sync.run();
+    const told = await this.#tell();
     if (told === "told") return ok(team);
     if (told === "no_organization") return err(NO_ORGANIZATION);
     if (told === "ended") return err(NAME_TAKEN);
     // The organization may have taken the team in although its answer was lost: it is told of the end, too.
-    if (this.#schema.exists) this.#store.end();
+    if (this.tables.exist) this.#store.end();
     return err(NO_ANSWER);
   }
 
   /** The team, or null. */
   async show(): Promise<TeamRecord | null> {
-    await this.#keys.open();
-    return this.#team();
+    await this.keys.open();
+    return this.#store.team();
   }
 
   /**
@@ -122,14 +115,14 @@ export class Team extends DurableObject<Env> {
    * that is taken falls back to the old.
    */
   async update(settings: Partial<TeamSettings>): Promise<Result<TeamRecord, Failure>> {
-    await this.#keys.open();
-    const before = this.#team();
+    await this.keys.open();
+    const before = this.#store.team();
     if (!before) return NOT_FOUND;
     if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
     const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
     this.#store.update({ ...settings, organizationAccess });
-    const told = await this.#sync.run();
-    const team = this.#team();
+    const told = await this.#tell();
+    const team = this.#store.team();
     if (!team) return NOT_FOUND;
     if (told === "failed" && settings.name !== undefined) return err(NO_ANSWER);
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
@@ -137,20 +130,20 @@ export class Team extends DurableObject<Env> {
 
   /** Deletes the team. Its tokens end with this write, before the organization hears of it. */
   async remove(): Promise<Result<null, Failure>> {
-    await this.#keys.open();
-    const team = this.#team();
+    await this.keys.open();
+    const team = this.#store.team();
     if (!team) return NOT_FOUND;
     if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
-    await this.#sync.run();
+    await this.#tell();
     return ok(null);
   }
 
   /** Deletes the team of an organization that is being deleted and so needs no word of it. Safe to repeat. */
   async end(organizationId: string): Promise<void> {
-    await this.#keys.open();
-    const state = this.#schema.exists ? this.#store.latest() : null;
-    if (state?.team.organizationId === organizationId) await this.#wipe();
+    await this.keys.open();
+    const state = this.tables.exist ? this.#store.latest() : null;
+    if (state?.team.organizationId === organizationId) await this.#end();
   }
 
   /**
@@ -158,13 +151,13 @@ export class Team extends DurableObject<Env> {
    * another token has is refused, and so is an end that the organization does not allow.
    */
   async addToken(given: NewTeamTokenRecord): Promise<Result<TeamWithToken, Failure>> {
-    await this.#keys.open();
-    const rules = await this.#organization.currentRules(this.#team());
+    await this.keys.open();
+    const rules = await this.#organization.currentRules(this.#store.team());
     if (!rules.ok) return rules;
     const expiry = expiryUnder(rules.value, given, given.createdAt);
     if (!expiry.ok) return err(badExpiry(expiry.error));
     const token = { ...given, ...expiry.value };
-    const team = this.#team();
+    const team = this.#store.team();
     if (!team) return NOT_FOUND;
     const description = token.description ?? null;
     const replaced = description === null ? this.#store.token("") : null;
@@ -172,10 +165,10 @@ export class Team extends DurableObject<Env> {
     if (!replaced && this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
     if (replaced) this.#removeTokens([replaced.token.tokenId]);
     this.#store.addToken(token);
-    await this.#sync.run();
+    await this.#tell();
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
-    return this.#team() ? ok({ team, token: shown }) : NOT_FOUND;
+    return this.#store.team() ? ok({ team, token: shown }) : NOT_FOUND;
   }
 
   /**
@@ -183,10 +176,10 @@ export class Team extends DurableObject<Env> {
    * lives as long as the other was to. A repeat finds what was done, for a day.
    */
   async rotateToken(tokenId: string, rotation: Rotation): Promise<Result<Rotated, Failure>> {
-    await this.#keys.open();
-    const rules = await this.#organization.currentRules(this.#team());
+    await this.keys.open();
+    const rules = await this.#organization.currentRules(this.#store.team());
     if (!rules.ok) return rules;
-    const team = this.#team();
+    const team = this.#store.team();
     const stored = team && this.#store.token(tokenId);
     if (!stored) return NOT_FOUND;
     const { token: old } = stored;
@@ -204,68 +197,67 @@ export class Team extends DurableObject<Env> {
     const { token, retired } = planned.value;
     this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
-    await this.#sync.run();
-    return this.#team() ? ok({ team, token, replay: null }) : NOT_FOUND;
+    await this.#tell();
+    return this.#store.team() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
   /** The team and its token with this id, or with "" the one without a description; null when either is missing. */
   async token(tokenId: string): Promise<TeamWithToken | null> {
-    await this.#keys.open();
+    await this.keys.open();
     return this.#token(tokenId);
   }
 
   /** Deletes the token with this id, or with "" the one without a description. Returns its id; null when there is none. */
   async removeToken(tokenId: string): Promise<string | null> {
-    await this.#keys.open();
+    await this.keys.open();
     const found = this.#token(tokenId);
     if (!found) return null;
     this.#removeTokens([found.token.tokenId]);
-    await this.#sync.run();
+    await this.#tell();
     return found.token.tokenId;
   }
 
   /** Which of these ids are not of tokens of this team, or all of them when it is not one of the organization. */
   async unknownTokens(organization: string, tokenIds: readonly string[]): Promise<string[]> {
-    await this.#keys.open();
-    const known = this.#team()?.organization === organization;
+    await this.keys.open();
+    const known = this.#store.team()?.organization === organization;
     return tokenIds.filter((tokenId) => !known || !this.#store.token(tokenId));
   }
 
   /** Deletes the tokens with these ids; ids of no token are ignored. */
   async removeTokens(organization: string, tokenIds: readonly string[]): Promise<void> {
-    await this.#keys.open();
-    if (this.#team()?.organization !== organization) return;
+    await this.keys.open();
+    if (this.#store.team()?.organization !== organization) return;
     const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
     if (there.length === 0) return;
     this.#removeTokens(there);
-    await this.#sync.run();
+    await this.#tell();
   }
 
   /** The team whose token this is the verifier of, if the token is good now. */
   async authenticate(verifier: Uint8Array, purpose: "use" | "look-up"): Promise<TeamWithToken | null> {
-    await this.#keys.open();
-    if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organization.exists(this.#team()))) return null;
+    await this.keys.open();
+    if (!this.#goodToken(verifier, NO_RULES) || !(await this.#organization.exists(this.#store.team()))) return null;
     // Other calls may have run during the wait: check again, with the new rules.
     const token = this.#goodToken(verifier, this.#organization.rules);
-    const team = this.#team();
+    const team = this.#store.team();
     if (!token || !team) return null;
     if (purpose === "use") this.#noteUse(token);
     return { team, token: this.#lastUses.shown(token) };
   }
 
   /**
-   * What tidy compares with what the organization knows. Checks the seals of the team and its tokens.
+   * What tidy compares with what the organization knows. Checks the seals of the team, its tokens and its notices.
    *
    * @param aged terms that may go when nothing needs them.
    */
   async compare(organizationId: string, aged: readonly AgedTerm[] = []): Promise<ComparedTeam> {
-    if (!this.#schema.exists) return { revision: null, sealed: 0, tampered: 0, terms: [] };
-    await this.#keys.open();
+    await this.keys.open();
     let sealed = 0;
     let tampered = 0;
     const terms = this.#store.termsOfTokens(aged);
     for (let from: SealPosition | null | undefined; from !== null; ) {
-      const step = this.#store.checkSeals(from ?? null);
+      const step = await this.checkSeals(from ?? null);
       sealed += step.sealed;
       tampered += step.tampered;
       terms.push(...step.terms);
@@ -276,55 +268,44 @@ export class Team extends DurableObject<Env> {
 
   /** Tells the organization, which knows the team otherwise than it is, everything. `knownRevision` is what it knows. */
   async tellAll(organizationId: string, knownRevision: number): Promise<void> {
-    await this.#keys.open();
+    await this.keys.open();
     if (typeof this.#revision(organizationId) !== "number") return;
     this.#store.forgotten(knownRevision);
-    await this.#sync.run();
-  }
-
-  /** Tells the organization what it has not heard yet, and does what is due. */
-  override async alarm(): Promise<void> {
-    if (!this.#schema.exists) return;
-    let noticed = true;
-    try {
-      await this.#keys.open();
-      const team = this.#team();
-      if (team) await this.#notices.run(team);
-    } catch (error) {
-      // The platform gives up after a few retries of its own.
-      noticed = false;
-      console.error(JSON.stringify({ type: "team_notices", error: String(error) }));
-    }
-    await this.#sync.run();
-    if (!noticed && this.#schema.exists) this.#arm(RESEND_SLOWLY_MS);
-  }
-
-  #team(): TeamRecord | null {
-    return this.#schema.exists ? this.#store.team() : null;
+    await this.#tell();
   }
 
   #token(tokenId: string): TeamWithToken | null {
-    const team = this.#team();
+    const team = this.#store.team();
     const token = team && this.#store.token(tokenId)?.token;
     return token ? { team, token: this.#lastUses.shown(token) } : null;
   }
 
   #revision(organizationId: string): ComparedTeam["revision"] {
-    if (!this.#schema.exists) return null;
+    if (!this.tables.exist) return null;
     const state = this.#store.latest();
     if (!state) return "tampered";
     return !state.ended && state.team.organizationId === organizationId ? state.revision : null;
   }
 
-  /** Sets the alarm for what is due next. */
-  async #armForDue(): Promise<void> {
-    const due = Math.min(this.#store.nextDue() ?? NEVER, this.#notices.nextAt() ?? NEVER);
-    if (due === NEVER) await this.ctx.storage.deleteAlarm();
-    else await this.ctx.storage.setAlarm(Math.max(due, currentTime()));
+  /** Tells the organization what it has not heard yet; the alarm will when that fails. */
+  async #tell(): Promise<Told | "failed"> {
+    const told = await this.alarms.attempt("team_index", () => this.#sync.run());
+    return told.ok ? told.value : told.error;
+  }
+
+  /** When there is something to do about a notice or a token (ms); null: never, also when the team has ended. */
+  #nextNotice(): number | null {
+    const next = Math.min(this.#store.nextDue() ?? NEVER, this.#notices.nextAt() ?? NEVER);
+    return next === NEVER ? null : next;
+  }
+
+  async #notify(): Promise<void> {
+    const team = this.#store.team();
+    if (team) await this.#notices.run(team);
   }
 
   #goodToken(verifier: Uint8Array, rules: LifetimeRules): TeamToken | null {
-    const stored = this.#team() && this.#store.tokenOf(verifier);
+    const stored = this.#store.team() && this.#store.tokenOf(verifier);
     // The row was found by the verifier. It is compared all the same, in constant time, since everything depends on it.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
     return isWithin(rules, stored.token, currentTime()) ? stored.token : null;
@@ -334,7 +315,7 @@ export class Team extends DurableObject<Env> {
     const written = this.#lastUses.note(token, currentTime());
     if (!written) return;
     this.#store.updateToken(written);
-    this.ctx.waitUntil(this.#sync.run());
+    this.ctx.waitUntil(this.#tell());
   }
 
   #removeTokens(tokenIds: readonly string[]): void {
@@ -342,13 +323,8 @@ export class Team extends DurableObject<Env> {
     this.#lastUses.forget(tokenIds);
   }
 
-  async #wipe(): Promise<void> {
-    this.#schema.forget();
+  async #end(): Promise<void> {
     this.#lastUses.clear();
-    await this.ctx.storage.deleteAll();
-  }
-
-  #arm(inMs: number): void {
-    this.ctx.storage.setAlarm(currentTime() + inMs);
+    await this.wipe();
   }
 }

@@ -1,6 +1,6 @@
 import { inGroups } from "../base/parallel.ts";
 import type { Env } from "../env.ts";
-import { treeOf } from "../tree/find-tree.ts";
+import { treeOf } from "../token/find-tree.ts";
 import type { TidyStep, TidyStepResult } from "../tree/tidy/step.ts";
 import { nothingHere } from "../tree/tidy/tree-tidy.ts";
 import type { TidyRun } from "./tidy-store.ts";

@@ -1,10 +1,10 @@
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
-import { identityOf } from "../identity/identity.ts";
+import { identityOf } from "../identity/directory/stub.ts";
 import { entityShard } from "../identity/shard/stub.ts";
 import { issuerOf } from "../issuer/oidc-issuer.ts";
+import type { CheckedRows } from "../storage/row-seals.ts";
 import type { SealPosition, SealStep } from "../storage/seal-check.ts";
-import type { CheckedRows } from "../storage/sealed-table.ts";
 import { accessShardNames } from "../system/access-shards.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
@@ -31,7 +31,7 @@ export async function checkObjects(env: Env): Promise<Found> {
   const loaded = await loadInstallation(env);
   if (!loaded.ok) throw new Error("seals can't be checked while the service is sealed");
   // Of a mount's objects only those of its method have anything.
-  const mounts = loaded.value.allMounts.flatMap((mount): [string, SealedObject][] => [
+  const mounts = loaded.value.mounts.flatMap((mount): [string, SealedObject][] => [
     [mount.uuid, within(env, env.CLOUD_AUTH).getByName(mount.uuid)],
     [mount.uuid, within(env, env.JWT_AUTH).getByName(mount.uuid)],
     ...accessShardNames(mount).map((name): [string, SealedObject] => [

@@ -2,7 +2,7 @@ import { currentTime } from "../base/clock.ts";
 import type { Env } from "../env.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { askTrees, type TreeTidyAnswer } from "./ask-trees.ts";
-import { fillInventory, type ListPosition, readPage, removeGone } from "./lists.ts";
+import { type ListPosition, mendInventory, readPage, removeGone } from "./lists.ts";
 import type { StepDone, TidyRun, TreeWork } from "./tidy-store.ts";
 
 /** Trees that a step goes on in. */
@@ -28,8 +28,8 @@ export async function tidyPage(env: Env, run: RunOfStep, position: ListPosition)
   const questions = [...page.claims].map(([treeId, claims]) => ({ treeId, from: null, ...claims }));
   const answers = await askTrees(env, run, questions);
   const removed = await removeGone(env, position, page, answers);
-  await fillInventory(env, position, page);
-  const report = { ...totals(questions.length, answers), ...page.examined, ...removed };
+  const mended = await mendInventory(env, position, page, answers);
+  const report = addToReport(totals(questions.length, answers), { ...page.examined, ...removed, ...mended });
   return { next: page.next, left: workLeft(answers), done: { report, needed: neededTerms(answers) } };
 }
 
@@ -44,9 +44,8 @@ function workLeft(answers: readonly TreeTidyAnswer[]): TreeWork[] {
   return answers.flatMap(({ treeId, next }) => (next ? [{ treeId, from: next }] : []));
 }
 
-/** @throws for an answer without terms, which an object of an older release gives: the step is repeated. */
 function neededTerms(answers: readonly TreeTidyAnswer[]): number[] {
-  return answers.flatMap(({ terms }) => [...terms]);
+  return answers.flatMap(({ terms }) => terms);
 }
 
 function totals(asked: number, answers: readonly TreeTidyAnswer[]): TidyReport {

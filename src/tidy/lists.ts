@@ -1,9 +1,10 @@
 import type { Env } from "../env.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
+import type { ListedClaim } from "../listing/inventory/listed-claim.ts";
 import { decodeStoredId, rowDrawnAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../tree/index/accessor-shard.ts";
 import type { TidyReport } from "../tree/tidy/report.ts";
-import { type CustomIdClaim, SAFETY_AGE_MS } from "../tree/tidy/step.ts";
+import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult } from "../tree/tidy/step.ts";
 
 /** Entries that are read at once: also the most trees that one step asks. */
 export const LIST_PAGE = 100;
@@ -18,7 +19,7 @@ export interface ListPosition {
 
 /** What a page says about one tree. */
 export interface Claims {
-  readonly accessors: readonly string[];
+  readonly accessors: readonly ListedClaim[];
   readonly customIds: readonly CustomIdClaim[];
 }
 
@@ -32,11 +33,9 @@ export interface ListPage {
   readonly next: ListPosition | null;
 }
 
-/** An entry that one of the trees, or nobody, said to have no token. */
-export interface Gone {
+/** What one of the trees said of the entries about it. */
+export interface Compared extends Omit<TidyStepResult, "repairs" | "terms" | "next"> {
   readonly treeId: string;
-  readonly goneAccessors: readonly string[];
-  readonly goneCustomIds: readonly CustomIdClaim[];
 }
 
 /** Where a run over everything begins, and one that leaves the accessors out. */
@@ -48,12 +47,22 @@ export function readPage(env: Env, position: ListPosition, now: number): Promise
   return position.list === "accessors" ? accessorPage(env, position, now) : customIdPage(env, position, now);
 }
 
-/** Brings what the list at `position` has into the inventory, where that lacks it. Safe to repeat. */
-export async function fillInventory(env: Env, position: ListPosition, page: ListPage): Promise<void> {
-  const accessors = [...page.claims.values()].flatMap((claims) => claims.accessors);
-  if (position.list === "accessors" && accessors.length > 0) {
-    await accessorShard(env, position.shard).fillMissing(accessors);
-  }
+/** Has the inventory take from the trees what it lacks, or has otherwise than they. Safe to repeat. */
+export async function mendInventory(
+  env: Env,
+  position: ListPosition,
+  page: ListPage,
+  compared: readonly Compared[],
+): Promise<Partial<TidyReport>> {
+  if (position.list !== "accessors") return {};
+  const listed = (as: "missing" | "wrong") =>
+    [...page.claims.values()].flatMap(({ accessors }) =>
+      accessors.filter(({ entry }) => entry === as).map(({ accessor }) => accessor),
+    );
+  const stale = [...listed("missing"), ...compared.flatMap(({ staleEntries }) => staleEntries)];
+  const wrong = [...new Set([...listed("wrong"), ...compared.flatMap(({ wrongEntries }) => wrongEntries)])];
+  if (stale.length + wrong.length > 0) await accessorShard(env, position.shard).describeAnew(stale, wrong);
+  return { tampered: wrong.length };
 }
 
 /** Takes what is gone off the list at `position`. Safe to repeat. */
@@ -61,7 +70,7 @@ export async function removeGone(
   env: Env,
   position: ListPosition,
   page: ListPage,
-  gone: readonly Gone[],
+  gone: readonly Compared[],
 ): Promise<Partial<TidyReport>> {
   if (position.list === "accessors") {
     const accessors = [...page.broken, ...gone.flatMap(({ goneAccessors }) => goneAccessors)];
@@ -77,13 +86,14 @@ export async function removeGone(
 }
 
 async function accessorPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {
-  const accessors = await accessorShard(env, position.shard).list(position.after, LIST_PAGE);
+  const listed = await accessorShard(env, position.shard).claims(position.after, LIST_PAGE);
+  const accessors = listed.map(({ accessor }) => accessor);
   const broken: string[] = [];
-  const claims = new Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>();
-  for (const accessor of accessors) {
-    const route = decodeStoredId(accessor);
-    if (!route) broken.push(accessor);
-    else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(accessor);
+  const claims = new Map<string, MutableClaims>();
+  for (const claim of listed) {
+    const route = decodeStoredId(claim.accessor);
+    if (!route) broken.push(claim.accessor);
+    else if (isOld(route.row, now)) claimsOf(claims, route.treeId).accessors.push(claim);
   }
   const examined = { accessorsExamined: accessors.length };
   return { examined, claims, broken, next: after(position, accessors, ACCESSOR_SHARDS) };
@@ -91,7 +101,7 @@ async function accessorPage(env: Env, position: ListPosition, now: number): Prom
 
 async function customIdPage(env: Env, position: ListPosition, now: number): Promise<ListPage> {
   const entries = await customIdsShard(env, position.shard).page(position.after, LIST_PAGE);
-  const claims = new Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>();
+  const claims = new Map<string, MutableClaims>();
   for (const { key, treeId, row } of entries) {
     if (isOld(row, now)) claimsOf(claims, treeId).customIds.push({ key, row });
   }
@@ -104,7 +114,9 @@ function isOld(row: number, now: number): boolean {
   return rowDrawnAt(row) < now - SAFETY_AGE_MS;
 }
 
-function claimsOf(claims: Map<string, { accessors: string[]; customIds: CustomIdClaim[] }>, treeId: string) {
+type MutableClaims = { accessors: ListedClaim[]; customIds: CustomIdClaim[] };
+
+function claimsOf(claims: Map<string, MutableClaims>, treeId: string): MutableClaims {
   const known = claims.get(treeId) ?? { accessors: [], customIds: [] };
   claims.set(treeId, known);
   return known;

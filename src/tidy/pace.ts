@@ -1,3 +1,5 @@
+import { isolates } from "../base/isolates.ts";
+
 /** Shortest and longest pause between two steps (ms). */
 const SHORTEST_MS = 25;
 const LONGEST_MS = 60_000;
@@ -5,11 +7,11 @@ const LONGEST_MS = 60_000;
 /** Share of its time that the check of one shard may work, where objects have a thread each. */
 const SHARE = 0.05;
 /** The same for the checks of all shards together, where one process has one thread for everything. */
-const SHARE_OF_ONE_PROCESS = 0.2;
+const SHARE_OF_ONE_THREAD = 0.2;
 
 /** The share of time that each of `checks` may work. */
-export function shareOf(isOneProcess: boolean, checks: number): number {
-  return isOneProcess ? SHARE_OF_ONE_PROCESS / checks : SHARE;
+export function shareOf(checks: number): number {
+  return isolates().areMany ? SHARE : SHARE_OF_ONE_THREAD / checks;
 }
 
 /**
@@ -22,14 +24,4 @@ export function shareOf(isOneProcess: boolean, checks: number): number {
 export function pauseAfter(workedMs: number, share: number): number {
   const pause = Math.max(0, workedMs) * (1 / share - 1);
   return Math.min(Math.max(Math.ceil(pause), SHORTEST_MS), LONGEST_MS);
-}
-
-/**
- * When the next check begins (ms): an interval after the last one began, or now.
- *
- * @param lastBegan ms; null when there was none.
- */
-export function nextCheckAt(lastBegan: number | null, intervalMs: number, now: number): number {
-  // A clock that went back must not keep a check waiting for longer than an interval.
-  return lastBegan === null ? now : Math.min(Math.max(now, lastBegan + intervalMs), now + intervalMs);
 }

@@ -1,5 +1,5 @@
+import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
-import { ACCESSOR_SHARDS } from "../tree/index/accessor-shard.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { ShardCheck } from "./shard-tidy.ts";
 

@@ -3,15 +3,14 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
+import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
 import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
-import { ACCESSOR_SHARDS } from "../tree/index/accessor-shard.ts";
-import { isOneProcess } from "../tree/live-tokens.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
 import type { ListPosition } from "./lists.ts";
-import { nextCheckAt, pauseAfter, shareOf } from "./pace.ts";
+import { pauseAfter, shareOf } from "./pace.ts";
 import type { StepDone, TreeWork } from "./tidy-store.ts";
 
 /** The schema of the check of one shard. */
@@ -23,8 +22,8 @@ export const SHARD_TIDY_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-/** Time from the beginning of one check to that of the next (ms), when it does not take longer. */
-export const CHECK_INTERVAL_MS = 3_600_000;
+/** Checks that begin in the same hour (ms) belong together. */
+const HOUR_MS = 3_600_000;
 /** Pause after a step that failed, for example because the shard did not answer (ms). */
 const RETRY_MS = 30_000;
 
@@ -55,16 +54,14 @@ interface RunningCheck {
 
 interface Progress {
   readonly running: RunningCheck | null;
-  /** When the last check began; null before the first. */
-  readonly lastStartedAt: number | null;
   readonly lastNumber: number;
 }
 
 /**
- * Checks one shard of the list of accessors, again and again, a page at a time: the trees of the page say which of its entries have
- * no token, and repair their own rows. It works for a bounded share of the time and by its own alarm, so that no object visits
- * all trees; the shard itself is only asked for a page, and to drop what is gone. Where it stands is one row, written after each
- * step: every step may be repeated.
+ * Checks one shard of the list of accessors, a page at a time: the trees of the page say which of its entries have no token, and
+ * repair their own rows. The hourly tidy run begins a check, and the object's alarm carries it from one step to the next, for a
+ * bounded share of the time: so no object visits all trees. The shard itself is only asked for a page, and to drop what is gone.
+ * Where the check stands is one row, written after each step: every step may be repeated.
  */
 export class ShardTidy extends DurableObject<Env> {
   readonly #schema: Schema;
@@ -74,20 +71,20 @@ export class ShardTidy extends DurableObject<Env> {
     this.#schema = new Schema(ctx.storage.sql, SHARD_TIDY_MIGRATIONS);
   }
 
-  /** Makes sure that the shard with this number is checked. Safe to repeat. */
-  async keepSchedule(shard: number): Promise<void> {
+  /** Begins a check of the shard with this number, unless one is in progress: then its alarm is set again if it was lost. */
+  async start(shard: number): Promise<void> {
     this.#schema.create();
-    const none: Progress = { running: null, lastStartedAt: null, lastNumber: 0 };
+    const none: Progress = { running: null, lastNumber: 0 };
     this.ctx.storage.sql.exec(
       "INSERT OR IGNORE INTO progress (shard, state) VALUES (?, ?)",
       shard,
       JSON.stringify(none),
     );
     const now = currentTime();
-    if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(this.#nextAlarm(0, now));
+    if ((await pendingAlarm(this.ctx.storage, now)) === null) await this.ctx.storage.setAlarm(now);
   }
 
-  /** One step of the check in progress, or of the one that is due. */
+  /** One step of the check in progress, or of the one that begins. */
   override async alarm(): Promise<void> {
     const began = currentTime();
     try {
@@ -98,8 +95,10 @@ export class ShardTidy extends DurableObject<Env> {
       await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
       return;
     }
+    if (!this.#read()?.progress.running) return;
     const now = currentTime();
-    await this.ctx.storage.setAlarm(this.#nextAlarm(now - began, now));
+    const pause = pauseAfter(now - began, shareOf(ACCESSOR_SHARDS));
+    await this.ctx.storage.setAlarm(now + pause);
   }
 
   async #step(now: number): Promise<void> {
@@ -125,13 +124,7 @@ export class ShardTidy extends DurableObject<Env> {
     const tidy = within(this.env, this.env.TIDY).getByName("tidy");
     const aged = running.aged.map(({ version }) => version);
     await tidy.shardChecked(shard, { startedAt, finishedAt: now, report, aged, needed });
-    this.#write(shard, { running: null, lastStartedAt: startedAt, lastNumber: number });
-  }
-
-  #nextAlarm(workedMs: number, now: number): number {
-    const progress = this.#read()?.progress;
-    if (progress?.running) return now + pauseAfter(workedMs, shareOf(isOneProcess(this.env), ACCESSOR_SHARDS));
-    return nextCheckAt(progress?.lastStartedAt ?? null, CHECK_INTERVAL_MS, now);
+    this.#write(shard, { running: null, lastNumber: number });
   }
 
   #read(): { readonly shard: number; readonly progress: Progress } | null {
@@ -148,7 +141,7 @@ export class ShardTidy extends DurableObject<Env> {
 /** A check that begins at `now` (ms). Those of all shards that begin in the same hour have the same number. */
 function beginCheck(shard: number, { lastNumber }: Progress, now: number, aged: readonly AgedTerm[]): RunningCheck {
   return {
-    number: Math.max(Math.floor(now / CHECK_INTERVAL_MS), lastNumber + 1),
+    number: Math.max(Math.floor(now / HOUR_MS), lastNumber + 1),
     startedAt: now,
     position: { list: "accessors", shard, after: "" },
     work: [],
@@ -171,12 +164,12 @@ export function shardTidy(env: Env, shard: number): DurableObjectStub<ShardTidy>
   return within(env, env.SHARD_TIDY).getByName(`accessors-${shard}`);
 }
 
-/** Makes sure that every shard is checked. A shard that fails is tried again with the next call. */
-export async function keepShardsChecked(env: Env): Promise<void> {
+/** Begins a check of every shard. One that fails is tried again with the next call. */
+export async function startShardChecks(env: Env): Promise<void> {
   const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, shard) => shard);
-  const kept = await Promise.allSettled(shards.map((shard) => shardTidy(env, shard).keepSchedule(shard)));
-  for (const [shard, { status }] of kept.entries()) {
+  const started = await Promise.allSettled(shards.map((shard) => shardTidy(env, shard).start(shard)));
+  for (const [shard, { status }] of started.entries()) {
     if (status === "rejected")
-      console.error(JSON.stringify({ type: "tidy", shard, error: "its check could not be planned" }));
+      console.error(JSON.stringify({ type: "tidy", shard, error: "its check could not be begun" }));
   }
 }

@@ -15,15 +15,12 @@ export const TIDY_MIGRATIONS: readonly Migration[] = [
         started_at INTEGER NOT NULL,
         finished_at INTEGER,
         position TEXT,
-        report TEXT NOT NULL
+        report TEXT NOT NULL,
+        aged TEXT NOT NULL,
+        needed TEXT NOT NULL
       );
       CREATE TABLE tree_work (tree_id TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
     `,
-  },
-  {
-    version: 2,
-    description: "terms of keys that a run may drop, and those of them that it found to be needed",
-    sql: "ALTER TABLE runs ADD COLUMN aged TEXT; ALTER TABLE runs ADD COLUMN needed TEXT;",
   },
 ];
 
@@ -61,9 +58,8 @@ interface RunRow extends Record<string, SqlStorageValue> {
   finished_at: number | null;
   position: string | null;
   report: string;
-  /** null for a run that a release of before began. */
-  aged: string | null;
-  needed: string | null;
+  aged: string;
+  needed: string;
 }
 
 /** Where the tidy run stands. */
@@ -167,7 +163,7 @@ function runOf(row: RunRow): TidyRun {
     finishedAt: row.finished_at,
     position: row.position === null ? null : (JSON.parse(row.position) as ListPosition),
     report: { ...NO_REPORT, ...(JSON.parse(row.report) as Partial<TidyReport>) },
-    aged: JSON.parse(row.aged ?? "[]") as AgedTerm[],
-    needed: JSON.parse(row.needed ?? "[]") as number[],
+    aged: JSON.parse(row.aged) as AgedTerm[],
+    needed: JSON.parse(row.needed) as number[],
   };
 }

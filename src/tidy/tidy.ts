@@ -3,6 +3,7 @@ import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
+import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { dropTerms, requireSeals, termsToDrop } from "../system/key-rotation.ts";
 import { longestIgnoranceMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
@@ -13,14 +14,8 @@ import { checkObjects } from "./check-objects.ts";
 import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition } from "./lists.ts";
 import { ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
-import { keepShardsChecked, type ShardCheck } from "./shard-tidy.ts";
+import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
 import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
-
-/**
- * Time from the beginning of one run to that of the next, in ms: an hour, as the platform's cron. Trees keep themselves tidy; a
- * run finds what faults, restores and crashes left behind.
- */
-export const TIDY_INTERVAL_MS = 3_600_000;
 
 /** Pause between two steps, in ms. No client waits for tidy: requests come first. */
 export const TIDY_PAUSE_MS = 25;
@@ -31,8 +26,6 @@ const RETRY_MS = 30_000;
 export interface TidyStatus {
   readonly running: TidyRun | null;
   readonly last: TidyRun | null;
-  /** null when nothing is planned. */
-  readonly nextAt: number | null;
   readonly shards: ShardChecks;
 }
 
@@ -40,13 +33,13 @@ export interface TidyStatus {
 const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "all", needed: [] } as const;
 
 /**
- * Tidies the installation, a bounded step at a time. A run that somebody asks for goes over everything: it pages through the lists of
+ * Tidies the installation, a bounded step at a time. A run that a client asks for goes over everything: it pages through the lists of
  * accessors and of custom ids, and lets each tree that they name judge the entries and repair its own rows. Where it stands is in
- * its rows, so a run survives restarts; every step may be repeated.
+ * its rows, so a run survives restarts; every step may be repeated. The object's alarm carries a run from one step to the next, and
+ * nothing else.
  *
- * An hour after the last run began the object's own alarm begins another one, which leaves the accessors to the checks of the
- * shards (`ShardTidy`): it sees that these are planned, goes over the rest, and adds up what they have reported since. The
- * platform's cron, where there is one, only makes sure that the alarm was not lost.
+ * The hourly run is begun by the cron trigger. It leaves the accessors to the checks of the shards (`ShardTidy`): it begins these,
+ * goes over the rest, and adds up what they have reported since the run before.
  *
  * No object can be asked which trees exist. A tree of whose tokens none is listed, neither by accessor nor by custom id, is
  * therefore not found: its tokens work and end as usual, they are just in no list, until one of them or of their
@@ -63,14 +56,14 @@ export class Tidy extends DurableObject<Env> {
   }
 
   /** Begins a run over everything. False when a run is in progress. */
-  async start(): Promise<boolean> {
-    if (this.#store.running()) {
-      await this.keepSchedule();
-      return false;
-    }
-    const begun = await this.#begin(FIRST_POSITION);
-    await this.ctx.storage.setAlarm(currentTime());
-    return begun;
+  start(): Promise<boolean> {
+    return this.#begin(FIRST_POSITION);
+  }
+
+  /** Begins the hourly run, unless a run is in progress. Safe to repeat. */
+  async startHourly(): Promise<void> {
+    await startShardChecks(this.env);
+    await this.#begin(FIRST_WITHOUT_ACCESSORS);
   }
 
   /** Hears that a shard has been checked, and what came of it. Safe to repeat. */
@@ -78,52 +71,38 @@ export class Tidy extends DurableObject<Env> {
     this.#shards.keep(shard, check);
   }
 
-  /** Makes sure that an alarm comes: for the run in progress, or for the next one. Safe to repeat. */
-  async keepSchedule(): Promise<void> {
-    if ((await this.ctx.storage.getAlarm()) !== null) return;
-    await this.ctx.storage.setAlarm(this.#nextAlarm(currentTime()));
-  }
-
   /** How far the run in progress is, and what the last one did. */
   async status(): Promise<TidyStatus> {
-    const running = this.#store.running();
-    const nextAt = running ? null : await this.ctx.storage.getAlarm();
-    return { running, last: this.#store.lastFinished(), nextAt, shards: this.#shards.all() };
+    return { running: this.#store.running(), last: this.#store.lastFinished(), shards: this.#shards.all() };
   }
 
-  /** One step of the run in progress, or of the one that is due. */
+  /** One step of the run in progress. */
   override async alarm(): Promise<void> {
+    const run = this.#store.running();
+    if (!run) return;
     try {
-      if (!this.#store.running()) {
-        await keepShardsChecked(this.env);
-        await this.#begin(FIRST_WITHOUT_ACCESSORS);
-      }
-      const run = this.#store.running();
-      if (run) await this.#step(run);
+      await this.#step(run);
     } catch (error) {
       // The platform gives up after some retries of its own; a run must not.
       console.error(JSON.stringify({ type: "tidy", error: String(error) }));
       await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
       return;
     }
-    await this.ctx.storage.setAlarm(this.#nextAlarm(currentTime()));
+    if (this.#store.running()) await this.ctx.storage.setAlarm(currentTime() + TIDY_PAUSE_MS);
   }
 
-  /** Begins a run at `position`. False when one is in progress. */
+  /** Begins a run at `position`. When one is in progress: false, and its alarm is set again if it was lost. */
   async #begin(position: ListPosition): Promise<boolean> {
-    if (this.#store.running()) return false;
-    const aged = await termsToDrop(this.env, currentTime());
+    const aged = this.#store.running() ? [] : await termsToDrop(this.env, currentTime());
     // Another call may have begun one meanwhile.
-    if (this.#store.running()) return false;
-    const run = this.#store.begin(currentTime(), position, aged);
-    if (position.list !== FIRST_POSITION.list) this.#shards.leaveOut(run);
-    return true;
-  }
-
-  #nextAlarm(now: number): number {
-    if (this.#store.running()) return now + TIDY_PAUSE_MS;
-    const last = this.#store.lastFinished();
-    return Math.max(now, (last?.startedAt ?? now) + TIDY_INTERVAL_MS);
+    const begins = !this.#store.running();
+    if (begins) {
+      const run = this.#store.begin(currentTime(), position, aged);
+      if (position.list !== FIRST_POSITION.list) this.#shards.leaveOut(run);
+    }
+    const { storage } = this.ctx;
+    if (begins || (await pendingAlarm(storage, currentTime())) === null) await storage.setAlarm(currentTime());
+    return begins;
   }
 
   /** The next step of `run`: trees that a page has begun with come before the next page. */

@@ -2,6 +2,7 @@ import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { AccessRequest, Verdict } from "../policy/acl.ts";
 import type { MountTtl } from "../system/mount.ts";
+import type { AuditLine } from "../wire/audit.ts";
 import type { NewTokenIds } from "./ids.ts";
 import type { TokenSpec, TokenView } from "./record.ts";
 import type { TokenRole } from "./role.ts";
@@ -81,6 +82,8 @@ export interface TreeCall {
   /** The newest watermark that the Worker knows; 0 when there was none. The tree checks against no older ones. */
   readonly watermark: number;
   readonly action: CallerAction | null;
+  /** The audit line of a request that may change something. The tree adds the caller and writes it before it acts. */
+  readonly line: AuditLine | null;
 }
 
 /** The caller as it was before the request's own action, what its policies grant on the path, and what came of the action. */

@@ -238,3 +238,9 @@ function writeRow(bytes: Uint8Array, at: number, row: number): void {
     rest = Math.floor(rest / 256);
   }
 }
+
+/** A row and the random part of its id, which says that it is really that one. */
+export interface RowAndTail {
+  readonly row: number;
+  readonly tail: Uint8Array;
+}

@@ -25,9 +25,9 @@ export interface TokenRecord {
   readonly createdAt: number;
   /** 0: never expires. */
   readonly creationTtl: number;
-  /** The value of the create call alone; 0: none. */
+  /** The lesser of the create call's and the role's at the creation; 0: none. */
   readonly explicitMaxTtl: number;
-  /** The value of the create call alone; 0: not periodic. */
+  /** What the create call asked for, and no more than the role's at the creation; 0: not asked for. */
   readonly period: number;
   readonly renewable: boolean;
   /** "" without an entity. */

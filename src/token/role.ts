@@ -20,8 +20,8 @@ export interface TokenRole {
   readonly disallowedPolicies: readonly string[];
   readonly allowedPoliciesGlob: readonly string[];
   readonly disallowedPoliciesGlob: readonly string[];
-  /** Lower case; null until set. */
-  readonly allowedEntityAliases: readonly string[] | null;
+  /** Lower case. */
+  readonly allowedEntityAliases: readonly string[];
   readonly orphan: boolean;
   readonly renewable: boolean;
   readonly pathSuffix: string;

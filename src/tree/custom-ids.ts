@@ -15,13 +15,9 @@ export interface CustomIdEntry extends TokenAddress {
 export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "custom id -> where the token lives",
+    // Keys of 8 bytes: the rest of the hash is what the tree compares, and only the tree shall hold it.
+    description: "key of a custom id -> where the token lives",
     sql: "CREATE TABLE custom_ids (key TEXT PRIMARY KEY, tree_id TEXT NOT NULL, row INTEGER NOT NULL) WITHOUT ROWID",
-  },
-  {
-    version: 2,
-    description: "keys of 8 bytes: the rest of the hash is what the tree compares, and only the tree shall hold it",
-    sql: "UPDATE custom_ids SET key = substr(key, 1, 16)",
   },
 ];
 

@@ -2,40 +2,40 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import { equalBytes } from "../crypto/bytes.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
 import type { Env } from "../env.ts";
-import { authorize } from "../identity/access.ts";
-import type { EntityView } from "../identity/model.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
-import type { Verdict } from "../policy/acl.ts";
-import { isLostAlarm, pendingAlarm } from "../storage/pending-alarm.ts";
+import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkMode } from "../lease/actions.ts";
+import { TreeLeases } from "../lease/tree-leases.ts";
+import type { LoneEnd } from "../listing/expiry/single-token-end.ts";
+import type { InventoryEntry } from "../listing/inventory/entry.ts";
+import type { RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { readVersions } from "../storage/schema.ts";
 import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
 import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
-import type { CallerAction, Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
-import { firstRowAt, type NewTokenIds } from "../token/ids.ts";
+import type { Outcome, TargetAction, TreeAnswer, TreeCall } from "../token/actions.ts";
+import { auditAuth } from "../token/audit-auth.ts";
+import { findAndDecide } from "../token/decide.ts";
+import type { NewTokenIds, RowAndTail } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
-import { addressAllowed } from "../token/rules/address.ts";
-import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
-import { performCubbyhole } from "./cubbyhole/perform.ts";
+import { REVOKED } from "../token/state.ts";
+import { writeAuditLine } from "../wire/audit.ts";
 import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
-import { accessorShard, treeShardNumber } from "./index/accessor-shard.ts";
-import type { LoneEnd } from "./index/lone-end.ts";
-import type { InventoryEntry } from "./inventory/entry.ts";
-import { type Lineage, TreeLineage, type TreePicture } from "./inventory/lineage.ts";
-import { type RevokedInTree, type RevokeInTree, revokeFiltered } from "./inventory/revoke-in-tree.ts";
-import { TreeInventory } from "./inventory/tree-inventory.ts";
-import type { FoundInTree, LeaseAction, LeaseOutcome, RowAndTail, WalkAnswer, WalkMode } from "./leases/actions.ts";
-import { TreeLeases } from "./leases/tree-leases.ts";
-import { isOneProcess, knownToken, LiveTokens } from "./live-tokens.ts";
+import { knownTokens, type TokenPublisher } from "./known-tokens.ts";
+import { type Lineage, TreeLineage, type TreePicture } from "./lineage.ts";
+import { revokeFiltered } from "./revoke-filtered.ts";
+import { SingleTokenExpiry } from "./single-token.ts";
+import { TreeEnd } from "./supply/tree-end.ts";
+import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { TokenWriter } from "./token-writer.ts";
-import { REVOKED, type TokenRow, TreeStore } from "./tree-store.ts";
-import { TreeSweep } from "./tree-sweep.ts";
+import { TreeAlarm } from "./tree-alarm.ts";
+import { TreeCallers } from "./tree-callers.ts";
+import { TreeStore } from "./tree-store.ts";
 import { TreeTargets } from "./tree-targets.ts";
+import { TreeInventory } from "./updates/tree-updates.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
@@ -43,24 +43,10 @@ const SWEEP_RETRY_MS = 30_000;
 /** A sweep that a caller waits for is the alarm's after this time, should the call have ended in the middle. */
 const SWEEP_BY_CALLER_MS = 60_000;
 
-/** The platform takes no alarm after 2189, and a token may outlive that. */
-const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
-
-/** A clock that is set back by more than this (ms) was wrong before. */
-const CLOCK_MS = 86_400_000;
-
-/** An only token that nobody has asked for so long after its end (ms) is ended by its tree. */
-const FORGOTTEN_MS = 86_400_000;
-
-/** A freed tree with a larger database than this (bytes) loses it; a smaller one keeps it for the next who takes the tree. */
-const MAX_KEPT_BYTES = 262_144;
-
-/** Actions after which nothing of the tree is known outside it. */
-const VOIDS_VIEWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
-
 /** The answer for every token that can't be used, whatever the reason. */
 const REFUSED = err(UNAUTHENTICATED);
 const NOT_FOUND = err({ code: "not_found" } as const);
+
 /**
  * A token tree: a token without a parent, and everything created from it. Cascade, use counts and expiry of the tree are
  * each one transaction here.
@@ -70,115 +56,108 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  */
 export class TokenTree extends DurableObject<Env> {
   readonly #store: TreeStore;
-  readonly #cubbyhole: CubbyholeStore;
-  readonly #births: TokenWriter;
+  readonly #writer: TokenWriter;
   readonly #targets: TreeTargets;
+  readonly #callers: TreeCallers;
   readonly #leases: TreeLeases;
   readonly #inventory: TreeInventory;
   readonly #lineage: TreeLineage;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
-  readonly #live: LiveTokens;
-  readonly #treeId: string;
-  /** True when the id of the tree, of which nothing is left, was handed back to a shard. */
-  #gaveBack = false;
-  /**
-   * True when a shard asks for the end of an only token: it has the token on its list, or has noted that it handed out the tree. So
-   * such a tree needs no alarm.
-   */
-  #isAskedFor = false;
-  /** True when the shard that handed out this tree was told that it is empty: it has no note of it any more. */
-  #wasReported = false;
+  readonly #publisher: TokenPublisher;
+  readonly #single: SingleTokenExpiry;
+  readonly #end: TreeEnd;
+  readonly #alarm: TreeAlarm;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
   /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
   #rowKeys: RowKeys | null = null;
   /** As of the last call. */
   #watermarks: Watermarks = NO_WATERMARKS;
-  /** When the alarm is set for (ms), or null. */
-  #alarmAt: number | null = null;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    const { sql } = ctx.storage;
+    const { storage } = ctx;
+    const { sql } = storage;
     const treeId = ctx.id.toString();
-    this.#treeId = treeId;
     const versions = readVersions(sql);
     const arm = () => this.#arm();
-    const live = new LiveTokens(env, treeId, () => ctx.storage.sync());
+    const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
     const inventory = new TreeInventory({ env, treeId, tokens: () => tokens, open: () => this.#open() });
     const tokens: TreeStore = new TreeStore(
       sql,
       treeId,
       { rowKeys: () => this.#openedRowKeys(), watermarks: () => this.#watermarks },
       inventory,
-      () => live.changed(),
+      () => publisher.changed(),
       versions,
     );
     const cubbyhole = new CubbyholeStore(sql, versions);
     const armBehindSweep = () => this.#arm(currentTime() + SWEEP_BY_CALLER_MS);
     const leases = new TreeLeases({ env, sql, versions, treeId, tokens, arm, armBehindSweep });
-    this.#live = live;
+    const writer = new TokenWriter({ treeId, tokens, cubbyhole, inventory, arm });
+    const targets = new TreeTargets({ tokens, cubbyhole, arm });
+    const end = new TreeEnd({ env, storage, treeId, tokens, cubbyhole, leases, inventory });
+    const watermarks = () => this.#watermarks;
     this.#store = tokens;
-    this.#cubbyhole = cubbyhole;
+    this.#writer = writer;
+    this.#targets = targets;
     this.#leases = leases;
     this.#inventory = inventory;
+    this.#publisher = publisher;
+    this.#end = end;
+    this.#single = new SingleTokenExpiry(tokens, leases);
+    this.#alarm = new TreeAlarm(storage);
+    this.#callers = new TreeCallers({
+      treeId,
+      tokens,
+      cubbyhole,
+      writer,
+      targets,
+      inventory,
+      publisher,
+      watermarks,
+      arm,
+    });
     const describe = (rows: readonly number[]) => inventory.describe(rows);
     this.#lineage = new TreeLineage({ sql, tokens, cubbyhole, describe, leases });
-    this.#births = new TokenWriter({ treeId, tokens, cubbyhole, inventory, arm });
-    this.#targets = new TreeTargets({ tokens, cubbyhole, arm });
-    this.#sweep = new TreeSweep({
-      env,
-      sql,
-      treeId,
-      isCreated: () => tokens.isCreated,
-      cubbyhole,
-      inventory,
-      endLeasesOf: (rows) => leases.endOfTokens(rows),
-      deleted: (rows) => tokens.deleted(rows, currentTime(), isOneProcess(env)),
-      givesBack: (rows) => this.#givesBack(rows),
-    });
+    this.#sweep = new TreeSweep({ env, sql, treeId, tokens, cubbyhole, inventory, leases, end });
     const endLeasesOf = (rows: readonly number[], limit: number) => leases.endSomeOf(rows, limit);
     this.#tidy = new TreeTidy({ env, sql, treeId, tokens, endLeasesOf });
-    if (this.#store.isCreated) {
+    if (tokens.isCreated) {
       ctx.blockConcurrencyWhile(async () => {
         this.#refresh();
-        const alarm = await ctx.storage.getAlarm();
-        // The rows say when one that was lost is due.
-        const isLost = isLostAlarm(alarm, currentTime());
-        this.#alarmAt = isLost ? null : alarm;
-        // An only token that no shard knows of has an alarm until one does.
-        this.#isAskedFor = !isLost && this.#store.isLone;
+        // The rows say when an alarm that was lost is due.
+        this.#single.woke(await this.#alarm.load());
         this.#arm();
       });
     }
   }
 
   /**
-   * Starts the tree with its first token, and what it keeps from the beginning. The list of accessors hears of it later, whatever
-   * ends in between. A tree of which nothing is left can be started again: nothing that was issued in a life before is good in it.
+   * Starts the tree with its first token, and what it keeps from the beginning. The list of accessors is notified later, whatever
+   * ends in between. A tree of which nothing is left can be started again: nothing that was issued in its previous life is good.
    *
-   * @param drawnFrom the shard that handed out the id of the tree; null: none did.
+   * @param allocatedBy the shard that handed out the id of the tree; null: none did.
    * @returns "taken", with nothing done, when something is left in the tree, or the row may have been a token's before: another id
-   *   has to be drawn.
+   *   has to be allocated.
    */
   async create(
     spec: TokenSpec,
     ids: NewTokenIds,
-    drawnFrom: number | null,
+    allocatedBy: number | null,
     cubbyhole: readonly CubbyholeValue[] = [],
   ): Promise<Result<TokenView | "taken", Failure>> {
     if (!ids.seal) await this.#open(spec.record.watermark);
-    if (!this.#isEmpty || ids.row <= this.#store.floor) return ok("taken");
-    if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
-    this.#gaveBack = false;
-    this.#isAskedFor = drawnFrom !== null && !this.#wasReported;
-    this.#wasReported = false;
+    if (!this.#end.isEmpty || ids.row <= this.#store.floor) return ok("taken");
+    if (isEnded(this.#watermarks, "all", spec.record)) return err(REVOKED_MEANWHILE);
+    this.#end.taken();
+    this.#single.created(allocatedBy);
     this.#store.begin();
-    return ok(this.#births.first(spec, ids, cubbyhole, drawnFrom) ?? "taken");
+    return ok(this.#writer.first(spec, ids, cubbyhole, allocatedBy) ?? "taken");
   }
 
-  /** Ends a tree whose first token, the one in this row, nobody will ever have. Safe to repeat. */
+  /** Ends a tree whose first token, the one in this row, no client will ever have. Safe to repeat. */
   async abandon(row: number): Promise<void> {
     if (!this.#store.isCreated || !this.#store.exists(row)) return;
     this.#store.revoke(row, REVOKED);
@@ -188,16 +167,16 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /**
-   * Asks for what a shard should have heard of a tree whose id it handed out: the first token, which is listed then.
+   * Answers the shard that handed out the id of this tree and was not notified of its first token. The token is listed then.
    *
-   * @returns "empty" when nothing is in the tree and it can be taken.
+   * @returns true when the tree can be handed out again.
    */
-  async report(): Promise<"empty" | "used"> {
-    this.#wasReported = this.#isEmpty;
-    if (this.#isEmpty) return this.#canBeTaken ? "empty" : "used";
-    await this.#tellFirst();
+  async report(): Promise<boolean> {
+    this.#single.askedWhile(this.#end.isEmpty);
+    if (this.#end.isEmpty) return this.#end.isFree;
+    await this.#listFirst();
     this.#arm();
-    return "used";
+    return false;
   }
 
   /**
@@ -206,24 +185,19 @@ export class TokenTree extends DurableObject<Env> {
    */
   async endLone(row: number): Promise<LoneEnd> {
     await this.#open();
-    if (this.#store.isCreated) {
-      if (this.#store.live(row, currentTime())) {
-        const [entry] = this.#inventory.describe([row]);
-        if (entry) return { kind: "alive", entry };
-      }
-      const isSwept = this.#store.hasOnly([row]) && (await this.#sweep.stepFor(row));
-      if (!isSwept && this.#store.isCreated && this.#store.exists(row)) {
-        // Others are left in the tree, or the token ends in another way than by its time.
-        this.#isAskedFor = false;
-        this.#arm();
-        return { kind: "ending" };
-      }
-      // The answer gives a tree back of which nothing is left.
-      this.#gaveBack = true;
-      await this.#settle();
-      this.#gaveBack = this.#isEmpty;
+    if (!this.#store.isCreated) return { kind: "gone", isFree: this.#end.isFree };
+    if (this.#store.live(row, currentTime())) {
+      const [entry] = this.#inventory.describe([row]);
+      if (entry) return { kind: "alive", entry };
     }
-    return { kind: "gone", isFree: isOneProcess(this.env) && this.#isEmpty && this.#canBeTaken };
+    const isSwept = this.#store.hasOnly([row]) && (await this.#sweep.stepFor(row));
+    if (!isSwept && this.#store.isCreated && this.#store.exists(row)) {
+      // Others are left in the tree, or the token ends in another way than by its time.
+      this.#single.listed(false);
+      this.#arm();
+      return { kind: "ending" };
+    }
+    return { kind: "gone", isFree: await this.#end.offersByAnswer(() => this.#settle()) };
   }
 
   /**
@@ -238,30 +212,17 @@ export class TokenTree extends DurableObject<Env> {
     if (!loaded.ok) return loaded;
     const installation = loaded.value;
     this.#know(installation);
-    let now = currentTime();
-    let known = this.#authenticate(call, now);
-    if (!known) return REFUSED;
-    let entity: EntityView | null = null;
-    if (known.caller.entityId !== "") {
-      const standing = await loadActiveEntity(this.env, known.caller.entityId);
-      if (!standing.ok) return standing;
-      entity = standing.value;
-      // Others were served while this waited, so what was read before is not true any more.
-      now = currentTime();
-      known = this.#authenticate(call, now);
-      if (!known) return REFUSED;
-    }
-    const { row, caller } = known;
-
-    // A use counts as soon as the token was good, also when the policies refuse the request.
-    const usesLeft = !row || row.uses_left === 0 ? 0 : this.#store.countUse(row.row, row.uses_left);
-    if (usesLeft < 0) this.#arm();
-    const used = { ...caller, usesLeft };
-    const allowed = authorize(installation, caller, entity, call.access, now);
-    if (!allowed.ok) return ok({ caller: used, verdict: null, outcome: null });
-    const verdict = allowed.value;
-    const outcome = call.action && this.#perform(call.action, caller, row, verdict, installation, now);
-    return ok({ caller: used, verdict, outcome });
+    const source = {
+      find: (now: number) => this.#callers.find(call, now),
+      loadEntity: (id: string) => loadActiveEntity(this.env, id),
+    };
+    const answer = await findAndDecide(installation, call, source, (decided) => {
+      const { caller } = decided.found;
+      // Only the tree knows the token, and the line is to be written before anything is done.
+      if (call.line) writeAuditLine({ ...call.line, auth: auditAuth(caller, caller.accessor, "service") });
+      return ok(this.#callers.answer(decided, call, installation.watermarks.newest));
+    });
+    return answer ?? REFUSED;
   }
 
   /**
@@ -273,7 +234,7 @@ export class TokenTree extends DurableObject<Env> {
     await this.#open();
     const now = currentTime();
     const outcome = this.#targets.perform(action, null, now);
-    if (action.kind === "lookup" && action.target.by === "token") this.#noteLive(action.target.row, now);
+    if (action.kind === "lookup" && action.target.by === "token") this.#callers.findLive(action.target.row, now);
     return outcome;
   }
 
@@ -284,16 +245,15 @@ export class TokenTree extends DurableObject<Env> {
    */
   async insert(spec: TokenSpec, ids: NewTokenIds, parent: number): Promise<Result<Outcome, Failure>> {
     await this.#open(spec.record.watermark);
-    const now = currentTime();
-    if (!this.#store.isCreated || !this.#store.live(parent, now)) return NOT_FOUND;
-    if (isEnded(this.#watermarks.all, spec.record)) return err(REVOKED_MEANWHILE);
-    return this.#insert(spec, ids, parent, []);
+    if (!this.#store.isCreated || !this.#store.live(parent, currentTime())) return NOT_FOUND;
+    if (isEnded(this.#watermarks, "all", spec.record)) return err(REVOKED_MEANWHILE);
+    return this.#callers.insert(spec, ids, parent, []);
   }
 
-  /** True while the token of this row is alive: what the life of a batch token hangs on. */
+  /** True while the token of this row is alive: what the life of a batch token depends on. */
   async isAlive(row: number): Promise<boolean> {
     await this.#open();
-    return this.#noteLive(row, currentTime()) !== null;
+    return this.#callers.findLive(row, currentTime()) !== null;
   }
 
   /** What has become of a row: "dead" while it waits for the sweep, "absent" before it is written and after the sweep. */
@@ -322,17 +282,23 @@ export class TokenTree extends DurableObject<Env> {
     return this.#lineage.picture(row, tail);
   }
 
-  /** Accessors of a token of this tree and of those above it, the nearest. */
+  /** Accessors of a token of this tree and of its nearest ancestors. */
   async accessorsFrom(row: number): Promise<string[]> {
     await this.#open();
     return this.#store.isCreated ? this.#lineage.accessorsFrom(row) : [];
   }
 
-  /** Revokes tokens of this tree that a filter meant, with everything below them. Safe to repeat. */
+  /** Revokes tokens of this tree that a filter matched, with everything below them. Safe to repeat. */
   async revokeFiltered({ sweptByCaller, ...request }: RevokeInTree): Promise<RevokedInTree> {
     await this.#open();
     const now = currentTime();
-    const revoked = revokeFiltered(this.#store, this.#lineage, request, now);
+    const parts = {
+      treeId: this.ctx.id.toString(),
+      tokens: this.#store,
+      lineage: this.#lineage,
+      inventory: this.#inventory,
+    };
+    const revoked = revokeFiltered(parts, request, now);
     if (revoked.revoked > 0) this.#arm(sweptByCaller ? now + SWEEP_BY_CALLER_MS : now);
     return revoked;
   }
@@ -353,17 +319,17 @@ export class TokenTree extends DurableObject<Env> {
     await this.#settle();
   }
 
-  /** Tells the lists now what they would hear a moment later: from the answer on they know it, unless one does not answer. */
+  /** Sends all updates to the lists now: from the answer on the lists have them, unless one does not answer. */
   async tellInventory(): Promise<void> {
     await this.#inventory.tell();
   }
 
-  /** The same for whoever tells what all trees of this isolate have handed over. */
+  /** Puts all updates into the queue of this isolate, for a caller that sends it. */
   async handOverNews(): Promise<void> {
     await this.#inventory.handOver();
   }
 
-  /** Performs an action on a lease of this tree. "not_found" when the lease, or who shall hold it, is not there. */
+  /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, is not there. */
   async lease(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
     await this.#open();
     return this.#store.isCreated ? this.#leases.perform(action) : NOT_FOUND;
@@ -383,7 +349,7 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /**
-   * Performs one bounded step of a tidy run here: tells which entries elsewhere have no token, and repairs the tree's own
+   * Performs one bounded step of a tidy run here: names entries elsewhere that have no token, and repairs the tree's own
    * rows. Requests are served between the steps, and within one while it talks to the list of accessors.
    */
   async tidy(step: TidyStep): Promise<TidyStepResult> {
@@ -392,18 +358,20 @@ export class TokenTree extends DurableObject<Env> {
     this.#tidying++;
     try {
       const result = await this.#tidy.perform(step);
-      // It may have made orphans, or found rows that somebody else wrote.
-      this.#live.changed();
-      // From here on the list may not have it, and then no shard asks for its end.
-      if (this.#hasEnded(currentTime())) this.#isAskedFor = false;
+      // It may have made orphans, or found rows that were written without the keys.
+      this.#publisher.changed();
+      const now = currentTime();
+      const due = this.#store.nextSweepAt(now);
+      // The list may have dropped the token by now, and then no shard asks for its end.
+      if (due !== null && due <= now) this.#single.listed(false);
       this.#arm();
       const { swept } = await this.#sweep.step();
-      // What has ended and was not seen to yet must have an alarm coming, whatever became of the last one.
+      // What has expired and was not swept yet must have an alarm coming, whatever became of the last one.
       this.#refresh();
-      this.#alarmAt = await pendingAlarm(this.ctx.storage, currentTime());
+      await this.#alarm.reload();
       this.#arm();
       // The alarm frees a tree that this has emptied.
-      if (swept > 0 && this.#isEmpty) this.#setAlarm(currentTime());
+      if (swept > 0 && this.#end.isEmpty) void this.#alarm.set(currentTime());
       return { ...result, repairs: { ...result.repairs, swept } };
     } finally {
       this.#tidying--;
@@ -412,10 +380,10 @@ export class TokenTree extends DurableObject<Env> {
 
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
-    this.#alarmAt = null;
+    this.#alarm.wentOff();
     if (!this.#store.isCreated) return;
     const later = this.#sweep.putOffTo();
-    if (later !== null) return this.#setAlarm(later);
+    if (later !== null) return this.#alarm.set(later);
     try {
       await this.#open();
       await this.#sweep.run();
@@ -424,11 +392,11 @@ export class TokenTree extends DurableObject<Env> {
       await this.#leases.work();
       // A tree of one token does not know whether it is listed.
       if (this.#inventory.nextDueAt !== null) await this.#inventory.tell();
-      else if (this.#store.listing.upTo === null) await this.#tellFirst();
+      else if (this.#store.isSingle) await this.#listFirst();
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
       console.error(JSON.stringify({ type: "sweep", error: String(error) }));
-      return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
+      return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
     }
     await this.#settle();
   }
@@ -436,29 +404,18 @@ export class TokenTree extends DurableObject<Env> {
   /** After a sweep: frees a tree of which nothing is left, or sets the alarm for what comes next. */
   async #settle(): Promise<void> {
     if (!this.#store.isCreated) return;
-    if (this.#isEmpty) {
+    if (this.#end.isEmpty) {
       // Calls that wait for another object come back to the tables.
-      if (this.#leases.isBusy || this.#tidying > 0) return this.#setAlarm(currentTime() + SWEEP_RETRY_MS);
-      // Nothing here can come back to life. Every login makes a tree; one that nobody takes again would stay for ever.
-      return this.#free();
+      if (this.#leases.isBusy || this.#tidying > 0) return this.#alarm.set(currentTime() + SWEEP_RETRY_MS);
+      await this.#end.free();
     }
     this.#refresh();
     this.#arm();
   }
 
-  /** True when nothing is in the tree: no token, no value, no lease whose end somebody has to hear of. */
-  get #isEmpty(): boolean {
-    return !this.#store.isCreated || (this.#store.isEmpty && this.#cubbyhole.isEmpty && this.#leases.isEmpty);
-  }
-
-  /** False where the tree was freed far in the future, by a clock that was wrong then: everybody would find it taken. */
-  get #canBeTaken(): boolean {
-    return this.#store.floor < firstRowAt(currentTime() + CLOCK_MS);
-  }
-
   /** Has the first token listed. One that is not alive is left to the alarm: no shard asks for it. */
-  async #tellFirst(): Promise<void> {
-    this.#isAskedFor = await this.#inventory.tellFirst();
+  async #listFirst(): Promise<void> {
+    this.#single.listed(await this.#inventory.tellFirst());
   }
 
   /** Reads what is remembered of the rows. */
@@ -466,39 +423,6 @@ export class TokenTree extends DurableObject<Env> {
     this.#store.refresh();
     this.#leases.refresh();
     this.#inventory.refresh();
-  }
-
-  /**
-   * True when these are the last tokens and the tree is one that is taken again: its id then goes with the call that takes them off
-   * the list, before their rows go. Whoever takes it until then finds it taken.
-   */
-  #givesBack(rows: readonly number[]): boolean {
-    this.#gaveBack =
-      isOneProcess(this.env) &&
-      this.#leases.isEmpty &&
-      this.ctx.storage.sql.databaseSize <= MAX_KEPT_BYTES &&
-      this.#store.hasOnly(rows);
-    return this.#gaveBack;
-  }
-
-  /**
-   * Gives back an empty tree. Where one process serves everything its file stays and the next creation takes it; elsewhere an
-   * object without storage is no more, and the next tree is best made near whoever makes it.
-   */
-  async #free(): Promise<void> {
-    const again = isOneProcess(this.env);
-    this.#inventory.forget();
-    if (!again || this.ctx.storage.sql.databaseSize > MAX_KEPT_BYTES) {
-      const deleted = this.ctx.storage.deleteAll();
-      this.#cubbyhole.forget();
-      this.#leases.forget();
-      this.#store.forget(again);
-      await deleted;
-    }
-    this.#refresh();
-    if (!again || this.#gaveBack) return;
-    this.#gaveBack = true;
-    await accessorShard(this.env, treeShardNumber(this.#treeId)).takeTree(this.#treeId);
   }
 
   /**
@@ -520,110 +444,14 @@ export class TokenTree extends DurableObject<Env> {
     return this.#rowKeys;
   }
 
-  /** The caller, if its token is good; without its row where the action does not need it and the token is known. */
-  #authenticate({ row, verifier, clientAddress, action }: TreeCall, now: number) {
-    if (action?.kind === "create") {
-      const known = knownToken(this.env, { treeId: this.#treeId, row, verifier }, this.#watermarks, now);
-      if (known) return { row: null, caller: known };
-    }
-    const found = this.#store.isCreated ? this.#store.live(row, now) : null;
-    if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
-    const caller = this.#store.view(found, now);
-    if (!addressAllowed(caller.boundCidrs, clientAddress)) return null;
-    this.#note(found, caller, now, action === null || !VOIDS_VIEWS.has(action.kind));
-    return { row: found, caller };
-  }
-
-  /** The token of a row if it is alive, which is made known to the isolate. */
-  #noteLive(row: number, now: number): TokenRow | null {
-    const found = this.#store.isCreated ? this.#store.live(row, now) : null;
-    if (found) this.#note(found, this.#store.view(found, now), now);
-    return found;
-  }
-
-  /** @param stays false when the call is about to void what it would make known. */
-  #note(found: TokenRow, view: TokenView, now: number, stays = true): void {
-    this.#inventory.used(found.row, now);
-    if (!stays) return;
-    // What is known to the Worker is used without the tree, so it is known for no longer than a use is nothing new.
-    const until = () => earlier(this.#store.aliveUntil(found, now), this.#inventory.usedUntil(now));
-    this.#live.found(found, view, this.#watermarks, until);
-  }
-
-  #perform(
-    action: CallerAction,
-    caller: TokenView,
-    callerRow: TokenRow | null,
-    verdict: Verdict,
-    { watermarks }: Installation,
-    now: number,
-  ): Result<Outcome, Failure> {
-    switch (action.kind) {
-      case "create":
-        return this.#create(action, caller, verdict, watermarks.newest, now);
-      case "cubbyhole_read":
-      case "cubbyhole_list":
-      case "cubbyhole_write":
-      case "cubbyhole_delete":
-        return performCubbyhole(this.#cubbyhole, action, caller.row, verdict);
-      default:
-        return this.#targets.perform(action, callerRow, now);
-    }
-  }
-
-  #create(
-    action: Extract<CallerAction, { kind: "create" }>,
-    caller: TokenView,
-    verdict: Verdict,
-    watermark: number,
-    now: number,
-  ): Result<Outcome, Failure> {
-    const plan = planChild(action, caller, verdict.sudo, watermark, now);
-    if (!plan.ok) return plan;
-    const { spec, warnings } = plan.value;
-    if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
-    return this.#insert(spec, action.ids, caller.row, warnings);
-  }
-
-  #insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
-    const token = this.#births.child(spec, ids, parent);
-    return ok(token ? { kind: "created", token, warnings } : { kind: "row_taken", above: this.#store.floor });
-  }
-
   /**
-   * Sets the alarm for the next sweep unless one that is as early is set: moving it later would only cost a write.
+   * Sets the alarm for what is due first: the sweep, a lease, or an update that the lists may not have.
    *
    * @param sweepFrom ms: the sweep need not come earlier.
    */
   #arm(sweepFrom = 0): void {
-    const due = this.#nextSweepAt(currentTime());
-    const sweep = due && Math.max(due, sweepFrom);
-    const next = earlier(earlier(sweep, this.#leases.nextDueAt), this.#inventory.nextDueAt);
-    if (next === null) return;
-    const at = Math.min(next, LATEST_ALARM_MS);
-    if (this.#alarmAt !== null && this.#alarmAt <= at) return;
-    this.#setAlarm(at);
+    if (!this.#store.isCreated) return;
+    const sweep = this.#single.nextSweepAt(currentTime());
+    this.#alarm.atLatest(sweep && Math.max(sweep, sweepFrom), this.#leases.nextDueAt, this.#inventory.nextDueAt);
   }
-
-  #hasEnded(now: number): boolean {
-    const due = this.#store.nextSweepAt(now);
-    return due !== null && due <= now;
-  }
-
-  /** When the tree has to sweep by itself (ms), or null. A shard asks for the end of an only token that nothing hangs on. */
-  #nextSweepAt(now: number): number | null {
-    const { hasDead, listing } = this.#store;
-    const due = this.#store.nextSweepAt(now);
-    const isAsked = this.#isAskedFor && !hasDead && listing.upTo === null && this.#leases.nextDueAt === null;
-    return isAsked && due !== null && due > now - FORGOTTEN_MS ? null : due;
-  }
-
-  #setAlarm(at: number): Promise<void> {
-    this.#alarmAt = at;
-    return this.ctx.storage.setAlarm(at);
-  }
-}
-
-function earlier(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.min(a, b);
 }

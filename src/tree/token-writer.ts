@@ -1,8 +1,8 @@
 import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
-import type { TreeInventory } from "./inventory/tree-inventory.ts";
 import type { TreeStore } from "./tree-store.ts";
+import type { TreeInventory } from "./updates/tree-updates.ts";
 
 /** What new tokens need of the tree around them. */
 interface TokenWriterDeps {

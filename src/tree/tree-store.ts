@@ -7,21 +7,12 @@ import { reportTampering } from "../storage/tampering.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
 import { firstRowAt, type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
-import { ListingMark } from "./listing-mark.ts";
-import { RowFloor } from "./row-floor.ts";
+import { LIVE, REVOKED, REVOKED_ALONE } from "../token/state.ts";
+import { RowFloor } from "./supply/row-floor.ts";
+import { ListingMark } from "./updates/listing-mark.ts";
 
-/** Live. */
-export const LIVE = 0;
-/** Revoked together with everything below it. */
-export const REVOKED = 1;
-/** Revoked alone: what hangs directly below it are orphans. */
-export const REVOKED_ALONE = 2;
-
-/**
- * SQL: the key of a token in the directory of custom ids. Records of before the directory had short keys hold the whole
- * hash, of which the key is the beginning.
- */
-export const CUSTOM_ID_KEY = "substr(json_extract(record, '$.customIdKey'), 1, 16)";
+/** SQL: the key of a token in the directory of custom ids. */
+export const CUSTOM_ID_KEY = "json_extract(record, '$.customIdKey')";
 
 /** The table of tokens. */
 export const TOKEN_MIGRATIONS: readonly Migration[] = [
@@ -189,8 +180,8 @@ export class TreeStore {
     return this.#table.exists;
   }
 
-  /** The storage of the tree was deleted. @param again true when the tree is to be taken again. */
-  forget(again: boolean): void {
+  /** The storage of the tree was deleted. @param keepsFloor true when row numbers go on above those of the deleted tokens. */
+  forget(keepsFloor: boolean): void {
     this.#voidViews();
     this.#table.forget();
     this.#indexes.forget();
@@ -198,7 +189,7 @@ export class TreeStore {
     this.#knownEmpty = false;
     this.#hasDead = false;
     this.#earliestExpiry = null;
-    if (again) this.#floor.keep();
+    if (keepsFloor) this.#floor.keep();
   }
 
   /** A tree that was freed, or never used, begins with its first token. */
@@ -228,9 +219,8 @@ export class TreeStore {
   }
 
   /** True when there is no more than one token, and has not been since the first was written. */
-  get isLone(): boolean {
-    // Data of before the mark may have several tokens without one; their indexes came with the second.
-    return this.listing.upTo === null && (!this.#indexes.exists || this.#countUpTo(2) <= 1);
+  get isSingle(): boolean {
+    return this.listing.upTo === null;
   }
 
   /** When the sweep has work (ms): `now` while revoked rows wait, null when nothing will ever end. */
@@ -251,7 +241,7 @@ export class TreeStore {
     const found = this.find(row);
     if (!found || found.state !== LIVE) return null;
     if (found.expires_at !== null && found.expires_at <= now) return null;
-    if (isEnded(this.#judges.watermarks().all, found.fixed.record)) return null;
+    if (isEnded(this.#judges.watermarks(), "all", found.fixed.record)) return null;
     if (found.parent !== null && this.#mayHaveDead(now) && this.#hasDeadAncestor(found.parent, now)) return null;
     return found.parent !== null && this.#hasEndedAncestor(found.parent) ? null : found;
   }
@@ -331,12 +321,12 @@ export class TreeStore {
    * These rows were deleted, in this transaction. Their numbers are not used again.
    *
    * @param now ms. With the last token all numbers up to this moment are used: those of tokens that went before there was a floor.
-   * @param again true when a tree of which nothing is left is taken again.
+   * @param isReused true when an empty tree is handed out again.
    */
-  deleted(rows: readonly number[], now: number, again: boolean): void {
+  deleted(rows: readonly number[], now: number, isReused: boolean): void {
     const highest = rows.reduce((max, row) => Math.max(max, row), 0);
     if (!this.isEmpty) this.#floor.raise(highest);
-    else if (again) this.#floor.raise(Math.max(highest, firstRowAt(now + 1) - 1));
+    else if (isReused) this.#floor.raise(Math.max(highest, firstRowAt(now + 1) - 1));
   }
 
   /** True when a row with this number exists, alive or not. */
@@ -442,14 +432,15 @@ export class TreeStore {
    * @returns how many that were.
    */
   revokeEnded(first: number, last: number): number {
-    const { all, open } = this.#judges.watermarks();
-    if (all.size === 0) return 0;
+    const watermarks = this.#judges.watermarks();
+    if (watermarks.all.size === 0) return 0;
     const ended = this.#sql
       .exec<Columns>(`SELECT * FROM tokens WHERE row >= ? AND row <= ? AND state = ${LIVE}`, first, last)
       .toArray()
       .filter(
         (row) =>
-          isEnded(all, JSON.parse(row.record) as TokenRecord) || (open.size > 0 && this.#checkSeal(row) === "forged"),
+          isEnded(watermarks, "all", JSON.parse(row.record) as TokenRecord) ||
+          (watermarks.open.size > 0 && this.#checkSeal(row) === "forged"),
       );
     for (const { row } of ended) this.revoke(row, REVOKED);
     return ended.length;
@@ -514,7 +505,7 @@ export class TreeStore {
       // Nobody can tell whether a watermark ends a token whose record was changed.
       if (!found && this.exists(at)) return true;
       if (!found || found.state === REVOKED_ALONE) break;
-      if (isEnded(watermarks.open, found.fixed.record)) return true;
+      if (isEnded(watermarks, "open", found.fixed.record)) return true;
       passed.push(at);
       at = found.parent;
     }

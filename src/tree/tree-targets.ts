@@ -4,10 +4,11 @@ import { equalBytes } from "../crypto/bytes.ts";
 import type { Outcome, Target, TargetAction } from "../token/actions.ts";
 import type { TokenView } from "../token/record.ts";
 import { ownTerms, planRenew, refuseRenewal } from "../token/rules/renew.ts";
+import { REVOKED, REVOKED_ALONE } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
-import { REVOKED, REVOKED_ALONE, type TokenRow, type TreeStore } from "./tree-store.ts";
+import type { TokenRow, TreeStore } from "./tree-store.ts";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 

@@ -3,6 +3,23 @@ import { MAX_JSON_DEPTH } from "../base/limits.ts";
 import { toHex } from "../crypto/bytes.ts";
 import { type Keys, keyedHash } from "../crypto/key-ring.ts";
 import type { Operation } from "../policy/acl.ts";
+import { PATH_WORDS } from "./path-words.ts";
+
+/** A token as a line describes it. The names are those of the reference's audit lines. */
+export interface AuditAuth {
+  /** The id of the token for a team, "" for a batch token. */
+  readonly accessor: string;
+  readonly display_name: string;
+  /** Of the token itself, without those of its entity. */
+  readonly policies: readonly string[];
+  /** "" without an entity. */
+  readonly entity_id: string;
+  readonly token_type: "service" | "batch" | "team";
+  /** As it is; `{}` when the token has none. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Keyed hash of a batch token that is handed out: it has no accessor. */
+  readonly token_hash?: string;
+}
 
 /**
  * A line of the audit log about one request: before it acts (`request`), or when it is answered (`response`). Holds no secret:
@@ -30,21 +47,15 @@ export interface AuditLine {
   readonly duration_ms?: number;
   /** The first error text of the answer. */
   readonly error?: string;
-  /** Accessor of the caller, id of a team's token, "" for a batch token; absent when the token was not accepted. */
-  readonly accessor?: string;
-  readonly display_name?: string;
-  readonly entity_id?: string;
-  /** Of the caller's token. */
-  readonly policies?: readonly string[];
-  /** Accessor of the token that the answer hands out, "" for a batch token. */
-  readonly issued_accessor?: string;
-  readonly issued_type?: "service" | "batch" | "team" | "wrapping";
-  readonly issued_policies?: readonly string[];
-  readonly issued_entity_id?: string;
-  /** Keyed hash of an issued batch token, which has no accessor. */
-  readonly issued_token_hash?: string;
-  /** Accessor of the token inside a wrapped answer. */
-  readonly wrapped_accessor?: string;
+  /** The caller's token, and of a login the token that it gave; absent when there was none or it was not accepted. */
+  readonly auth?: AuditAuth;
+  /** What the answer hands out. */
+  readonly response?: {
+    /** The new token, also when the answer that holds it was wrapped. */
+    readonly auth?: AuditAuth;
+    /** The wrapping token, and the accessor of the token inside. */
+    readonly wrap_info?: { readonly accessor: string; readonly wrapped_accessor?: string };
+  };
   /** Accessor of another token that the request was about. */
   readonly target_accessor?: string;
   /** Ids of the teams' tokens that one request deleted. */
@@ -63,11 +74,13 @@ export type HashedData = { readonly [name: string]: unknown };
  * refused later, too.
  */
 export interface AuditNotes {
+  /** The caller's token, once it was found good. */
+  auth?: AuditAuth;
   targetAccessor?: string;
   /** Of several tokens of teams that the request deletes. */
   targetAccessors?: readonly string[];
-  /** Id of the team's token that is handed out. */
-  issuedTeamToken?: string;
+  /** The team's token that is handed out. */
+  issuedTeamToken?: AuditAuth;
   role?: string;
   principal?: string;
 }
@@ -76,6 +89,9 @@ const UTF_8 = new TextEncoder();
 
 /** A path segment in the form of a token, sent by mistake or by older clients. */
 const TOKEN_SEGMENT = /(^|\/)(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[^/]+/g;
+
+/** A word in the form of a token, in a message that names what was sent. */
+const TOKEN_WORD = /(^|[^\w.-])(?:(?:s|b|r|hvs|hvb|hvr)\.|[0-9A-Za-z]{14}\.atlasv1\.)[\w.-]+/g;
 
 /** `hmac-sha256:` and the hex of the keyed hash of a secret, the same for the same secret in every line. */
 export async function auditHash(keys: Keys, secret: string): Promise<string> {
@@ -128,18 +144,30 @@ async function knownAuditHash({ keys, fieldHashes }: FieldHashes, text: string):
   return hash;
 }
 
+/** Stands in the log for parts of a path that are no words of the interface. */
+const UNKNOWN = "<unknown>";
+
 /**
- * A path that no endpoint serves, or that was not checked. Older clients put tokens into paths of the token method that do
- * not exist here, and a token that root chose has no shape to know it by: of those paths only the mount is logged.
+ * A path that no endpoint serves, or that was not checked, as it may be logged. Clients send tokens in paths that do not exist
+ * here, or by mistake, and a token that root chose has no form to know it by: only words of the interface stay.
+ *
+ * @param mount the beginning of the path that is the path of a mount, with a slash at the end; "" for none.
  */
-export function unservedPath(path: string): string {
-  return /^\/*auth\/token\//.test(path) ? "auth/token/<unknown>" : path;
+export function unservedPath(path: string, mount = ""): string {
+  const segments = path.slice(mount.length).split("/");
+  const shown = segments.map((segment) => (segment === "" || PATH_WORDS.has(segment) ? segment : UNKNOWN));
+  return mount + shown.filter((segment, at) => segment !== UNKNOWN || shown[at - 1] !== UNKNOWN).join("/");
 }
 
-/** A path fit for the audit line. */
+/** A path, or the name of a field, fit for the audit line. */
 export function auditPath(path: string): string {
   // Every such segment has a dot.
   return path.includes(".") ? path.replace(TOKEN_SEGMENT, "$1<token>") : path;
+}
+
+/** A message of an answer, fit for the audit line: some name the role or policy that was sent, in whose place a token can stand. */
+export function auditMessage(message: string): string {
+  return message.replace(TOKEN_WORD, "$1<token>");
 }
 
 /**
@@ -159,14 +187,17 @@ export async function auditData(
     if (plain.includes(name)) entries.push([name, value]);
     else {
       const hash = REPEATED_FIELDS.has(name) ? repeatedHashOf : hashOf;
-      entries.push([name, await auditValue(hash, value, MAX_JSON_DEPTH - 1)]);
+      entries.push([auditPath(name), await auditValue(hash, value, MAX_JSON_DEPTH - 1)]);
     }
   }
   return Object.fromEntries(entries);
 }
 
 async function auditObject(hashOf: HashOf, data: object, depth: number): Promise<HashedData> {
-  const entries = Object.entries(data).map(async ([name, value]) => [name, await auditValue(hashOf, value, depth - 1)]);
+  const entries = Object.entries(data).map(async ([name, value]) => [
+    auditPath(name),
+    await auditValue(hashOf, value, depth - 1),
+  ]);
   return Object.fromEntries(await Promise.all(entries));
 }
 

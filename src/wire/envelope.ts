@@ -16,7 +16,7 @@ const KEPT_HEADERS = new Headers(HEADERS);
 /** Statuses that can't have a body; a client can ask the health endpoint for them. */
 const NO_BODY = new Set([204, 205, 304]);
 
-/** The response for a reply, with the warnings that the pipeline adds about the input. */
+/** The response for a reply, with the warnings about the input. */
 export function renderReply(requestId: string, reply: Reply, warnings: readonly string[]): Response {
   switch (reply.kind) {
     case "plain":
@@ -118,7 +118,7 @@ function renderAuth(auth: AuthReply): Record<string, unknown> {
     policies,
     ...(auth.tokenPolicies.length > 0 && { token_policies: auth.tokenPolicies }),
     ...(identityPolicies.length > 0 && { identity_policies: identityPolicies }),
-    metadata: auth.metadata,
+    metadata: auth.secretMetadata ? { ...auth.metadata, ...auth.secretMetadata } : auth.metadata,
     lease_duration: auth.leaseDuration,
     renewable: auth.renewable,
     entity_id: auth.entityId,

@@ -1,9 +1,7 @@
 import * as z from "zod";
 import { parseDuration } from "../base/duration.ts";
-import { type Failure, invalid } from "../base/errors.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
-import { err, ok, type Result } from "../base/result.ts";
 import { parseRfc3339 } from "../base/rfc3339.ts";
 import type { Shape } from "./shape.ts";
 
@@ -34,7 +32,7 @@ interface FieldKind {
 const KINDS = z.registry<{ readonly kind: object }>();
 
 /** The reader of a field that is read without zod. It returns undefined for a value that it does not accept. */
-interface FieldReader {
+export interface FieldReader {
   readonly read: (value: unknown) => unknown;
   /** What it takes. */
   readonly expected: string;
@@ -42,6 +40,11 @@ interface FieldReader {
 
 /** The readers by field. A registry, since zod keeps an entry when a field gets a description. */
 const READERS = z.registry<FieldReader>();
+
+/** The reader of a field that zod need not be asked about; undefined for one with checks of its own. */
+export function readerOf(field: z.ZodType): FieldReader | undefined {
+  return (field.def.checks ?? []).length === 0 ? READERS.get(field) : undefined;
+}
 
 /** Says what a field holds. What it reads stays as it is. */
 export function ofKind<F extends z.ZodType>(field: F, kind: FieldKind): F {
@@ -255,99 +258,6 @@ export type FieldSchema<T> = z.ZodType<T, unknown> & { readonly shape: Record<st
 
 /** For endpoints that keep whatever is sent. */
 export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = z.looseObject({});
-
-/** Names of the fields that were sent. */
-export interface SentNames {
-  /** Names that the endpoint does not know, sorted. */
-  readonly unknown: readonly string[];
-  /** Names that were sent and that the endpoint knows. */
-  readonly known: readonly string[];
-}
-
-/** Fields that were read, and their names. */
-export interface ReadFields<T> extends SentNames {
-  readonly values: T;
-}
-
-/** Reads the fields of `schema` from a body or query. */
-export function readFields<T>(
-  schema: FieldSchema<T>,
-  data: Readonly<Record<string, unknown>>,
-): Result<ReadFields<T>, Failure> {
-  if ((schema as unknown) === ANY_FIELDS) return ok({ values: { ...data } as T, unknown: [], known: [] });
-  const one = fieldsOf(schema);
-  const parsed = one ? readSent(one, data) : readAll(schema, data);
-  if (!parsed.ok) return parsed;
-  const names = Object.keys(data).sort();
-  const known = names.filter((name) => Object.hasOwn(schema.shape, name));
-  const unknown = known.length === names.length ? [] : names.filter((name) => !known.includes(name));
-  return ok({ values: parsed.value as T, unknown, known });
-}
-
-function readAll<T>(schema: FieldSchema<T>, data: Readonly<Record<string, unknown>>): Result<T, Failure> {
-  const parsed = schema.safeParse({ ...data });
-  if (parsed.success) return ok(parsed.data);
-  const issue = parsed.error.issues[0];
-  return err(unreadable(String(issue?.path[0] ?? ""), issue?.message));
-}
-
-/** Reads the value of a field that was sent; the error says what it takes. */
-type ReadField = (value: unknown) => Result<unknown, string | undefined>;
-
-/** The fields of a schema that reads each field by itself, and their values when none is sent, which are always the same. */
-interface SingleFields {
-  readonly fields: readonly (readonly [name: string, read: ReadField])[];
-  readonly absent: Readonly<Record<string, unknown>>;
-}
-
-/** Most requests send few of an endpoint's fields: reading the others too would be most of the work. */
-function readSent({ fields, absent }: SingleFields, data: Readonly<Record<string, unknown>>): Result<object, Failure> {
-  const values: Record<string, unknown> = { ...absent };
-  for (const [name, read] of fields) {
-    if (!Object.hasOwn(data, name)) continue;
-    const parsed = read(data[name]);
-    if (!parsed.ok) return err(unreadable(name, parsed.error));
-    values[name] = parsed.value;
-  }
-  return ok(values);
-}
-
-/** The function that reads a field. It leaves zod out where zod would only call the field's own reader. */
-function readerOf(field: z.ZodType): ReadField {
-  const own = (field.def.checks ?? []).length === 0 ? READERS.get(field) : undefined;
-  if (own) {
-    return (value) => {
-      const result = own.read(value);
-      return result === undefined ? err(`expected ${own.expected}`) : ok(result);
-    };
-  }
-  return (value) => {
-    const parsed = field.safeParse(value);
-    return parsed.success ? ok(parsed.data) : err(parsed.error.issues[0]?.message);
-  };
-}
-
-function unreadable(name: string, message = "invalid"): Failure {
-  return invalid(`Field validation failed: error converting input for field "${name}": ${message}`);
-}
-
-const SINGLE_FIELDS = new WeakMap<FieldSchema<unknown>, SingleFields | "together">();
-
-/** null for a schema that looks at its fields together, or refuses to find none. */
-function fieldsOf(schema: FieldSchema<unknown>): SingleFields | null {
-  const found = SINGLE_FIELDS.get(schema) ?? splitFields(schema);
-  SINGLE_FIELDS.set(schema, found);
-  return found === "together" ? null : found;
-}
-
-function splitFields(schema: FieldSchema<unknown>): SingleFields | "together" {
-  if (!(schema instanceof z.ZodObject) || schema.def.catchall || (schema.def.checks ?? []).length > 0)
-    return "together";
-  const absent = schema.safeParse({});
-  if (!absent.success) return "together";
-  const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
-  return { fields: Object.entries(shape).map(([name, field]) => [name, readerOf(field)]), absent: absent.data };
-}
 
 function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";

@@ -16,8 +16,8 @@ export type Reply =
       readonly inject?: boolean;
     }
   | { readonly kind: "auth"; readonly auth: AuthReply; readonly warnings?: readonly string[] }
-  /** The answer was put away; this is the token that gives it. */
-  | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo }
+  /** The answer was put away; this is the token that gives it. `auth` is the token that was handed out in that answer. */
+  | { readonly kind: "wrapped"; readonly wrapInfo: WrapInfo; readonly auth?: AuthReply }
   /** An answer that was put away, exactly as it was. */
   | { readonly kind: "stored"; readonly answer: StoredAnswer }
   /** 202 without a body: what was asked for goes on by itself. */
@@ -60,10 +60,14 @@ export interface AuthReply {
   /** A secret; "" where the endpoint does not give it. */
   readonly clientToken: string;
   readonly accessor: string;
+  /** For the audit log; the answer does not have it. */
+  readonly displayName: string;
   readonly tokenPolicies: readonly string[];
   /** Of the entity. Handlers leave them out; they are filled in on the way out. */
   readonly identityPolicies?: readonly string[];
   readonly metadata: Readonly<Record<string, string>> | null;
+  /** Secrets that the answer has among the metadata. The token does not keep them, and the audit log only has their hashes. */
+  readonly secretMetadata?: Readonly<Record<string, string>>;
   /** Seconds; 0: never expires. */
   readonly leaseDuration: number;
   readonly renewable: boolean;

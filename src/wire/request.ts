@@ -7,6 +7,7 @@ import type { Env } from "../env.ts";
 import type { Operation } from "../policy/acl.ts";
 import type { AuditNotes } from "./audit.ts";
 import { parseJsonObject } from "./json.ts";
+import { readSender, type Sender } from "./sender.ts";
 
 /** A request in the terms of the service. */
 export interface GroveRequest {
@@ -15,13 +16,17 @@ export interface GroveRequest {
   readonly dialect: "vault" | "json-api";
   /** Origin and base path as the client wrote them, with a slash at the end. */
   readonly baseUrl: () => string;
+  /** What sent the request. */
+  readonly sender: () => Sender;
   readonly operation: Operation;
   /** Decoded, without base path and leading slash; for a list without the slash at the end. */
   readonly path: string;
   /** The body's fields (in JSON:API the attributes of its resource), or the query's for requests without a body. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** The type of the resource in a JSON:API body, "" without one. */
-  readonly resourceType: string;
+  /** Names in the query of a write: its fields are read from the body alone. */
+  readonly unreadNames: readonly string[];
+  /** The type of the resource in a JSON:API body: "" without a body, null where the resource lacks it. */
+  readonly resourceType: string | null;
   /** The token that the client sent, "" for none. A secret. */
   readonly token: string;
   /** Seconds; 0: the answer is not wrapped. */
@@ -46,6 +51,11 @@ export interface RequestHead {
   readonly operation: Result<Operation, Failure>;
   /** null when whatever stands in front did not say. */
   readonly clientAddress: string | null;
+}
+
+/** The operation that a head asks for, "unknown" where it can't be read. */
+export function operationOf({ operation }: Pick<RequestHead, "operation">): Operation | "unknown" {
+  return operation.ok ? operation.value : "unknown";
 }
 
 /** The query of a request without one. Nobody writes to it. */
@@ -78,7 +88,7 @@ export function readUrl(text: string): Pick<RequestHead, "pathname" | "query"> {
 }
 
 /** The base paths that all serve the same. */
-const BASE_PATHS = ["/v1/", "/api/v2/", "/"];
+export const BASE_PATHS = ["/v1/", "/api/v2/", "/"] as const;
 const UNREADABLE_BODY = invalid("failed to decode JSON input: the body is incomplete or not valid UTF-8");
 const UTF_8_STRICTLY = { fatal: true, ignoreBOM: false };
 /** For strings in one piece: it keeps no state from one to the next. */
@@ -107,11 +117,20 @@ export function pathProblem(path: string): string | null {
   return relative ? "relative paths not supported" : null;
 }
 
-/** Origin and base path of a request, as the client sees them: the gateway says by what name it was called. */
-export function readBaseUrl(head: Pick<RequestHead, "url" | "pathname">, headers: Headers): string {
+/**
+ * Origin and base path of a request, as the client sees them. A gateway or proxy in front says by what name it was called.
+ * `CLIENT_ADDRESS_HEADER` is set where there is one; elsewhere a client could send these headers itself, and would have
+ * Grove's documents name a host of its choice.
+ */
+export function readBaseUrl(
+  head: Pick<RequestHead, "url" | "pathname">,
+  headers: Headers,
+  env: Pick<Env, "CLIENT_ADDRESS_HEADER">,
+): string {
   const url = new URL(head.url);
-  const host = headers.get("X-Forwarded-Host") ?? "";
-  const scheme = headers.get("X-Forwarded-Proto") ?? "";
+  const forwarded = (name: string) => (env.CLIENT_ADDRESS_HEADER === undefined ? null : headers.get(name)) ?? "";
+  const host = forwarded("X-Forwarded-Host");
+  const scheme = forwarded("X-Forwarded-Proto");
   const protocol = scheme === "http" || scheme === "https" ? `${scheme}:` : url.protocol;
   return `${protocol}//${HOST.test(host) ? host : url.host}${basePathOf(head.pathname)}`;
 }
@@ -174,19 +193,32 @@ export async function readRequest(
   }
   const data = writes ? await readBody(request, env) : readQuery(query);
   if (!data.ok) return data;
+  const baseUrl = () => readBaseUrl(head, headers, env);
   return ok({
     id,
     dialect: "vault",
-    baseUrl: () => readBaseUrl(head, headers),
+    baseUrl,
+    sender: () => readSender(headers, baseUrl),
     operation: operation.value,
     path: isListing(operation.value) ? path.value.replace(/\/+$/, "") : path.value,
     data: data.value,
+    unreadNames: writes && query !== NO_QUERY ? [...query.keys()] : [],
     resourceType: "",
     token: readToken(headers),
     wrapTtlSeconds: wrapTtl.value,
     clientAddress: head.clientAddress,
     notes: {},
   });
+}
+
+const READS: ReadonlySet<Operation> = new Set(["read", "list", "scan", "help", "head"]);
+
+/**
+ * True for a request that could change something or issue a token: that is on record before it does. A read is not, though it
+ * counts a use of its token, unless its answer is to be wrapped.
+ */
+export function mayAct({ operation, wrapTtlSeconds }: GroveRequest): boolean {
+  return wrapTtlSeconds > 0 || !READS.has(operation);
 }
 
 /** True for the operations whose path ends in a slash for the policies. */

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findDamage } from "../../scripts/bench/kill/databases.ts";
-import { installationOn } from "../../scripts/bench/kill/installation.ts";
+import { findDamage } from "../../bench/kill/damage.ts";
 import { call, PROJECT, type RunningServer, startServe } from "./support/server.ts";
 
 const SECRETS = {
@@ -100,7 +99,7 @@ describe("a backup of a server that runs", () => {
     expect(readdirSync(backups)).toHaveLength(2);
   });
 
-  it("is whole: no database is damaged and nothing belongs to no token", async () => {
-    expect(findDamage(await installationOn(made.directory), made.directory)).toEqual([]);
+  it("is whole: no database is damaged and nothing belongs to no token", () => {
+    expect(findDamage(made.directory)).toEqual([]);
   });
 });

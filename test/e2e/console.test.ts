@@ -408,7 +408,7 @@ describe.skipIf(executable === undefined)("the console", () => {
     await visit("Health");
     await shows("Serving");
     await page.getByRole("heading", { name: "Tidy" }).waitFor();
-    await shows("Next run");
+    await page.getByRole("button", { name: "Run now" }).waitFor();
     await page.getByRole("figure", { name: "Requests" }).getByText(/\/s$/).first().waitFor();
     await page.getByRole("button", { name: "New quota…" }).click();
     await page.getByLabel("Name", { exact: true }).fill("logins");

@@ -4,10 +4,11 @@ import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { freePort } from "../../scripts/bench/servers/gateway.ts";
+import { succeeds } from "../../scripts/local/answers.ts";
 import {
   call,
   descendants,
+  freePort,
   killWhole,
   type RunningServer,
   runScript,
@@ -58,6 +59,20 @@ describe("npm run serve", () => {
     expect(await lookUp(server.rootToken)).toBe(200);
     const { accessor } = await createToken({ ttl: "1h" });
     expect(await accessors()).toContain(accessor);
+  });
+
+  it("has a socket for its cron, which begins a tidy run and does nothing else", async () => {
+    const status = async () =>
+      (await call(server, "GET", "/v1/auth/token/tidy-status", { token: server.rootToken })).body.data as {
+        state: string;
+        last: { time_started: string } | null;
+      };
+    expect((await status()).state).toBe("never run");
+    const cron = { kind: "socket", path: join(data, "cron.sock") } as const;
+    // Whatever is asked for there, it is no way to the API.
+    expect(await succeeds(cron, "/v1/sys/health", 30_000)).toBe(true);
+    await expect.poll(async () => (await status()).last?.time_started, { timeout: 30_000 }).toBeDefined();
+    expect((await stat(data)).mode & 0o077).toBe(0);
   });
 
   it("serves the console, compressed", async () => {

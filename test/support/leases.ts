@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { tellRecent } from "../../src/tree/inventory/recent.ts";
+import { tellRecent } from "../../src/listing/updates/recent.ts";
 import "./targets.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { type Answer, bindings, call } from "./service.ts";

@@ -13,11 +13,6 @@ export const exampleBindings = env as {
   readonly ACCOUNTS: KVNamespace;
 };
 
-/** Has the requests of this test file answered as by `npm run serve`, where no other isolate has to hear of anything. */
-export function asOneProcess(): void {
-  (bindings as { ONE_PROCESS?: string }).ONE_PROCESS = "true";
-}
-
 /**
  * A parsed body for tests that look at strings by their path, such as `body.auth.client_token`. For other values `bodyOf`, `dataOf`
  * and `keysOf` give the type that a test names.

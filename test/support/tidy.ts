@@ -1,14 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
+import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/listing/accessor-shard.ts";
+import { tellRecent } from "../../src/listing/updates/recent.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
-import {
-  ACCESSOR_SHARDS,
-  type AccessorShard,
-  accessorShard,
-  accessorShardNumber,
-} from "../../src/tree/index/accessor-shard.ts";
-import { tellRecent } from "../../src/tree/inventory/recent.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
 import { bindings } from "./service.ts";
 
@@ -22,8 +17,9 @@ export function holdTidy(): void {
   vi.spyOn(ShardTidy.prototype, "alarm").mockResolvedValue(undefined);
 }
 
-/** Has the hourly run begin and come to its end, without the checks of the shards that it plans. Returns what it did. */
+/** Has the hourly run begin and come to its end, without the checks of the shards that it begins. Returns what it did. */
 export async function hourlyTidy(): Promise<TidyReport> {
+  await tidyOf(bindings).startHourly();
   let status: TidyStatus;
   do status = await tidyAlarm();
   while (status.running);
@@ -34,7 +30,11 @@ export async function hourlyTidy(): Promise<TidyReport> {
 
 /** Does what one alarm of the check of a shard does. */
 export async function shardTidyAlarm(shard: number): Promise<void> {
-  await runInDurableObject(shardTidy(bindings, shard), (check) => shardAlarm.call(check));
+  await runInDurableObject(shardTidy(bindings, shard), async (check, { storage }) => {
+    // As the platform does when an alarm comes.
+    await storage.deleteAlarm();
+    await shardAlarm.call(check);
+  });
 }
 
 /** Has each of `shards` checked once. */
@@ -42,25 +42,27 @@ export async function checkShards(
   shards = Array.from({ length: ACCESSOR_SHARDS }, (_, shard) => shard),
 ): Promise<void> {
   for (const shard of shards) {
-    const before = await checkedAt(shard);
-    for (let step = 0; (await checkedAt(shard)) === before; step++) {
+    const before = await lastCheck(shard);
+    for (let step = 0; (await lastCheck(shard)) === before; step++) {
       if (step === 500) throw new Error("the check does not end");
       await shardTidyAlarm(shard);
     }
   }
 }
 
-/** When the last check of a shard began, as its object has it. */
-async function checkedAt(shard: number): Promise<number | null> {
+/** The number of the last check of a shard. */
+async function lastCheck(shard: number): Promise<number> {
   return runInDurableObject(shardTidy(bindings, shard), (_, { storage: { sql } }) => {
     const { state } = sql.exec<{ state: string }>("SELECT state FROM progress").one();
-    return (JSON.parse(state) as { lastStartedAt: number | null }).lastStartedAt;
+    return (JSON.parse(state) as { lastNumber: number }).lastNumber;
   });
 }
 
 /** Does what one alarm of the coordinator does, and tells how far the run is then. */
 export async function tidyAlarm(): Promise<TidyStatus> {
-  return runInDurableObject(tidyOf(bindings), async (tidy) => {
+  return runInDurableObject(tidyOf(bindings), async (tidy, { storage }) => {
+    // As the platform does when an alarm comes.
+    await storage.deleteAlarm();
     await alarm.call(tidy);
     return tidy.status();
   });
@@ -100,15 +102,7 @@ export async function writeList(statement: "INSERT" | "DELETE", accessors: reado
   for (const [number, group] of Map.groupBy(accessors, accessorShardNumber)) {
     await runInDurableObject(accessorShard(bindings, number), (shard) => {
       if (statement === "DELETE") shard.remove(group);
-      else shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create", mount: null })));
+      else shard.relist(group.map((accessor) => ({ accessor, path: "auth/token/create" })));
     });
   }
-}
-
-/** Notes in a shard what earlier releases noted when a mount was moved or disabled: nothing of that id is listed. */
-export async function closeMount(shard: DurableObjectStub<AccessorShard>, mount: string): Promise<void> {
-  await shard.relist([]);
-  await runInDurableObject(shard, (_, { storage }) => {
-    storage.sql.exec("INSERT INTO closed_mounts (mount) VALUES (?)", mount);
-  });
 }

@@ -1,17 +1,17 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { concat } from "../../src/crypto/bytes.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../../src/listing/accessor-shard.ts";
+import { LoneEnds } from "../../src/listing/expiry/single-token-walk.ts";
+import { tellRecent } from "../../src/listing/updates/recent.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
+import { treeOf } from "../../src/token/find-tree.ts";
 import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import type { TokenRecord } from "../../src/token/record.ts";
-import { treeOf } from "../../src/tree/find-tree.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../src/tree/index/accessor-shard.ts";
-import { LoneEnds } from "../../src/tree/index/lone-ends.ts";
-import { tellRecent } from "../../src/tree/inventory/recent.ts";
-import { TreeInventory } from "../../src/tree/inventory/tree-inventory.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { sealToken, TreeStore } from "../../src/tree/tree-store.ts";
+import { TreeInventory } from "../../src/tree/updates/tree-updates.ts";
 import { crash } from "./objects.ts";
 import { bindings } from "./service.ts";
 

@@ -1,5 +1,4 @@
 import type { Round } from "../round.ts";
-import { cloud } from "./cloud.ts";
 import { cubbyhole } from "./cubbyhole.ts";
 import { identity } from "./identity.ts";
 import { leases } from "./leases.ts";
@@ -19,5 +18,4 @@ export const AREAS: Readonly<Record<string, (round: Round) => Promise<void>>> = 
   leases,
   wrapping,
   identity,
-  cloud,
 };

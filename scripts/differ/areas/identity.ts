@@ -7,14 +7,10 @@ const GROUP: Readonly<Record<string, Kind>> = { metadata: "pairs", policies: "po
 /** Entities, aliases and groups: made, changed, looked up and deleted. */
 export async function identity(round: Round): Promise<void> {
   const { choices, prefix } = round;
-  const mounts = await round.ask("GET sys/auth/token", { method: "GET", path: "sys/auth/token" });
-  round.keep("mount", mounts, "data", "accessor");
+  round.keep("mount", await round.get("sys/auth/token"), "data", "accessor");
   const name = `${prefix}E`;
-  const made = await round.ask("POST identity/entity", {
-    method: "POST",
-    path: choices.pick(["identity/entity", `identity/entity/name/${name}`]),
-    body: { name, ...someFields(choices, ENTITY, 0.5) },
-  });
+  const place = choices.pick(["identity/entity", `identity/entity/name/${name}`]);
+  const made = await round.post(place, { name, ...someFields(choices, ENTITY, 0.5) });
   if (!round.keep(`${prefix}e`, made, "data", "id")) return;
   const id = `{${prefix}e}`;
   const alias = {
@@ -22,73 +18,45 @@ export async function identity(round: Round): Promise<void> {
     canonical_id: choices.pick([id, id, "none"]),
     mount_accessor: choices.pick(["{mount}", "{mount}", "none"]),
   };
-  const aliased = await round.ask("POST identity/entity-alias", {
-    method: "POST",
-    path: "identity/entity-alias",
-    body: alias,
-  });
-  round.keep(`${prefix}a`, aliased, "data", "id");
-  await round.ask("GET identity/entity-alias/id", { method: "GET", path: `identity/entity-alias/id/{${prefix}a}` });
-  await round.ask("POST identity/entity-alias", { method: "POST", path: "identity/entity-alias", body: alias });
+  round.keep(`${prefix}a`, await round.post("identity/entity-alias", alias), "data", "id");
+  await round.get(`identity/entity-alias/id/{${prefix}a}`);
+  await round.post("identity/entity-alias", alias);
+  const places = [`identity/entity/id/${id}`, `identity/entity/name/${name.toUpperCase()}`, "identity/entity"] as const;
   for (let i = 0; i < 3; i++) {
-    const path = choices.pick([
-      `identity/entity/id/${id}`,
-      `identity/entity/name/${name.toUpperCase()}`,
-      "identity/entity",
-    ]);
-    const body = { ...someFields(choices, ENTITY, 0.5), ...(path === "identity/entity" && { name }) };
-    await round.ask("POST identity/entity again", { method: "POST", path, body });
-    await round.ask("GET identity/entity/id", { method: "GET", path: `identity/entity/id/${id}` });
+    const path = choices.pick(places);
+    await round.post(path, { ...someFields(choices, ENTITY, 0.5), ...(path === "identity/entity" && { name }) });
+    await round.get(`identity/entity/id/${id}`);
   }
   await groups(round, id);
-  for (const body of [
-    { name },
-    { id },
-    { alias_id: `{${prefix}a}` },
-    {},
-    { name, id },
-    { alias_name: `${prefix}alias`, alias_mount_accessor: "{mount}" },
-    { alias_name: "x" },
-  ]) {
-    await round.ask("POST identity/lookup/entity", { method: "POST", path: "identity/lookup/entity", body });
+  const byAlias = { alias_name: `${prefix}alias`, alias_mount_accessor: "{mount}" };
+  for (const body of [{ name }, { id }, { alias_id: `{${prefix}a}` }, {}, { name, id }, byAlias, { alias_name: "x" }]) {
+    await round.post("identity/lookup/entity", body);
   }
-  await round.ask("DELETE identity/entity", { method: "DELETE", path: `identity/entity/id/${id}` });
-  await round.ask("GET identity/entity/name", { method: "GET", path: `identity/entity/name/${name}` });
+  await round.delete(`identity/entity/id/${id}`);
+  await round.get(`identity/entity/name/${name}`);
 }
 
 async function groups(round: Round, entity: string): Promise<void> {
   const { choices, prefix } = round;
   const name = `${prefix}G`;
-  const body = {
+  const made = await round.post("identity/group", {
     name,
     type: choices.pick(["internal", "external", "", "other"]),
     member_entity_ids: choices.pick([[entity], [], ["none"]]),
     ...someFields(choices, GROUP, 0.5),
-  };
-  const made = await round.ask(`POST identity/group ${body.type}`, { method: "POST", path: "identity/group", body });
+  });
   if (!round.keep(`${prefix}g`, made, "data", "id")) return;
   const id = `{${prefix}g}`;
   const alias = { name: `${prefix}ga`, mount_accessor: choices.pick(["{mount}", "{mount}", "none"]), canonical_id: id };
-  const aliased = await round.ask(`POST identity/group-alias of ${body.type}`, {
-    method: "POST",
-    path: "identity/group-alias",
-    body: alias,
-  });
-  if (round.keep(`${prefix}ga`, aliased, "data", "id")) {
-    await round.ask("GET identity/group-alias/id", { method: "GET", path: `identity/group-alias/id/{${prefix}ga}` });
-    const lookup = { alias_name: alias.name, alias_mount_accessor: "{mount}" };
-    await round.ask("POST identity/lookup/group by alias", {
-      method: "POST",
-      path: "identity/lookup/group",
-      body: lookup,
-    });
+  if (round.keep(`${prefix}ga`, await round.post("identity/group-alias", alias), "data", "id")) {
+    await round.get(`identity/group-alias/id/{${prefix}ga}`);
+    await round.post("identity/lookup/group", { alias_name: alias.name, alias_mount_accessor: "{mount}" });
   }
-  await round.ask("GET identity/group/id", { method: "GET", path: `identity/group/id/${id}` });
-  const change = { name: choices.pick([name, `${name}2`]), ...someFields(choices, GROUP, 0.5) };
-  await round.ask("POST identity/group/id", { method: "POST", path: `identity/group/id/${id}`, body: change });
-  await round.ask("GET identity/group/id", { method: "GET", path: `identity/group/id/${id}` });
-  for (const asked of [{ id }, { name }, {}])
-    await round.ask("POST identity/lookup/group", { method: "POST", path: "identity/lookup/group", body: asked });
-  await round.ask("DELETE identity/group/id", { method: "DELETE", path: `identity/group/id/${id}` });
-  await round.ask("GET identity/group/id", { method: "GET", path: `identity/group/id/${id}` });
+  const path = `identity/group/id/${id}`;
+  await round.get(path);
+  await round.post(path, { name: choices.pick([name, `${name}2`]), ...someFields(choices, GROUP, 0.5) });
+  await round.get(path);
+  for (const asked of [{ id }, { name }, {}]) await round.post("identity/lookup/group", asked);
+  await round.delete(path);
+  await round.get(path);
 }

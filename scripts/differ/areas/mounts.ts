@@ -18,36 +18,28 @@ export async function mounts(round: Round): Promise<void> {
   const config = someFields(choices, CONFIG, 0.3);
   if (choices.chance(0.3)) config.token_type = choices.pick(TYPES);
   if (choices.chance(0.3)) config.listing_visibility = choices.pick(["unauth", "hidden", "", "x"]);
-  const body = { type: choices.pick(["{method}", "{method}", "{method}", "none", ""]), description: "a mount", config };
-  await round.ask("POST sys/auth", { method: "POST", path: `sys/auth/${place}`, body });
-  await round.ask("POST sys/auth", { method: "POST", path: `sys/auth/${place}`, body: { type: "{method}" } });
+  const type = choices.pick(["{method}", "{method}", "{method}", "none", ""]);
+  await round.post(`sys/auth/${place}`, { type, description: "a mount", config });
+  await round.post(`sys/auth/${place}`, { type: "{method}" });
   for (let i = 0; i < 3; i++) {
     await readEverywhere(round, place);
     const change = someFields(choices, { ...CONFIG, description: "text" }, 0.3);
     if (choices.chance(0.3)) change.token_type = choices.pick(TYPES);
-    const path = choices.pick([`sys/auth/${place}/tune`, `sys/mounts/auth/${place}/tune`]);
-    await round.ask("POST sys/auth tune", { method: "POST", path, body: change });
+    await round.post(choices.pick([`sys/auth/${place}/tune`, `sys/mounts/auth/${place}/tune`]), change);
   }
   await readEverywhere(round, place);
-  for (const path of [
-    "sys/mounts/cubbyhole",
-    "sys/mounts/cubbyhole/tune",
-    "sys/mounts/sys/tune",
-    "sys/mounts/identity/tune",
-  ]) {
-    await round.ask(`GET ${path}`, { method: "GET", path });
-  }
+  for (const path of ["cubbyhole", "cubbyhole/tune", "sys/tune", "identity/tune"])
+    await round.get(`sys/mounts/${path}`);
   const to = choices.pick([`auth/${place}-moved`, `auth/${place}/x`, "auth/token", "x", "", `auth/${place}`]);
-  await round.ask("POST sys/remount refused", { method: "POST", path: "sys/remount", body: { from: "auth/none", to } });
-  await round.ask("DELETE sys/auth", { method: "DELETE", path: `sys/auth/${place}` });
-  await round.ask("DELETE sys/auth", { method: "DELETE", path: `sys/auth/${place}` });
-  await round.ask("GET sys/auth", { method: "GET", path: `sys/auth/${place}` });
+  await round.post("sys/remount", { from: "auth/none", to });
+  await round.delete(`sys/auth/${place}`);
+  await round.delete(`sys/auth/${place}`);
+  await round.get(`sys/auth/${place}`);
 }
 
 async function readEverywhere(round: Round, place: string): Promise<void> {
-  for (const path of [`sys/auth/${place}`, `sys/mounts/auth/${place}`])
-    await round.ask("GET sys/auth", { method: "GET", path });
-  for (const path of [`sys/auth/${place}/tune`, `sys/mounts/auth/${place}/tune`]) {
-    await round.ask("GET sys/auth tune", { method: "GET", path });
+  for (const path of [`sys/auth/${place}`, `sys/mounts/auth/${place}`]) {
+    await round.get(path);
+    await round.get(`${path}/tune`);
   }
 }

@@ -30,23 +30,14 @@ export async function roles(round: Round): Promise<void> {
     const body = someFields(choices, FIELDS, 0.3);
     if (choices.chance(0.3)) body.token_type = choices.pick(TYPES);
     if (body.token_type === "batch" && choices.chance(0.7)) Object.assign(body, { orphan: true, renewable: false });
-    await round.ask("POST auth/token/roles", { method: "POST", path, body });
-    await round.ask("GET auth/token/roles", { method: "GET", path });
-    const fields = someFields(choices, CREATE_FIELDS, 0.15);
-    const use = { method: "POST", path: `auth/token/create/${prefix}r`, body: fields } as const;
-    const answers = await round.ask("POST auth/token/create/:role", use);
-    const name = `${prefix}rt${i}`;
-    if (round.keep(name, answers, "auth", "client_token")) {
-      const lookup = { method: "POST", path: "auth/token/lookup", body: { token: `{${name}}` } } as const;
-      await round.ask("POST auth/token/lookup of a role's", lookup);
-      const renew = {
-        method: "POST",
-        path: "auth/token/renew",
-        body: { token: `{${name}}`, increment: "20m" },
-      } as const;
-      await round.ask("POST auth/token/renew of a role's", renew);
-    }
+    await round.post(path, body);
+    await round.get(path);
+    const made = await round.post(`auth/token/create/${prefix}r`, someFields(choices, CREATE_FIELDS, 0.15));
+    const name = `${prefix}role${i}`;
+    if (!round.keepToken(name, made)) continue;
+    await round.post("auth/token/lookup", { token: `{${name}}` });
+    await round.post("auth/token/renew", { token: `{${name}}`, increment: "20m" }, { note: " of a role's" });
   }
-  await round.ask("DELETE auth/token/roles", { method: "DELETE", path });
-  await round.ask("GET auth/token/roles", { method: "GET", path });
+  await round.delete(path);
+  await round.get(path);
 }

@@ -1,4 +1,4 @@
-import type { Round } from "../round.ts";
+import type { Answers, Round } from "../round.ts";
 import { type Kind, someFields, valueFor } from "../values.ts";
 
 export const CREATE_FIELDS: Readonly<Record<string, Kind>> = {
@@ -15,80 +15,63 @@ export const CREATE_FIELDS: Readonly<Record<string, Kind>> = {
   meta: "pairs",
   type: "text",
 };
+/** What callers of each rank may do. */
+const RANKS = { sudo: ["dfsudo"], plain: ["dfa", "dfcreate"] } as const;
 
 /** Tokens of callers of several ranks: made, looked up, renewed, used and revoked. */
 export async function tokens(round: Round): Promise<void> {
-  const { choices } = round;
+  const { choices, prefix } = round;
   const callers: string[] = [];
-  for (const [rank, policies] of [
-    ["sudo", ["dfsudo"]],
-    ["plain", ["dfa", "dfcreate"]],
-  ] as const) {
-    const name = `${round.prefix}${rank}`;
-    if (round.keep(name, await round.ask("POST auth/token/create", create({ policies, ttl: "1h" })), ...CLIENT_TOKEN)) {
-      callers.push(`{${name}}`);
-    }
+  for (const [rank, policies] of Object.entries(RANKS)) {
+    const made = await round.post("auth/token/create", { policies, ttl: "1h" });
+    if (round.keepToken(prefix + rank, made)) callers.push(`{${prefix}${rank}}`);
   }
-  const made: string[] = [];
+  const names: string[] = [];
   for (let i = 0; i < 14; i++) {
-    const target = made.length > 0 ? choices.pick(made as [string, ...string[]]) : "none";
+    const target = names[choices.below(names.length)] ?? "none";
     switch (choices.below(7)) {
       case 0:
       case 1: {
-        const endpoint = choices.pick(["create", "create", "create-orphan"]);
-        const caller = choices.chance(0.5) && callers.length > 0 ? choices.pick(callers as [string]) : undefined;
-        const body = someFields(choices, CREATE_FIELDS);
-        if (choices.chance(0.3)) body.type = choices.pick(["batch", "service", "", "other"]);
-        if (!("policies" in body) && choices.chance(0.7)) body.policies = ["dfa"];
-        const answers = await round.ask(`POST auth/token/${endpoint}`, {
-          ...create(body, endpoint),
-          ...(caller !== undefined && { token: caller }),
-        });
-        const name = `${round.prefix}t${i}`;
-        if (round.keep(name, answers, ...CLIENT_TOKEN)) made.push(name);
-        round.keep(`${name}a`, answers, "auth", "accessor");
+        const made = await create(round, callers);
+        const name = `${prefix}t${i}`;
+        if (round.keepToken(name, made)) names.push(name);
+        round.keep(`${name}a`, made, "auth", "accessor");
         break;
       }
       case 2:
-        await round.ask("POST auth/token/lookup", {
-          method: "POST",
-          path: "auth/token/lookup",
-          body: { token: `{${target}}` },
-        });
+        await round.post("auth/token/lookup", { token: `{${target}}` });
         break;
       case 3:
-        await round.ask("GET auth/token/lookup-self", {
-          method: "GET",
-          path: "auth/token/lookup-self",
-          token: `{${target}}`,
-        });
+        await round.get("auth/token/lookup-self", { token: `{${target}}` });
         break;
       case 4: {
-        const path = choices.pick(["renew", "renew-self", "renew-accessor"]);
-        const body = choices.chance(0.6) ? { increment: valueFor(choices, "duration") } : {};
-        await round.ask(`POST auth/token/${path}`, aboutToken(path, target, body));
+        const endpoint = choices.pick(["renew", "renew-self", "renew-accessor"]);
+        await about(round, endpoint, target, choices.chance(0.6) ? { increment: valueFor(choices, "duration") } : {});
         break;
       }
-      case 5: {
-        const path = choices.pick(["revoke", "revoke-self", "revoke-accessor", "revoke-orphan"]);
-        await round.ask(`POST auth/token/${path}`, aboutToken(path, target, {}));
+      case 5:
+        await about(round, choices.pick(["revoke", "revoke-self", "revoke-accessor", "revoke-orphan"]), target);
         break;
-      }
       default:
-        await round.ask("POST auth/token/lookup-accessor", aboutToken("lookup-accessor", target, {}));
+        await about(round, "lookup-accessor", target);
     }
   }
 }
 
-const CLIENT_TOKEN = ["auth", "client_token"];
-
-function create(body: unknown, endpoint = "create") {
-  return { method: "POST", path: `auth/token/${endpoint}`, body } as const;
+async function create(round: Round, callers: readonly string[]): Promise<Answers> {
+  const { choices } = round;
+  const endpoint = choices.pick(["create", "create", "create-orphan"]);
+  const token = choices.chance(0.5) ? callers[choices.below(callers.length)] : undefined;
+  const body = someFields(choices, CREATE_FIELDS);
+  if (choices.chance(0.3)) body.type = choices.pick(["batch", "service", "", "other"]);
+  if (!("policies" in body) && choices.chance(0.7)) body.policies = ["dfa"];
+  return round.post(`auth/token/${endpoint}`, body, { ...(token !== undefined && { token }) });
 }
 
-function aboutToken(path: string, target: string, body: Readonly<Record<string, unknown>>) {
-  if (path.endsWith("-self"))
-    return { method: "POST", path: `auth/token/${path}`, body, token: `{${target}}` } as const;
-  const named = path.endsWith("-accessor") ? { accessor: `{${target}a}` } : { token: `{${target}}` };
-  return { method: "POST", path: `auth/token/${path}`, body: { ...body, ...named } } as const;
+/** Sends a request about a token: by itself, or naming it or its accessor, as the endpoint says. */
+async function about(round: Round, endpoint: string, target: string, body: object = {}): Promise<void> {
+  const path = `auth/token/${endpoint}`;
+  if (endpoint.endsWith("-self")) await round.post(path, body, { token: `{${target}}` });
+  else if (endpoint.endsWith("-accessor")) await round.post(path, { ...body, accessor: `{${target}a}` });
+  else await round.post(path, { ...body, token: `{${target}}` });
 }

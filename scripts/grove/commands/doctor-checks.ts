@@ -53,7 +53,7 @@ async function server(client: GroveClient): Promise<Finding> {
 async function clock(client: GroveClient): Promise<Finding> {
   const answered = await client.call("GET", "sys/health");
   const health = answered.ok ? HEALTH.safeParse(answered.value.body) : null;
-  if (!health?.success) return skipped("no time was told");
+  if (!health?.success) return skipped("the server says no time");
   const skew = Math.round(health.data.server_time_utc - Date.now() / 1000);
   return Math.abs(skew) > CLOCK_SKEW_SECONDS
     ? note(

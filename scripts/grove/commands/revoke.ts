@@ -10,7 +10,7 @@ import { countText, number, tokenTable } from "./token-lines.ts";
 const LOOK_EVERY_MS = 500;
 
 /**
- * Shows what a revocation would take, asks, and carries it out. The server is told the number that was shown, and refuses when
+ * Shows what a revocation would take, asks, and carries it out. The server gets the number that was shown, and refuses when
  * it has grown since.
  */
 export async function revokeTokens(
@@ -80,7 +80,7 @@ function showPreview(terminal: Terminal, { count, more, sample, leases, skipped 
 
 async function isConfirmed(terminal: Terminal, count: number): Promise<boolean> {
   if (!terminal.interactive) {
-    terminal.say("nobody is there to ask: --yes goes on without");
+    terminal.say("there is no terminal to ask on: --yes goes on without");
     return false;
   }
   return (await terminal.ask(`Type ${count} to revoke them: `)).trim() === String(count);

@@ -3,9 +3,10 @@ import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { deleteAlias, listAliases, readAlias, writeAlias } from "../../identity/entities.ts";
+import { deleteAlias, writeAlias } from "../../identity/alias-writes.ts";
+import { listAliases, readAlias } from "../../identity/entities.ts";
 import type { AliasRecord } from "../../identity/model.ts";
-import { metadataProblem, nameProblem, newEntityIds } from "../../identity/rules.ts";
+import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { pairs, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
@@ -82,7 +83,6 @@ async function write(
       entityId: fields.canonical_id || fields.entity_id || null,
       customMetadata,
     },
-    newEntityIds(),
     currentTime(),
   );
   if (!written.ok) return written;

@@ -3,7 +3,7 @@ import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import type { IdOrName } from "../../identity/identity.ts";
+import type { IdOrName } from "../../identity/directory/identity.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import type { Installation } from "../../system/installation.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
@@ -18,7 +18,7 @@ export interface NamedKind<T extends { readonly name: string }> {
   /** The kind in the plural. */
   readonly plural: string;
   readonly shape: Shape;
-  list(env: Env, after: string, limit: number): Promise<readonly T[]>;
+  list(env: Env, after: string, limit: number): Promise<readonly { readonly name: string }[]>;
   read(env: Env, key: IdOrName): Promise<T | null>;
   delete(env: Env, key: IdOrName): Promise<void>;
   show(thing: T, installation: Installation): Record<string, unknown>;

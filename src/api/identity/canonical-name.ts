@@ -4,8 +4,9 @@ import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
-import { readEntity } from "../../identity/entities.ts";
-import { type IdOrName, identityOf } from "../../identity/identity.ts";
+import type { IdOrName } from "../../identity/directory/identity.ts";
+import { identityOf } from "../../identity/directory/stub.ts";
+import { findEntity } from "../../identity/entities.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
 
 type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation" | "params" | "request">;
@@ -18,7 +19,7 @@ type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation
 export async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
   const { env, installation, caller, params, request } = context;
   const key = { name: params.name ?? "" };
-  const found = await (kind === "entity" ? readEntity(env, key) : identityOf(env).readGroup(key));
+  const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));
   if (!found || found.name === key.name) return ok(key);
   const acl = await aclOfToken(env, installation, callerRecord(caller));
   if (!acl.ok) return acl;

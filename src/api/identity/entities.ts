@@ -4,9 +4,10 @@ import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-descrip
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { deleteEntities, listEntities, readEntity, writeEntity } from "../../identity/entities.ts";
+import { findEntity, listEntities, listEntityNames, readEntity } from "../../identity/entities.ts";
+import { deleteEntities, writeEntity } from "../../identity/entity-writes.ts";
 import type { EntityRecord } from "../../identity/model.ts";
-import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
@@ -73,7 +74,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
     NO_FIELDS,
     async ({ env, installation, params }) => {
       const id = params.id ?? "";
-      if (!(await readEntity(env, { id }))) return err({ code: "not_found" });
+      if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
       return ok(dataReply({ not_before: notBefore(installation.watermarks, entityScope(id)) }));
     },
   ),
@@ -86,7 +87,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
       parameters: ID,
       answers: DONE_OR_WARNED,
     },
-    z.object({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
+    z.strictObject({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
     endTokens,
   ),
   simpleRoute(
@@ -114,7 +115,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
     },
     shape: ENTITY_SHAPE,
     summaryShape: ENTITY_SUMMARY_SHAPE,
-    list: (env, after, limit) => listEntities(env, "id", after, limit),
+    list: listEntities,
     read: (env, id) => readEntity(env, { id }),
     delete: (env, id) => deleteEntities(env, [{ id }]),
     summarize: summarizeEntity,
@@ -124,7 +125,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
     kind: "entity",
     plural: "entities",
     shape: ENTITY_SHAPE,
-    list: (env, after, limit) => listEntities(env, "name", after, limit),
+    list: listEntityNames,
     read: readEntity,
     delete: (env, key) => deleteEntities(env, [key]),
     show: showEntity,
@@ -142,8 +143,6 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
     env,
     id || null,
     { name: name || null, metadata: fields.metadata, policies: policies.value, disabled: fields.disabled ?? null },
-    crypto.randomUUID(),
-    generatedName("entity"),
     currentTime(),
   );
   if (!written.ok) return written;
@@ -158,7 +157,7 @@ async function endTokens({ env, params, fields }: Call<{ not_before: string }>):
   const now = currentTime();
   const createdBefore = readNotBefore(fields.not_before || "now", now);
   if (!createdBefore.ok) return createdBefore;
-  if (!(await readEntity(env, { id }))) return err({ code: "not_found" });
+  if (!(await findEntity(env, { id }))) return err({ code: "not_found" });
   const request = { id: crypto.randomUUID(), scope: entityScope(id), createdBefore: createdBefore.value };
   const added = await systemOf(env).addWatermark(request, now);
   return added.ok ? endedReply(env) : added;

@@ -3,9 +3,9 @@ import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { identityOf } from "../../identity/identity.ts";
+import { identityOf } from "../../identity/directory/stub.ts";
 import type { GroupAliasRecord } from "../../identity/model.ts";
-import { generatedName, nameProblem } from "../../identity/rules.ts";
+import { generatedGroupName, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
@@ -77,7 +77,7 @@ async function write(
   const written = await identityOf(env).writeGroupAlias(
     id || null,
     { name, mountAccessor, groupId: groupId || null },
-    { aliasId: crypto.randomUUID(), groupId: crypto.randomUUID(), groupName: generatedName("group") },
+    { aliasId: crypto.randomUUID(), groupId: crypto.randomUUID(), groupName: generatedGroupName() },
     currentTime(),
   );
   if (!written.ok) return written;

@@ -3,11 +3,11 @@ import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { writeGroup } from "../../identity/entities.ts";
-import { identityOf } from "../../identity/identity.ts";
+import { identityOf } from "../../identity/directory/stub.ts";
+import { writeGroup } from "../../identity/entity-writes.ts";
 import type { GroupRecord } from "../../identity/model.ts";
 import { EXTERNAL_GROUP, INTERNAL_GROUP } from "../../identity/model.ts";
-import { generatedName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
+import { generatedGroupName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import { commaList, pairs, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
@@ -110,7 +110,7 @@ async function write({ env, fields }: Call<Fields>, id: string, name: string): P
       memberGroupIds: fields.member_group_ids,
     },
     crypto.randomUUID(),
-    generatedName("group"),
+    generatedGroupName(),
     currentTime(),
   );
   if (!written.ok) return written;

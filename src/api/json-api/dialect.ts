@@ -3,7 +3,13 @@ import { renderFailure, renderReply } from "./render.ts";
 import { readRequest } from "./request.ts";
 
 /** First segments of the paths of the interface of teams. */
-const ROOTS = new Set(["account", "authentication-tokens", "organizations", "ping", "teams"]);
+export const TEAM_PLACES: ReadonlySet<string> = new Set([
+  "account",
+  "authentication-tokens",
+  "organizations",
+  "ping",
+  "teams",
+]);
 
 /** The interface of teams speaks JSON:API 1.0, as its clients do. */
 export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
@@ -11,5 +17,5 @@ export const JSON_API: Dialect = { readRequest, renderReply, renderFailure };
 /** True for paths (without the base path) of the interface of teams. */
 export function servesJsonApi(path: string): boolean {
   const end = path.indexOf("/");
-  return ROOTS.has(end < 0 ? path : path.slice(0, end));
+  return TEAM_PLACES.has(end < 0 ? path : path.slice(0, end));
 }

@@ -9,16 +9,16 @@ export function refused(pointer: string, message: string): { readonly ok: false;
 
 /** The resource of a document. */
 export interface Resource {
-  /** "" without one. */
-  readonly type: string;
+  /** "" where there is no resource, and in requests of go-tfe, which sends it so; null for a resource that lacks it. */
+  readonly type: string | null;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the resource of a document. It may come without attributes and without a type. */
+/** Reads the resource of a document. It may come without attributes. `readResource` judges its type. */
 export function readDocument({ data }: Readonly<Record<string, unknown>>): Result<Resource, Failure> {
   if (!isObject(data)) return refused("/data", "data must be a resource object");
-  const { type = "", attributes = {} } = data;
-  if (typeof type !== "string") return refused("/data/type", "type must be a string");
+  const { type = null, attributes = {} } = data;
+  if (type !== null && typeof type !== "string") return refused("/data/type", "type must be a string");
   if (!isObject(attributes)) return refused("/data/attributes", "attributes must be an object");
   return ok({ type, attributes });
 }
@@ -26,7 +26,7 @@ export function readDocument({ data }: Readonly<Record<string, unknown>>): Resul
 /**
  * Checks a resource that a client sent.
  *
- * @param types the names that its type may have; none is taken too, since there are clients that send none.
+ * @param types the names that its type may have. An empty one is taken too: go-tfe asks for tokens of teams by it.
  * @param schema of the attributes.
  */
 export function readResource<T>(
@@ -34,7 +34,7 @@ export function readResource<T>(
   types: readonly string[],
   schema: z.ZodType<T>,
 ): Result<T, Failure> {
-  if (type !== "" && !types.includes(type)) return refused("/data/type", `type must be ${types[0]}`);
+  if (type === null || (type !== "" && !types.includes(type))) return refused("/data/type", `type must be ${types[0]}`);
   const parsed = schema.safeParse(attributes);
   if (parsed.success) return ok(parsed.data);
   const [issue] = parsed.error.issues;

@@ -1,5 +1,5 @@
 import type { Failure } from "../../base/errors.ts";
-import { toWire } from "../../wire/failure.ts";
+import { toJsonApi } from "../../wire/failure.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { MEDIA_TYPE } from "./request.ts";
 
@@ -37,34 +37,17 @@ export function renderReply(_requestId: string, reply: Reply, _warnings: readonl
   return respond(reply.status, reply.body);
 }
 
-/**
- * The response for a failure. What the caller may not see does not exist for it: a refusal by the policies and a missing
- * resource are the same answer. 401 is about the token alone.
- */
+/** The response for a failure: its first message, with the part of the request that it is about. */
 export function renderFailure(failure: Failure): Response {
-  const { status, headers, detail } = describe(failure);
+  const { status, errors, headers } = toJsonApi(failure);
   const error = {
     status: String(status),
     title: (failure.code === "invalid_document" && failure.title) || (TITLES[status] ?? "error"),
-    detail,
+    detail: errors[0] ?? TITLES[status] ?? "",
     ...(failure.code === "invalid_document" && { source: { pointer: failure.pointer } }),
     ...(failure.code === "invalid_parameter" && { source: { parameter: failure.parameter } }),
   };
   return respond(status, { errors: [error] }, headers);
-}
-
-function describe(failure: Failure): { status: number; headers?: Readonly<Record<string, string>>; detail: string } {
-  if (failure.code === "unauthenticated") {
-    return {
-      status: 401,
-      headers: { "WWW-Authenticate": "Bearer" },
-      detail: "the token is missing, unknown or expired",
-    };
-  }
-  const wire = toWire(failure);
-  const status = failure.code === "permission_denied" ? 404 : wire.status;
-  if (status === 404) return { status, detail: "there is no such resource, or you may not see it" };
-  return { ...wire, status, detail: wire.errors[0] ?? TITLES[status] ?? "" };
 }
 
 function respond(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {

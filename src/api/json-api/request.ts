@@ -12,6 +12,7 @@ import {
   readParameters,
   readToken,
 } from "../../wire/request.ts";
+import { readSender } from "../../wire/sender.ts";
 import { type Resource, readDocument } from "./document.ts";
 
 /** The media type of JSON:API. */
@@ -46,13 +47,16 @@ export async function readRequest(
   if (request.headers.get("X-Vault-Wrap-TTL")) return err(invalid("answers of this interface can't be wrapped"));
   const content = await readFields(request, env, operation, head.query);
   if (!content.ok) return content;
+  const baseUrl = () => readBaseUrl(head, request.headers, env);
   return ok({
     id,
     dialect: "json-api",
-    baseUrl: () => readBaseUrl(head, request.headers),
+    baseUrl,
+    sender: () => readSender(request.headers, baseUrl),
     operation,
     path: path.value,
     data: content.value.attributes,
+    unreadNames: [],
     resourceType: content.value.type,
     token: readToken(request.headers),
     wrapTtlSeconds: 0,

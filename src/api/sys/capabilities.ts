@@ -16,7 +16,7 @@ import { MAX_PATH_LENGTH } from "../../base/limits.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
 import { type Acl, compileAcl } from "../../policy/acl.ts";
-import { capabilitiesOfBoth } from "../../policy/evaluate.ts";
+import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
@@ -165,8 +165,7 @@ async function answerByAcl(
   const entries = await Promise.all(
     paths.map(async (path): Promise<[string, string[]]> => {
       const canonical = acl.isRoot ? null : await canonicalTeamPath(env, installation.keys, path);
-      if (canonical === null) return [path, acl.capabilities(path, now)];
-      return [path, capabilitiesOfBoth(acl, path, canonical, now)];
+      return [path, capabilitiesOf(acl, path, canonical ?? undefined, now)];
     }),
   );
   const only = paths.length === 1 ? entries[0] : undefined;

@@ -1,12 +1,12 @@
 import { beginRootGeneration, finishRootGeneration, OTP_LENGTH } from "../../auth/generate-root.ts";
-import { openRoute, type RequestContext, type Route } from "../../auth/route.ts";
+import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { type Answer, dataAnswer, NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { equalBytes } from "../../crypto/bytes.ts";
 import type { Env } from "../../env.ts";
-import { type Installation, loadInstallation } from "../../system/installation.ts";
+import type { Installation } from "../../system/installation.ts";
 import { systemOf } from "../../system/system.ts";
 import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -148,12 +148,11 @@ function routesAt(
 
 /** Lets only who has the init token go on, and writes a line to the log about every call, refused or not. */
 async function guarded(
-  context: RequestContext,
+  context: OpenContext,
   step: Step,
-  work: (context: RequestContext, installation: Installation) => Promise<Result<Reply, Failure>>,
+  work: (context: OpenContext, installation: Installation) => Promise<Result<Reply, Failure>>,
 ): Promise<Result<Reply, Failure>> {
-  const { env, request } = context;
-  const loaded = await loadInstallation(env);
+  const { env, request, loaded } = context;
   if (!loaded.ok) return loaded;
   const result = hasInitToken(env, request.token) ? await work(context, loaded.value) : err(NEEDS_INIT_TOKEN);
   const line = { type: "generate_root", step: result.ok ? step : "refused", wanted: step };

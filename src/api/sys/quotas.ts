@@ -6,10 +6,11 @@ import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
 import { PAGE, pageOf } from "../../wire/page.ts";
+import { namedSegment } from "../../wire/path-name.ts";
 import { dataReply, keysReply } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
-const QUOTA = "sys/quotas/rate-limit/:name{\\w(?:[\\w.-]*\\w)?}";
+const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
 
 /** The reference shows a type of quota, of which there is one, and takes it back. */
 const QUOTA_FIELDS = z.object({

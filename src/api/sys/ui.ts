@@ -1,13 +1,13 @@
 import { aclOfRequest } from "../../auth/acl-of-request.ts";
 import { callerRecord } from "../../auth/caller.ts";
-import { openRoute, type RequestContext, type Route, simpleRoute } from "../../auth/route.ts";
+import { type OpenContext, openRoute, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
 import { resultantAcl } from "../../policy/ui.ts";
-import { type Installation, loadInstallation } from "../../system/installation.ts";
+import type { Installation } from "../../system/installation.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import { fixedMounts, MOUNT_SHAPE, mountObject, optionsOf } from "./mounts/view.ts";
@@ -56,8 +56,8 @@ export const UI_ROUTES: readonly Route[] = [
 ];
 
 /** Without a token only the auth methods that are to be seen before login, with little; with one all that it reaches. */
-async function listMounts(context: RequestContext): Promise<Result<Reply, Failure>> {
-  const loaded = await loadInstallation(context.env);
+async function listMounts(context: OpenContext): Promise<Result<Reply, Failure>> {
+  const { loaded } = context;
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
   if (context.request.token === "") return ok(dataReply({ auth: unauthenticatedMounts(installation), secret: {} }));
@@ -75,8 +75,8 @@ async function listMounts(context: RequestContext): Promise<Result<Reply, Failur
 }
 
 /** A path without a mount and a path that the caller cannot reach get the same answer. */
-async function readMount(context: RequestContext): Promise<Result<Reply, Failure>> {
-  const loaded = await loadInstallation(context.env);
+async function readMount(context: OpenContext): Promise<Result<Reply, Failure>> {
+  const { loaded } = context;
   if (!loaded.ok) return loaded;
   const installation = loaded.value;
   const acl = await aclOfRequest(context, installation);

@@ -2,9 +2,9 @@ import * as z from "zod";
 import { readToken } from "../../auth/caller.ts";
 import {
   type CallContext,
+  type OpenContext,
   openRoute,
   type PresentedContext,
-  type RequestContext,
   type Route,
   tokenRoute,
 } from "../../auth/route.ts";
@@ -14,10 +14,10 @@ import { wrapAnswer } from "../../auth/wrap.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { type Installation, loadInstallation } from "../../system/installation.ts";
+import type { Installation } from "../../system/installation.ts";
 import type { Outcome } from "../../token/actions.ts";
+import { treeOf } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
-import { treeOf } from "../../tree/find-tree.ts";
 import { ANY_FIELDS, unread } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
@@ -103,10 +103,9 @@ export const WRAPPING_ROUTES: readonly Route[] = [
   ),
 ];
 
-async function lookUp({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
+async function lookUp({ env, request, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
   const problem = tokenProblem(request);
   if (problem) return err(problem);
-  const loaded = await loadInstallation(env);
   if (!loaded.ok) return loaded;
   const text = typeof request.data.token === "string" ? request.data.token.trim() : request.token;
   const targeted = await targetedBy(env, loaded.value, text, { take: false });

@@ -144,7 +144,7 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
 
 /** The name of an organization is its id and part of every path to it: it can't be changed. */
 function readChange(
-  type: string,
+  type: string | null,
   attributes: Readonly<Record<string, unknown>>,
   organization: string,
 ): Result<z.infer<typeof ORGANIZATION_CHANGE>, Failure> {

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { plainAnswer } from "../../auth/route-description.ts";
+import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -91,7 +92,7 @@ async function rotate(context: CallContext<Record<string, unknown>, Attributes>)
   });
   if (!rotated.ok) return rotated;
   request.notes.targetAccessor = tokenId;
-  request.notes.issuedTeamToken = rotated.value.token.tokenId;
+  request.notes.issuedTeamToken = auditTeamToken(rotated.value);
   const { replay } = rotated.value;
   if (replay === null) return document(tokenResource(rotated.value, text));
   const replayed = sealedFor === null ? null : await openData(keys, sealedFor, replay);

@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
+import { auditTeamToken } from "../../auth/team-caller.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -171,7 +172,7 @@ export const TEAM_TOKEN_ROUTES: readonly Route[] = [
 type AnyCall = Pick<CallContext<unknown, unknown>, "env" | "installation" | "request" | "params">;
 
 function readOptions(
-  type: string,
+  type: string | null,
   attributes: Readonly<Record<string, unknown>>,
   schema: typeof DESCRIBED | typeof UNDESCRIBED,
 ): Result<TokenOptions, Failure> {
@@ -202,7 +203,7 @@ async function create(context: CallContext<Record<string, unknown>, TokenOptions
     verifier,
   });
   if (!added.ok) return added;
-  request.notes.issuedTeamToken = added.value.token.tokenId;
+  request.notes.issuedTeamToken = auditTeamToken(added.value);
   return document(201, tokenResource(added.value, text));
 }
 

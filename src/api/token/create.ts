@@ -12,24 +12,19 @@ import type { Installation } from "../../system/installation.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { withEntityOfAlias } from "../../token/entity-alias.ts";
 import { newTokenIds } from "../../token/ids.ts";
+import { MAX_ROLE_NAME } from "../../token/roles/change.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
-import {
-  deprecated,
-  type FieldSchema,
-  flag,
-  integer,
-  looseDuration,
-  pairs,
-  text,
-  textList,
-  unread,
-} from "../../wire/fields.ts";
+import { deprecated, flag, integer, looseDuration, pairs, text, textList, unread } from "../../wire/fields.ts";
+import { isName } from "../../wire/path-name.ts";
+import { readFields } from "../../wire/read-fields.ts";
 import type { AuthReply, Reply } from "../../wire/reply.ts";
 import { ROLE_NAME } from "./roles.ts";
 
-const FIELDS = z.object({
-  id: text().describe("The token itself, for callers with sudo; else one is generated"),
+const NAMED_ROLE = z.object({ role_name: text().describe("The role whose rules the token follows") });
+
+const FIELDS = NAMED_ROLE.extend({
+  id: text().describe("The token itself, for root; else one is generated"),
   display_name: text().describe("A name for the audit log and for lists"),
   policies: textList().describe("Policies of the token; those of the caller unless said"),
   meta: pairs().describe("Texts by name that the token carries"),
@@ -56,39 +51,32 @@ const MAX_ENTITY_ALIAS = 512;
 
 /** `create`, `create-orphan` and `create/:role_name`. */
 export const CREATE_ROUTES: readonly Route[] = [
-  createRoute("create", { summary: "Makes a token below the caller's.", operationId: "create" }, FIELDS, false),
-  createRoute(
-    "create-orphan",
-    { summary: "Makes a token without a parent.", operationId: "create-orphan" },
-    FIELDS,
-    true,
-  ),
+  createRoute("create", { summary: "Makes a token below the caller's.", operationId: "create" }, false),
+  createRoute("create-orphan", { summary: "Makes a token without a parent.", operationId: "create-orphan" }, true),
   createRoute(
     `create/${ROLE_NAME}`,
     { summary: "Makes a token by the rules of a role.", operationId: "create-against-role" },
-    FIELDS.extend({ role_name: unread("string").describe("The role whose rules the token follows") }),
     false,
   ),
 ];
 
-function createRoute(
-  path: string,
-  description: Omit<RouteDescription, "answers">,
-  schema: FieldSchema<CreateFields>,
-  orphanEndpoint: boolean,
-): Route {
-  return tokenRoute("update", path, { ...description, answers: AUTH }, schema, {
-    prepare: async ({ request, fields }) => {
+function createRoute(path: string, description: Omit<RouteDescription, "answers">, orphanEndpoint: boolean): Route {
+  return tokenRoute("update", path, { ...description, answers: AUTH }, FIELDS, {
+    canonicalPath,
+    prepare: async ({ request, params, fields }) => {
+      if (params.role_name === undefined && !isRoleNameOrNone(fields.role_name)) {
+        return err(invalid("role_name is not the name of a role"));
+      }
       const lease = readLease(fields.lease, request.data.ttl);
       return lease.ok ? readCreateRequest(fields, lease.value, orphanEndpoint) : lease;
     },
-    async action({ env, installation, params, presented, prepared }) {
+    async action({ env, installation, params, fields, presented, prepared }) {
       if (presented.kind !== "service") return null;
-      const { role_name: name } = params;
+      const name = params.role_name ?? fields.role_name;
       // The token of the request was made here, else it would not be read; so only what once was a caller gets this far.
-      const role = name === undefined ? null : await loadRole(env, name);
+      const role = name === "" ? null : await loadRole(env, name);
       // Without its role the creation must not be tried at all: it would be one without the role's limits.
-      if (name !== undefined && !role) return null;
+      if (name !== "" && !role) return null;
       // Ids are drawn for what the tree can write in this step; what the rules make of the request otherwise gets its own.
       const { noParent, type } = prepared;
       const isChild = role
@@ -98,10 +86,10 @@ function createRoute(
       const mount = mountTtl(installation.mountAt("token/"));
       return { kind: "create", request: prepared, role, mount, ids };
     },
-    async handle({ env, installation, params, caller, action, outcome, prepared }) {
+    async handle({ env, installation, params, fields, caller, action, outcome, prepared }) {
       if (caller.kind !== "service") return err(invalid(`${caller.kind} tokens cannot create more tokens`));
-      if (!action && params.role_name !== undefined) return err(invalid(`unknown role ${params.role_name}`));
-      if (!outcome || action?.kind !== "create") throw new Error("a creation comes with its outcome");
+      if (!action) return err(invalid(`unknown role ${params.role_name ?? fields.role_name}`));
+      if (!outcome || action.kind !== "create") throw new Error("a creation comes with its outcome");
       if (!outcome.ok) return outcome;
       const { value } = outcome;
       if (value.kind === "created") {
@@ -114,6 +102,21 @@ function createRoute(
       return issued.ok ? created(installation, issued.value, value.warnings) : issued;
     },
   });
+}
+
+/**
+ * The path of the role that the body names: policies decide about it as if it had been used. So who may not use that path gains
+ * nothing by the body. A role in the path wins over one in the body.
+ */
+function canonicalPath(mountPath: string, data: Readonly<Record<string, unknown>>): string {
+  if (mountPath.startsWith("create/")) return mountPath;
+  const read = readFields(NAMED_ROLE, data);
+  const name = read.ok ? read.value.values.role_name : "";
+  return name !== "" && isRoleNameOrNone(name) ? `create/${name}` : mountPath;
+}
+
+function isRoleNameOrNone(name: string): boolean {
+  return name === "" || (name.length <= MAX_ROLE_NAME && isName(name));
 }
 
 /** The lifetime by its oldest name, in seconds: it is not even read when the new name says something. */

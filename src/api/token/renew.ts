@@ -19,10 +19,10 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { type MountTtl, mountTtl } from "../../system/mount.ts";
 import type { Outcome, Target, TargetAction } from "../../token/actions.ts";
+import { treeOf } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
-import { treeOf } from "../../tree/find-tree.ts";
 import { duration, type FieldSchema, text, unread } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 

@@ -8,7 +8,7 @@ export const ROLE_SHAPE = {
   disallowed_policies: ["string"],
   allowed_policies_glob: ["string"],
   disallowed_policies_glob: ["string"],
-  allowed_entity_aliases: ["string", null],
+  allowed_entity_aliases: ["string"],
   orphan: "boolean",
   renewable: "boolean",
   path_suffix: "string",

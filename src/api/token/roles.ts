@@ -10,12 +10,13 @@ import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
 import { NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
+import { namedSegment } from "../../wire/path-name.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { ROLE_SHAPE, renderRole } from "./role-view.ts";
 
-/** A role's name in a path: begins and ends with a letter, digit or `_`; inside also `-` and `.`. */
-export const ROLE_NAME = ":role_name{\\w(?:[\\w.-]*\\w)?}";
+/** A role's name in a path. */
+export const ROLE_NAME = namedSegment("role_name");
 
 const ROLE_PARAMETER = { role_name: "The name of the role" };
 
@@ -85,7 +86,8 @@ export const ROLE_ROUTES: readonly Route[] = [
       parameters: ROLE_PARAMETER,
       answers: DONE_OR_WARNED,
     },
-    NO_FIELDS,
+    // A field that would narrow this down, as others have, must not be ignored.
+    z.strictObject({}),
     async ({ env, params, verdict }) => {
       // As for a revocation by prefix: who may write a role may not end what it made.
       if (!verdict.sudo) return err({ code: "permission_denied" });

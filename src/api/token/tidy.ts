@@ -12,7 +12,6 @@ const STATUS_SHAPE: Shape = {
   state: "string",
   running: "any",
   last: "object | null",
-  next_run: "string | null",
   background: { shards: "number", checked: "number", since: "string | null", failures: "number" },
 };
 
@@ -40,14 +39,13 @@ export const TIDY_ROUTES: readonly Route[] = [
     },
     NO_FIELDS,
     async ({ env }) => {
-      const { running, last, nextAt, shards } = await tidyOf(env).status();
+      const { running, last, shards } = await tidyOf(env).status();
       return ok({
         kind: "data",
         data: {
           state: running ? "running" : last ? "finished" : "never run",
           running: running && renderRun(running),
           last: last && renderRun(last),
-          next_run: time(nextAt),
           background: { ...shards, since: time(shards.since) },
         },
       });

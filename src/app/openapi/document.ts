@@ -216,7 +216,7 @@ function requestBody(
       : {
           type: "object",
           properties: {
-            data: { type: "object", properties: { type: { type: "string" }, attributes } },
+            data: { type: "object", required: ["type"], properties: { type: { type: "string" }, attributes } },
           },
         };
   const mediaType = operation === "patch" && dialect === "vault" ? PATCH_TYPE : MEDIA_TYPES[dialect];

@@ -1,11 +1,10 @@
 import { aclOfRequest } from "../../auth/acl-of-request.ts";
-import { openRoute, type RequestContext, type Route } from "../../auth/route.ts";
+import { type OpenContext, openRoute, type Route } from "../../auth/route.ts";
 import { plainAnswer } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import type { Failure } from "../../base/errors.ts";
 import { ok, type Result } from "../../base/result.ts";
 import { groveVersion } from "../../base/version.ts";
-import { loadInstallation } from "../../system/installation.ts";
 import type { Mount } from "../../system/mount.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { type DocumentedRoutes, openApiDocument } from "./document.ts";
@@ -56,7 +55,7 @@ export function openApiRoutes(routes: () => RoutesByPlace): readonly Route[] {
 /** The documents of everything, as this isolate wrote them: the same for everybody. */
 const texts: { usual?: string; generic?: string } = {};
 
-async function answer(context: RequestContext, routes: RoutesByPlace): Promise<Result<Reply, Failure>> {
+async function answer(context: OpenContext, routes: RoutesByPlace): Promise<Result<Reply, Failure>> {
   const version = groveVersion(context.env);
   if (isTrue(context.request.data.generic_mount_paths)) {
     texts.generic ??= JSON.stringify(openApiDocument(genericPlaces(routes), version));
@@ -117,8 +116,8 @@ function tokenPlace(routes: readonly Route[]): DocumentedRoutes {
 }
 
 /** The mounts that the caller reaches; null for a request without a good token. */
-async function mountsReached(context: RequestContext): Promise<readonly Mount[] | null> {
-  const loaded = await loadInstallation(context.env);
+async function mountsReached(context: OpenContext): Promise<readonly Mount[] | null> {
+  const { loaded } = context;
   const acl = loaded.ok ? await aclOfRequest(context, loaded.value) : null;
   if (!loaded.ok || !acl) return null;
   const now = currentTime();

@@ -1,251 +1,323 @@
 import { DurableObject } from "cloudflare:workers";
-import { currentTime } from "../../base/clock.ts";
+import { DENIED, type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
-import { isWithin } from "../../system/copy-age.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
-import { sameMetadata } from "../alias-store.ts";
-import { Announcements } from "../announcements.ts";
-import { metadataOf } from "../entity-store.ts";
-import { identityOf } from "../identity.ts";
-import type { EntityRecord, Metadata, OwnEntityState } from "../model.ts";
-import { CopyStore } from "./copy-store.ts";
-import { type Elsewhere, type FoundAlias, isHere, type LoginRow, LoginStore } from "./login-store.ts";
-import { nameOfEntity, shardOfAlias, shardThatTells } from "./place.ts";
-import { aliasOfLogin, entityOfLogin, ownOfLogin } from "./records.ts";
+import { identityOf } from "../directory/stub.ts";
+import type {
+  AliasPlace,
+  AliasRecord,
+  DirectoryEntry,
+  EntityAlias,
+  EntityRecord,
+  EntityState,
+  EntityWrite,
+  Metadata,
+  SaidOfAlias,
+} from "../model.ts";
+import { AliasIndex, type Holder } from "./alias-index.ts";
+import { type AliasOrMoved, findAlias, listAliases } from "./alias-list.ts";
+import {
+  afterLogin,
+  aliasAt,
+  aliasRecord,
+  changedEntity,
+  type Entity,
+  followed,
+  newEntity,
+  recordOf,
+  stateOf,
+  withActivated,
+  withoutAlias,
+  withoutReserved,
+  withReserved,
+} from "./entity.ts";
+import { EntityStore, type FoundEntity, type StoredEntity } from "./entity-store.ts";
+import { firstAliasId, shardOfAlias, shardOfEntity } from "./place.ts";
 import { ENTITY_SHARD_MIGRATIONS } from "./schema.ts";
 
-/** How long (ms) a copy is good that nobody recalls: a bound for what is not recalled, as when `Identity` is restored. */
-const LONGEST_MS = 3_600_000;
+/** Characters of the aliases of an entity together: all of it is one row, and a row of the platform has 2 MB at most. */
+const MAX_ALIAS_CHARACTERS = 2 ** 18;
+const TOO_LARGE = invalid(`the aliases of an entity must not have more than ${MAX_ALIAS_CHARACTERS} characters`);
+
+const NOTHING = { metadata: null, policies: null, disabled: null } as const;
 
 /**
- * One of the objects that have the entities that logins make, each with its alias. The alias says which one, and so do the ids
- * that it draws. An entity stays here for as long as nobody but logins writes it: before an operator's first write it is handed
- * over to `Identity`, which decides everything that compares entities with each other. From then on the alias is known here as
- * one that `Identity` has, for ever.
- *
- * Isolates ask the shard that an id begins with for entities wherever they are: of one that is with `Identity` it keeps a copy until
- * `Identity` recalls it.
+ * One of the objects that are the home of all entities. An entity is in the shard that its id begins with; one that a login makes
+ * is in the shard that the name of its alias leads to, so that a first login is one transaction in one object. To other
+ * aliases the shards of their names have pointers.
  */
 export class EntityShard extends DurableObject<Env> {
-  readonly #sql: SqlStorage;
-  readonly #logins: LoginStore;
-  readonly #copies: CopyStore;
-  readonly #announcements: Announcements;
+  readonly #entities: EntityStore;
+  readonly #index: AliasIndex;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
-  /** Whether aliases can be older than the shards; null until it is needed. */
-  #asksFirst: boolean | null = null;
-  /** Counts recalls: an answer of `Identity` that was under way during one may be older than the change, and is not kept. */
-  #recalls = 0;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#sql = ctx.storage.sql;
+    const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);
     const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
-    this.#logins = new LoginStore(this.#sql, seals);
-    this.#copies = new CopyStore(this.#sql, seals);
-    this.#announcements = new Announcements(env);
-    this.#schema = new Schema(this.#sql, ENTITY_SHARD_MIGRATIONS);
+    this.#entities = new EntityStore(sql, seals);
+    this.#index = new AliasIndex(sql, this.#entities);
+    this.#schema = new Schema(sql, ENTITY_SHARD_MIGRATIONS);
   }
 
   /**
-   * The entity that has the alias, made with it when nobody has.
+   * The entity that the name of an alias leads to, made with the alias when it leads nowhere.
    *
-   * @param metadata what the auth method says about the alias; null when it says nothing.
    * @param newId for a new entity, of this shard.
+   * @param instead a holder that the caller has found not to have the alias: it counts as none.
    * @param now ms.
-   * @returns null when what is known of the alias was tampered with: to make a new entity would be a way around it.
+   * @returns who holds the alias when a pointer leads to it; "permission_denied" when the entity was tampered with: to make a new
+   * one would be a way around what it denies.
    */
   async logIn(
-    mountAccessor: string,
-    name: string,
-    metadata: Metadata | null,
+    place: AliasPlace,
+    { metadata, customMetadata }: SaidOfAlias,
     newId: string,
+    instead: Holder | null,
     now: number,
-  ): Promise<OwnEntityState | Elsewhere | null> {
-    for (let triedToAnnounce = false; ; triedToAnnounce = true) {
-      const found = await this.#find(mountAccessor, name);
-      if (found === "tampered") return null;
-      if (!found) return ownOfLogin(this.#logins.insert(newId, mountAccessor, name, metadata ?? {}, now));
-      if (!isHere(found)) return found;
-      if (found.leaving) return this.#handOver(found);
-      if (metadata === null || sameMetadata(metadataOf(found.metadata), metadata)) return ownOfLogin(found);
-      const unannounced = this.#announcements.lacking([shardThatTells(found.id)], now);
-      if (triedToAnnounce || unannounced.length === 0) return ownOfLogin(this.#logins.update(found, metadata, now));
-      await this.#announcements.tryToAnnounce(unannounced, now);
+  ): Promise<Result<{ readonly state: EntityState } | { readonly holder: Holder }, Failure>> {
+    await this.#openForWrite(shardOfAlias(place));
+    if (instead) this.#index.drop(place, instead);
+    const found = this.#index.find(place);
+    if (found === "tampered") return err(DENIED);
+    if (found && "claim" in found) return ok({ holder: found });
+    if (found) {
+      const state = this.#logIn(found, place, metadata, now);
+      if (!state.ok) return state;
+      if (!state.value) throw new Error("an entity is found by an alias that it does not have");
+      return ok({ state: state.value });
     }
+    const alias = { id: firstAliasId(newId), ...place, metadata: metadata ?? {}, customMetadata };
+    const entity = newEntity(newId, NOTHING, { ...alias, createdAt: now, updatedAt: now }, now);
+    if (isTooLarge(entity)) return err(TOO_LARGE);
+    const state = stateOrDenied(this.#entities.insert(entity, place));
+    return state.ok ? ok({ state: state.value }) : state;
   }
 
   /**
-   * An entity whose id begins with the number of this shard, wherever it is; "unchanged" when the caller knows this state of it, null
-   * when there is none (any more) or it was tampered with.
+   * The entity that a pointer leads to, after a login by the alias; null when it does not have the alias.
    *
-   * @param now ms.
+   * @param metadata as for `logIn`, like what is returned. `now` in ms.
    */
-  async entity(id: string, known: string | null, now: number): Promise<OwnEntityState | "unchanged" | null> {
-    const row = await this.#entity(id);
-    if (row === "tampered") return null;
-    const entity = row ? ownOfLogin(row) : await this.#borrowed(id, now);
-    return entity?.revision === known && known !== null ? "unchanged" : entity;
+  async logInto(
+    id: string,
+    place: AliasPlace,
+    metadata: Metadata | null,
+    now: number,
+  ): Promise<Result<EntityState | null, Failure>> {
+    const found = await this.#find(id);
+    if (found === "tampered") return err(DENIED);
+    return found ? this.#logIn(found, place, metadata, now) : ok(null);
   }
 
-  /** Drops the copies of entities, which are about to change. Safe to repeat. */
-  async forgetCopies(ids: readonly string[]): Promise<void> {
-    this.#recalls++;
-    if (this.#schema.exists) for (const id of ids) this.#copies.forget(id);
+  /** An entity as requests need it; null when there is none (any more) or it was tampered with. */
+  async entity(id: string): Promise<EntityState | null> {
+    const found = await this.#good(id);
+    return found && stateOf(found);
   }
 
-  /** An entity of this shard by its id, or null. */
+  /** An entity by its id, or null. */
   async readEntity(id: string): Promise<EntityRecord | null> {
-    const row = await this.#entity(id);
-    return row === null || row === "tampered" ? null : entityOfLogin(row);
+    const found = await this.#good(id);
+    return found && recordOf(found.entity);
   }
 
-  /** The entity of this shard that the alias belongs to, or null. */
-  async readEntityOfAlias(mountAccessor: string, name: string): Promise<EntityRecord | null> {
+  /** At most `limit` entities with ids from `first` on, in their order; in the order "name" those that no operator has named. */
+  async listEntities(order: "id" | "name", first: string, limit: number): Promise<EntityRecord[]> {
     await this.#keys.open();
-    const found = this.#schema.exists ? this.#logins.byAlias(mountAccessor, name) : null;
-    return found === null || found === "tampered" || !isHere(found) ? null : this.readEntity(found.id);
-  }
-
-  /** The entity of this shard with a name that begins with the beginning of its id, or null. */
-  async readEntityByName(name: string, firstId: string): Promise<EntityRecord | null> {
-    const [first] = await this.listEntities(firstId, 1);
-    return first?.name === name.toLowerCase() ? first : null;
-  }
-
-  /** At most `limit` entities with ids from `first` on, in their order. */
-  async listEntities(first: string, limit: number): Promise<EntityRecord[]> {
-    await this.#settle();
-    return this.#schema.exists ? this.#logins.list(first, limit).map(entityOfLogin) : [];
+    if (!this.#schema.exists) return [];
+    const entities = order === "id" ? this.#entities.list(first, limit) : this.#entities.listUnnamed(first, limit);
+    return entities.map(recordOf);
   }
 
   /** How many entities there are, counted up to `most`. */
-  async countEntities(most: number): Promise<number> {
-    await this.#settle();
-    return this.#schema.exists ? this.#logins.count(most) : 0;
+  countEntities(most: number): number {
+    return this.#schema.exists ? this.#entities.count(most) : 0;
   }
 
-  /** Deletes entities with their aliases. Those that are not here are left alone. Safe to repeat. */
-  async deleteEntities(ids: readonly string[]): Promise<void> {
-    for (const id of ids) {
-      if (!(await this.#entity(id))) continue;
-      const now = currentTime();
-      await this.#announcements.announce(this.#announcements.lacking([shardThatTells(id)], now), now);
-      // It may have been handed over meanwhile.
-      if (await this.#entity(id)) this.#logins.delete(id);
+  /** Those of the ids that entities have. */
+  async existing(ids: readonly string[]): Promise<string[]> {
+    await this.#keys.open();
+    return ids.filter((id) => isGood(this.#byId(id)));
+  }
+
+  /** Makes an entity without an alias. `id` is drawn for it, of this shard. `now` in ms. */
+  async createEntity(id: string, write: Omit<EntityWrite, "name">, now: number): Promise<void> {
+    await this.#openForWrite(shardOfEntity(id) ?? 0);
+    this.#entities.insert(newEntity(id, write, null, now), null);
+  }
+
+  /** Changes an entity. `now` in ms. @returns false when there is none. */
+  async writeEntity(id: string, write: Omit<EntityWrite, "name">, now: number): Promise<boolean> {
+    const found = await this.#good(id);
+    if (found) this.#entities.update(found, changedEntity(found.entity, write, now));
+    return found !== null;
+  }
+
+  /** Deletes entities, also those that were tampered with. Safe to repeat. @returns the aliases that they had. */
+  async deleteEntities(ids: readonly string[]): Promise<AliasRecord[]> {
+    await this.#keys.open();
+    return ids.flatMap((id) => {
+      const found = this.#byId(id);
+      if (found !== null) this.#entities.delete(id);
+      if (!isGood(found)) return [];
+      const { aliases, reserved } = found.entity;
+      return [...aliases, ...reserved].map((alias) => aliasRecord(found.entity, alias));
+    });
+  }
+
+  /** Takes over what the directory says about entities, unless it has said something newer. Safe to repeat. */
+  async putDirectoryEntries(entries: readonly DirectoryEntry[], version: number): Promise<void> {
+    await this.#keys.open();
+    for (const { entityId, name, groupIds } of entries) {
+      const found = this.#byId(entityId);
+      if (isGood(found) && found.directoryVersion < version) {
+        this.#entities.update(found, { ...found.entity, name, groupIds }, version);
+      }
     }
   }
 
-  /** Makes sure that `Identity` has these entities, unless nobody has. Safe to repeat. */
-  async handOverEntities(ids: readonly string[]): Promise<void> {
-    for (const id of ids) {
-      const row = await this.#entity(id);
-      if (row !== null && row !== "tampered") await this.#handOver(row);
-    }
+  /** Who may have an alias, in the shard that its name leads to. */
+  aliasHolder(place: AliasPlace): Holder | null {
+    return this.#schema.exists ? this.#index.holder(place) : null;
+  }
+
+  /** The alias of an entity to which its name leads, see `followed`; null when the entity does not have it. */
+  async aliasAt(entityId: string, place: AliasPlace): Promise<AliasRecord | null> {
+    const found = await this.#good(entityId);
+    const entity = found && followed(found.entity, place);
+    if (!entity) return null;
+    if (entity !== found.entity) this.#entities.update(found, entity);
+    const alias = aliasAt(entity, place);
+    return alias && aliasRecord(entity, alias);
+  }
+
+  /** The alias with an id that this shard drew; null when there is none. */
+  async readAlias(id: string): Promise<AliasOrMoved | null> {
+    await this.#keys.open();
+    return this.#schema.exists ? findAlias(this.#entities, this.#index, id) : null;
+  }
+
+  /** At most `limit` aliases with ids that this shard drew, after the id `after`, in their order. */
+  async listAliases(after: string, limit: number): Promise<AliasOrMoved[]> {
+    await this.#keys.open();
+    return this.#schema.exists ? listAliases(this.#entities, this.#index, after, limit) : [];
   }
 
   /**
-   * Makes sure that whoever asks for the alias is sent to `Identity`, which has its entity from now on, if there is one. What was
-   * tampered with is dropped. Safe to repeat.
+   * The first of three steps by which an entity gets an alias: keeps it, hidden, until `activateAlias`.
    *
-   * @param holder who will hold it there when nobody has it yet; null when the caller does not know.
+   * @param instead the name under which the entity has the alias until then; null for one that it does not have.
+   * @returns "changed" when there is no such entity, or it does not have the alias so; "another" when it has another one on the mount.
    */
-  async handOverAlias(mountAccessor: string, name: string, holder: string | null): Promise<Elsewhere> {
-    const found = await this.#find(mountAccessor, name);
-    if (found !== null && found !== "tampered") return isHere(found) ? this.#handOver(found) : found;
-    this.#logins.point(mountAccessor, name, holder, currentTime());
-    return { holder };
+  async reserveAlias(
+    entityId: string,
+    alias: EntityAlias,
+    instead: AliasPlace | null,
+  ): Promise<Result<"reserved" | "changed" | "another", Failure>> {
+    const found = await this.#good(entityId);
+    const isAsSeen = !instead || (found && aliasAt(found.entity, instead)?.id === alias.id);
+    if (!found || !isAsSeen) return ok("changed");
+    const entity = withReserved(found.entity, alias);
+    if (!entity) return ok("another");
+    const written = this.#update(found, entity);
+    return written.ok ? ok("reserved") : written;
   }
 
-  /** Notes who holds an alias that `Identity` has, for the next login by it. */
-  async noteHolder(mountAccessor: string, name: string, holder: string): Promise<void> {
-    const found = await this.#find(mountAccessor, name);
-    if (found !== null && found !== "tampered" && !isHere(found)) {
-      this.#logins.point(mountAccessor, name, holder, currentTime());
-    }
+  /** The second step, in the shard that the name of the alias leads to; see `AliasIndex.claim`. */
+  async claimAlias(place: AliasPlace, entityId: string, instead: Holder | null): Promise<Holder | null> {
+    await this.#openForWrite(shardOfAlias(place));
+    return this.#index.claim(place, entityId, instead);
+  }
+
+  /** The third step: the alias is the entity's from now on. @returns false when it is not reserved any more. Safe to repeat. */
+  async activateAlias(entityId: string, aliasId: string): Promise<boolean> {
+    const found = await this.#good(entityId);
+    if (!found) return false;
+    const entity = withActivated(found.entity, aliasId);
+    if (entity) this.#entities.update(found, entity);
+    return entity !== null || found.entity.aliases.some(({ id }) => id === aliasId);
+  }
+
+  /** Takes an alias from an entity, whether it has it or it is reserved. @returns false when it has not. */
+  async dropAlias(entityId: string, aliasId: string): Promise<boolean> {
+    const found = await this.#good(entityId);
+    if (found) this.#entities.update(found, withoutAlias(found.entity, aliasId));
+    return found !== null && [...found.entity.aliases, ...found.entity.reserved].some(({ id }) => id === aliasId);
+  }
+
+  /** Undoes the first step. Safe to repeat. */
+  async dropReservedAlias(entityId: string, aliasId: string): Promise<void> {
+    const found = await this.#good(entityId);
+    if (found) this.#entities.update(found, withoutReserved(found.entity, aliasId));
+  }
+
+  /** Drops the pointer from the name of an alias to an entity, in the shard that the name leads to. Safe to repeat. */
+  releaseAlias(place: AliasPlace, entityId: string): void {
+    if (this.#schema.exists) this.#index.release(place, entityId);
   }
 
   /** Checks the seals of some rows, for tidy. */
   async checkSeals(from: SealPosition | null): Promise<SealStep> {
     if (!this.#schema.exists) return NOTHING_TO_CHECK;
     await this.#keys.open();
-    return checkSeals([this.#logins.sealed, this.#copies.sealed], from);
+    return checkSeals([this.#entities.sealed], from);
   }
 
-  /**
-   * What is known of an alias, in a shard that may write. When aliases from before there were shards are with `Identity`, an alias that
-   * is new here is asked for there.
-   */
-  async #find(mountAccessor: string, name: string): Promise<FoundAlias> {
+  #logIn(
+    found: StoredEntity,
+    place: AliasPlace,
+    metadata: Metadata | null,
+    now: number,
+  ): Result<EntityState | null, Failure> {
+    const entity = afterLogin(found.entity, place, metadata, now);
+    if (!entity) return ok(null);
+    const written = entity === found.entity ? ok(found) : this.#update(found, entity);
+    return written.ok ? stateOrDenied(written.value) : written;
+  }
+
+  #update(found: StoredEntity, entity: Entity): Result<StoredEntity, Failure> {
+    return isTooLarge(entity) ? err(TOO_LARGE) : ok(this.#entities.update(found, entity));
+  }
+
+  async #find(id: string): Promise<FoundEntity> {
     await this.#keys.open();
-    const asksFirst = await this.#admitted(shardOfAlias(mountAccessor, name));
-    const found = this.#logins.byAlias(mountAccessor, name);
-    if (found !== null || !asksFirst) return found;
-    const isOlder = await identityOf(this.env).hasAlias(mountAccessor, name);
-    // Others were served while this waited.
-    const meanwhile = this.#logins.byAlias(mountAccessor, name);
-    if (meanwhile !== null || !isOlder) return meanwhile;
-    this.#logins.point(mountAccessor, name, null, currentTime());
-    return { holder: null };
+    return this.#byId(id);
   }
 
-  /** The copy of an entity that is with `Identity`, made when there is none; null when nobody has it. */
-  async #borrowed(id: string, now: number): Promise<OwnEntityState | null> {
-    const copy = this.#schema.exists ? this.#copies.read(id) : null;
-    const isGood = copy !== null && copy !== "tampered";
-    if (isGood && isWithin(copy.takenAt, LONGEST_MS, now)) return copy.entity;
-    const recalls = this.#recalls;
-    const lent = await identityOf(this.env).lendEntity(id, now);
-    const mayKeep = lent?.mayKeep === true && copy !== "tampered";
-    if (mayKeep) await this.#admitted(shardThatTells(id));
-    if (mayKeep && recalls === this.#recalls) return this.#copies.keep(lent.entity, isGood ? copy : null, now);
-    return lent && { ...lent.entity, revision: crypto.randomUUID() };
+  async #good(id: string): Promise<StoredEntity | null> {
+    const found = await this.#find(id);
+    return isGood(found) ? found : null;
   }
 
-  /** Lists this shard with `Identity` before its first row. @returns whether aliases can be older than the shards. */
-  async #admitted(number: number): Promise<boolean> {
-    if (!this.#schema.exists) {
-      const asksFirst = await identityOf(this.env).admitShard(number);
-      if (!this.#schema.exists) {
-        this.#schema.create();
-        this.#sql.exec("INSERT INTO shard (asks_first) VALUES (?)", asksFirst ? 1 : 0);
-      }
-    }
-    this.#asksFirst ??= this.#sql.exec<{ asks_first: number }>("SELECT asks_first FROM shard").one().asks_first === 1;
-    return this.#asksFirst;
+  #byId(id: string): FoundEntity {
+    return this.#schema.exists ? this.#entities.byId(id) : null;
   }
 
-  /** The row of an entity that is here to stay. One that is leaving is handed over first. */
-  async #entity(id: string): Promise<LoginRow | "tampered" | null> {
+  /** Lists this shard in the directory before its first row. */
+  async #openForWrite(number: number): Promise<void> {
     await this.#keys.open();
-    const row = this.#schema.exists ? this.#logins.byId(id) : null;
-    if (row === null || row === "tampered" || !row.leaving) return row;
-    await this.#handOver(row);
-    return null;
+    if (this.#schema.exists) return;
+    await identityOf(this.env).admitShard(number);
+    this.#schema.create();
   }
+}
 
-  /** Hands over what a crash kept from it. */
-  async #settle(): Promise<void> {
-    if (!this.#schema.exists) return;
-    await this.#keys.open();
-    for (const row of this.#logins.leaving()) await this.#handOver(row);
-  }
+function isGood(found: FoundEntity): found is StoredEntity {
+  return found !== null && found !== "tampered";
+}
 
-  /**
-   * Hands an entity over to `Identity`. It is marked first: after a crash in between whoever asks for it does the rest, and nothing
-   * changes it meanwhile. `Identity` takes it once, however often it is told.
-   */
-  async #handOver(row: LoginRow): Promise<Elsewhere> {
-    if (!row.leaving) this.#logins.markLeaving(row);
-    const { id, created_at: createdAt } = row;
-    await identityOf(this.env).adopt({ id, name: nameOfEntity(id), createdAt, alias: aliasOfLogin(row) });
-    const now = this.#logins.byId(id);
-    if (now !== null) this.#logins.point(row.mount_accessor, row.alias_name, id, currentTime());
-    return { holder: id };
-  }
+function stateOrDenied(found: StoredEntity): Result<EntityState, Failure> {
+  const state = stateOf(found);
+  return state ? ok(state) : err(DENIED);
+}
+
+function isTooLarge({ aliases, reserved }: Entity): boolean {
+  return JSON.stringify([aliases, reserved]).length > MAX_ALIAS_CHARACTERS;
 }

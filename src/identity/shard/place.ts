@@ -1,45 +1,42 @@
 import { nameKey } from "../../base/name.ts";
+import type { AliasPlace } from "../model.ts";
 
-/** How many objects share the entities that logins make. */
+/** How many objects share all entities. */
 export const ENTITY_SHARDS = 256;
 
-/** Ids that shards draw: UUIDs of version 8 that begin with the number of the shard. An alias has that of its entity with a `b`. */
+/** Ids of entities: UUIDs of version 8 that begin with the number of the shard. */
 const ENTITY_ID = /^([0-9a-f]{2})[0-9a-f]{6}-[0-9a-f]{4}-8[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/;
-/** Names of such entities: the first twenty digits of their ids. */
+/** Names of entities that no operator has named: the first twenty digits of their ids. */
 const NAME = /^entity_([0-9a-f]{2})[0-9a-f]{10}8[0-9a-f]{3}a[0-9a-f]{3}\.root$/;
-/** Where an id says whether it is that of an entity or of an alias. */
+/** Where an id says whether it is that of an entity (`a`) or of an alias (`b`). Before it, both have the same digits. */
 const KIND_AT = 19;
-/** Characters of an id that its entity's name tells. */
+/** Characters of an id that the name of an unnamed entity has. */
 const NAMED = 23;
 const NAME_PREFIX = "entity_";
 
-/** The shard that decides whose the alias is. The same for all spellings of a name. */
-export function shardOfAlias(mountAccessor: string, aliasName: string): number {
+/** The shard that the name of an alias leads to. The same for all spellings of a name. */
+export function shardOfAlias({ mountAccessor, name }: AliasPlace): number {
   // FNV-1a, folded to a byte.
   let hash = 0x811c9dc5;
-  for (const unit of `${mountAccessor}/${nameKey(aliasName)}`) {
+  for (const unit of `${mountAccessor}/${nameKey(name)}`) {
     hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193);
   }
   return (hash ^ (hash >>> 8) ^ (hash >>> 16) ^ (hash >>> 24)) & (ENTITY_SHARDS - 1);
 }
 
-/** The shard that drew the id of an entity; null when none did. */
+/** The shard of an entity; null for an id that no entity can have. */
 export function shardOfEntity(id: string): number | null {
   return numberIn(ENTITY_ID.exec(id));
 }
 
-/**
- * The shard that tells isolates of an entity: the one that drew the id, or by its first digits one for an id that none did.
- * All of them are UUIDs.
- */
-export function shardThatTells(id: string): number {
-  const number = Number.parseInt(id.slice(0, 2), 16);
-  return Number.isNaN(number) ? 0 : number;
-}
-
-/** The shard of the entity that has this name from its first login on; null for other names. */
+/** The shard that may have an unnamed entity which is called so; null for other names. */
 export function shardOfName(name: string): number | null {
   return numberIn(NAME.exec(nameKey(name)));
+}
+
+/** A shard for an entity that no login makes. */
+export function drawShard(): number {
+  return Number.parseInt(crypto.randomUUID().slice(0, 2), 16);
 }
 
 /** A new id for an entity of a shard. */
@@ -48,31 +45,40 @@ export function drawEntityId(shard: number): string {
   return `${hex(shard)}${uuid.slice(2, 14)}8${uuid.slice(15, KIND_AT)}a${uuid.slice(KIND_AT + 1)}`;
 }
 
-/** The id of the one alias that an entity of a shard has. */
-export function aliasIdOf(entityId: string): string {
+/** The id of the alias that an entity is made with. */
+export function firstAliasId(entityId: string): string {
   return `${entityId.slice(0, KIND_AT)}b${entityId.slice(KIND_AT + 1)}`;
 }
 
-/** The id of the entity that got an alias with this id from its shard; null when no shard drew the id. */
-export function entityIdOfAlias(aliasId: string): string | null {
-  const id = `${aliasId.slice(0, KIND_AT)}a${aliasId.slice(KIND_AT + 1)}`;
-  return aliasId[KIND_AT] === "b" && shardOfEntity(id) !== null ? id : null;
+/** A new id for a further alias of an entity. It begins as the entity's, so that it tells the shard. */
+export function drawAliasId(entityId: string): string {
+  return `${entityId.slice(0, KIND_AT)}b${crypto.randomUUID().slice(KIND_AT + 1)}`;
 }
 
-/** The name of an entity of a shard. */
+/** What the id of the entity begins with for which the id of an alias was drawn. The alias may have moved to another one since. */
+export function entityPrefixOf(aliasId: string): string {
+  return aliasId.slice(0, KIND_AT);
+}
+
+/** The shard of the entity for which the id of an alias was drawn; null for an id that no alias can have. */
+export function shardOfAliasId(id: string): number | null {
+  return id[KIND_AT] === "b" ? shardOfEntity(`${entityPrefixOf(id)}a${id.slice(KIND_AT + 1)}`) : null;
+}
+
+/** The name of an entity that no operator has named. */
 export function nameOfEntity(id: string): string {
   return `${NAME_PREFIX}${id.slice(0, NAMED).replaceAll("-", "")}.root`;
 }
 
-/** What lists of the entities of shards are ordered by. All three orders are that of the ids. */
+/** What lists of entities are ordered by. All three orders are that of the ids; by name, only unnamed ones are. */
 export type ListOrder = "id" | "name" | "aliasId";
 
 /**
- * The least id that an entry after `after` can have; entries at it have to be compared one by one. null when nothing of a shard comes
- * after it.
+ * The least id that an entry after `after` can have; entries at it have to be compared one by one. null when nothing comes after
+ * it.
  */
 export function firstIdAfter(order: ListOrder, after: string): string | null {
-  if (order === "aliasId") return after.slice(0, KIND_AT);
+  if (order === "aliasId") return entityPrefixOf(after);
   if (order === "id") return after;
   const key = nameKey(after);
   if (!key.startsWith(NAME_PREFIX)) return key < NAME_PREFIX ? "" : null;

@@ -7,9 +7,6 @@ import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
-import type { OldEntry } from "./access-list/entry.ts";
-import type { ShardPlace } from "./access-list/store.ts";
-import { AccessTakeOver } from "./access-list/take-over.ts";
 import type { CertificateType, RegisteredCertificate } from "./certificates/registered.ts";
 import type { ClientChange, ClientConfig } from "./config/client.ts";
 import { Configuration } from "./config/configuration.ts";
@@ -39,7 +36,6 @@ export class CloudAuth extends DurableObject<Env> {
   readonly #state: ConfigurationState;
   readonly #configuration: Configuration;
   readonly #roles: RoleTable;
-  readonly #takeOver: AccessTakeOver;
   readonly #jobs: TidyJobs<DenyEntry>;
   readonly #keys: ObjectKeys;
   readonly #alarm: ObjectAlarm;
@@ -51,7 +47,6 @@ export class CloudAuth extends DurableObject<Env> {
     this.#state = new ConfigurationState(this.#store);
     this.#configuration = new Configuration(this.#store, this.#state);
     this.#roles = new RoleTable(this.#store.roles, this.#state);
-    this.#takeOver = new AccessTakeOver(this.#store);
     this.#alarm = new ObjectAlarm(ctx.storage);
     const { roles, denyList } = this.#store;
     this.#jobs = new TidyJobs(this.#store, "deny", denyList, (tag, entry) =>
@@ -252,37 +247,6 @@ export class CloudAuth extends DurableObject<Env> {
     this.#store.denyList.delete(tag);
   }
 
-  /**
-   * What is still here of the access list of before: the entry of an instance, for its shard, and whether there is any entry. Then
-   * the shards are made to take over all of them.
-   */
-  async oldAccess(place: ShardPlace, instanceId: string): Promise<{ left: boolean; entry: OldEntry | null }> {
-    await this.#keys.open();
-    const { list } = this.#takeOver;
-    const left = list.isLeft();
-    if (left) {
-      this.#takeOver.begin(place.mount);
-      this.#arm();
-    }
-    return { left, entry: list.read(instanceId) };
-  }
-
-  /** Such entries of one shard, from some that come after `after`, and where to go on; null at the end. */
-  async oldAccessOf(place: ShardPlace, after: string): Promise<{ entries: OldEntry[]; next: string | null }> {
-    await this.#keys.open();
-    return this.#takeOver.list.ofShard(place.shard, after);
-  }
-
-  /** At most `limit` ids of instances with such an entry after `after`, in order. */
-  listOldAccess(after: string, limit: number): string[] {
-    return this.#store.oldAccess.names(after, limit);
-  }
-
-  /** Deletes such an entry. Safe to repeat. */
-  deleteOldAccess(instanceId: string): void {
-    this.#store.oldAccess.delete(instanceId);
-  }
-
   /** Begins to remove the ended entries of the deny list. False when that is under way already. `now` in ms. */
   async startTidy(safetyBuffer: number, now: number): Promise<boolean> {
     await this.#keys.open();
@@ -303,7 +267,6 @@ export class CloudAuth extends DurableObject<Env> {
     if (!this.#store.exists) return;
     try {
       await this.#keys.open();
-      await this.#takeOver.step(this.env);
       const now = currentTime();
       this.#jobs.startPeriodic(this.#tidySettings(), now);
       const report = this.#jobs.run(now);
@@ -330,7 +293,7 @@ export class CloudAuth extends DurableObject<Env> {
   /** Sets the alarm for what is due next, if it is not set for an earlier time. */
   #arm(): void {
     const now = currentTime();
-    const due = this.#takeOver.nextStepAt(now) ?? this.#jobs.nextRunAt(this.#tidySettings(), now);
+    const due = this.#jobs.nextRunAt(this.#tidySettings(), now);
     if (due !== null) this.#alarm.arm(due);
   }
 }

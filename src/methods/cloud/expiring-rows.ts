@@ -31,30 +31,16 @@ export class ExpiringRows<T extends { readonly expiresAt: number }> {
     return this.#rows.read(name);
   }
 
-  /** Those of `names` that there is a row of, with null for the value of one that was tampered with. */
-  readEach(names: readonly string[]): { name: string; value: T | null }[] {
-    return this.#rows.readEach(names);
-  }
-
   /** True when there is a row, also one that was tampered with. */
   has(name: string): boolean {
     return this.#rows.has(name);
   }
 
   write(name: string, value: T): void {
-    this.#insert("REPLACE", name, value);
-  }
-
-  /** Writes a row unless there is one, also one that was tampered with. */
-  writeNew(name: string, value: T): void {
-    this.#insert("IGNORE", name, value);
-  }
-
-  #insert(or: "REPLACE" | "IGNORE", name: string, value: T): void {
     this.#host.create();
     const json = JSON.stringify(value);
     this.#host.sql.exec(
-      `INSERT OR ${or} INTO ${this.#table} (name, value, seal, expires_at) VALUES (?, ?, ?, ?)`,
+      `INSERT OR REPLACE INTO ${this.#table} (name, value, seal, expires_at) VALUES (?, ?, ?, ?)`,
       name,
       json,
       this.sealed.sealOf({ name, value: json }),

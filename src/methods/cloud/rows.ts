@@ -47,18 +47,6 @@ export class Rows<T> {
     return row && this.sealed.admits(row) ? (JSON.parse(row.value) as T) : null;
   }
 
-  /** Those of `names` that there is a row of, with null for the value of one that was tampered with. One statement for all. */
-  readEach(names: readonly string[]): { name: string; value: T | null }[] {
-    if (!this.#host.exists || names.length === 0) return [];
-    return this.#host.sql
-      .exec<WithSeal<ValueRow>>(
-        `SELECT * FROM ${this.#table} WHERE name IN (SELECT value FROM json_each(?))`,
-        JSON.stringify(names),
-      )
-      .toArray()
-      .map((row) => ({ name: row.name, value: this.sealed.admits(row) ? (JSON.parse(row.value) as T) : null }));
-  }
-
   /** True when there is a row, also one that was tampered with. */
   has(name: string): boolean {
     return this.#find(name) !== null;

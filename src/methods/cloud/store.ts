@@ -1,7 +1,6 @@
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
 import type { SealedTable } from "../../storage/sealed-table.ts";
-import type { AccessEntry } from "./access-list/entry.ts";
 import type { RegisteredCertificate } from "./certificates/registered.ts";
 import type { ClientConfig } from "./config/client.ts";
 import type { IdentityConfig } from "./config/identity.ts";
@@ -11,11 +10,9 @@ import type { DenyEntry } from "./deny-list/entry.ts";
 import { ExpiringRows } from "./expiring-rows.ts";
 import type { CloudRole } from "./roles/role.ts";
 import { Rows, type RowsHost, type ValueRow } from "./rows.ts";
+import { TIDY_JOBS_TABLE } from "./tidy/jobs.ts";
 
-const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID";
-const ENDING_VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID";
-
-const SEALED_TABLES = ["settings", "certificates", "sts_roles", "roles", "access_list", "deny_list"];
+const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";
 
 export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   {
@@ -26,22 +23,10 @@ export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE certificates ${VALUES};
       CREATE TABLE sts_roles ${VALUES};
       CREATE TABLE roles ${VALUES};
-      CREATE TABLE access_list ${ENDING_VALUES};
-      CREATE INDEX access_list_by_end ON access_list (expires_at);
-      CREATE TABLE deny_list ${ENDING_VALUES};
+      CREATE TABLE deny_list (name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL, seal BLOB) WITHOUT ROWID;
       CREATE INDEX deny_list_by_end ON deny_list (expires_at);
-      CREATE TABLE tidy_jobs (list TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, removed INTEGER NOT NULL) WITHOUT ROWID;
+      ${TIDY_JOBS_TABLE}
     `,
-  },
-  {
-    version: 2,
-    description: "seals of everything that logins are decided by",
-    sql: SEALED_TABLES.map((table) => `ALTER TABLE ${table} ADD COLUMN seal BLOB;`).join("\n"),
-  },
-  {
-    version: 3,
-    description: "the access list is in shards, which take over what is here and remove what has ended",
-    sql: "DELETE FROM tidy_jobs WHERE list = 'access';",
   },
 ];
 
@@ -51,8 +36,6 @@ export class CloudStore implements RowsHost {
   readonly seals: RowSeals;
   readonly client: Setting<ClientConfig>;
   readonly identity: Setting<IdentityConfig>;
-  /** The uuid of the mount, noted when its shards have entries of the access list to take over. */
-  readonly mount: Setting<string>;
   /** The number of the state of what isolates keep copies of. */
   readonly state: Setting<number>;
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
@@ -61,8 +44,6 @@ export class CloudStore implements RowsHost {
   readonly stsRoles: Rows<StoredStsRole>;
   /** By name in lower case. */
   readonly roles: Rows<CloudRole>;
-  /** What a release of before kept here and the shards of the access list have not taken over yet. */
-  readonly oldAccess: ExpiringRows<AccessEntry>;
   /** By the value of the tag in its one spelling. */
   readonly denyList: ExpiringRows<DenyEntry>;
   readonly #schema: Schema;
@@ -76,13 +57,11 @@ export class CloudStore implements RowsHost {
     this.#settings = settings;
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
-    this.mount = new Setting(settings, "mount");
     this.state = new Setting(settings, "state");
     this.tidy = { access: new Setting(settings, "tidy access"), deny: new Setting(settings, "tidy deny") };
     this.certificates = new Rows(this, "certificates", "cloud certificate");
     this.stsRoles = new Rows(this, "sts_roles", "cloud sts role");
     this.roles = new Rows(this, "roles", "cloud role");
-    this.oldAccess = new ExpiringRows(this, "access_list", "access list entry");
     this.denyList = new ExpiringRows(this, "deny_list", "deny list entry");
   }
 
@@ -92,8 +71,8 @@ export class CloudStore implements RowsHost {
 
   /** The tables as seals see them. */
   get sealedTables(): readonly SealedTable<ValueRow>[] {
-    const { certificates, stsRoles, roles, oldAccess, denyList } = this;
-    return [this.#settings, certificates, stsRoles, roles, oldAccess, denyList].map(({ sealed }) => sealed);
+    const { certificates, stsRoles, roles, denyList } = this;
+    return [this.#settings, certificates, stsRoles, roles, denyList].map(({ sealed }) => sealed);
   }
 
   /** Makes the tables unless they are there. */

@@ -1,7 +1,7 @@
 import type { LoginRoute, OpenRoute, Route, TokenRoute } from "../../auth/route.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { SentNames } from "../../wire/fields.ts";
+import type { SentNames } from "../../wire/read-fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import {
   type CloudMountType,

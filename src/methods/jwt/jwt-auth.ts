@@ -19,14 +19,9 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
     version: 1,
     description: "one mount of the jwt method; values are JSON",
     sql: `
-      CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-      CREATE TABLE roles (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+      CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
+      CREATE TABLE roles (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
     `,
-  },
-  {
-    version: 2,
-    description: "seals of the configuration and of roles",
-    sql: "ALTER TABLE settings ADD COLUMN seal BLOB; ALTER TABLE roles ADD COLUMN seal BLOB;",
   },
 ];
 

@@ -1,5 +1,4 @@
 import type { JWK } from "jose";
-import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -7,8 +6,10 @@ import { type JwtConfig, urlProblem } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { isVerificationKey, readPublicKey } from "./public-key.ts";
 
-/** Lifetime of fetched keys in the cache, and so the longest time that a withdrawn key is still accepted. */
+/** Longest time that fetched keys are used, and so that a withdrawn key is still accepted, whether or not the issuer answers. */
 const KEEP_MS = 600_000;
+/** Age from which keys are fetched anew. Until `KEEP_MS` an issuer that does not answer then keeps nobody out. */
+const REFRESH_MS = 300_000;
 /**
  * Shortest time between two fetches. Anybody can send tokens with unknown key ids; each must not become a request to
  * the issuer.
@@ -36,30 +37,26 @@ const fetched = new GenerationalCache<string, Fetched>(MAX_SOURCES);
  * The keys that may have signed a token.
  *
  * @param kid the key id that the token names; a key that is not known yet is looked for once in a while.
+ * @param now ms.
  * @returns a message when there are none because the issuer can't be asked.
  */
 export async function keysFor(
   config: JwtConfig,
   kid: string | undefined,
   listed: PrivateHosts,
+  now: number,
 ): Promise<Result<readonly JWK[], string>> {
   if (config.publicKeys.length > 0) return ok(configuredKeys(config.publicKeys, kid));
-  const now = currentTime();
   const known = fetched.get(config.revision) ?? null;
-  if (known?.keys && now - known.fetchedAt < KEEP_MS && (hasKey(known.keys, kid) || isCoolingDown(known, now))) {
-    return ok(known.keys);
-  }
-  if (known && isCoolingDown(known, now)) {
-    return known.keys ? ok(known.keys) : err("the keys of the issuer could not be fetched");
-  }
+  const keys = known && isYounger(known, KEEP_MS, now) ? known.keys : null;
+  if (known && keys && isYounger(known, REFRESH_MS, now) && hasKey(keys, kid)) return ok(keys);
+  if (known && isCoolingDown(known, now)) return keys ? ok(keys) : err("the keys of the issuer could not be fetched");
   remember(config.revision, { keys: null, fetchedAt: 0, ...known, triedAt: now, failed: false });
   const answer = await fetchKeys(config, listed);
   if (answer.ok) {
     remember(config.revision, { keys: answer.value, fetchedAt: now, triedAt: now, failed: false });
     return answer;
   }
-  // While the issuer is down, known keys stay good for some time.
-  const keys = known?.keys && now - known.fetchedAt < 2 * KEEP_MS ? known.keys : null;
   remember(config.revision, { keys, fetchedAt: known?.fetchedAt ?? 0, triedAt: now, failed: true });
   return keys ? ok(keys) : answer;
 }
@@ -97,6 +94,11 @@ function configuredKeys(pems: readonly string[], kid: string | undefined): JWK[]
 
 function hasKey(keys: readonly JWK[], kid: string | undefined): boolean {
   return kid === undefined || keys.some((key) => key.kid === kid);
+}
+
+/** False also for a moment before the fetch: a clock that went back must not lengthen the life of keys. */
+function isYounger({ fetchedAt }: Fetched, ageMs: number, now: number): boolean {
+  return now >= fetchedAt && now - fetchedAt < ageMs;
 }
 
 function isCoolingDown({ triedAt, failed }: Fetched, now: number): boolean {

@@ -44,7 +44,7 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   const boundCidrs = bindAddress(role.token, request.clientAddress);
   if (!boundCidrs.ok) return boundCidrs;
 
-  const claims = await verifiedClaims(config, fields.jwt, privateHosts(env));
+  const claims = await verifiedClaims(config, fields.jwt, privateHosts(env), currentTime());
   if (!claims.ok) return claims;
   if (typeof claims.value.sub === "string") request.notes.principal = claims.value.sub;
   const holder = identityOf(config, role, claims.value, currentTime());
@@ -73,15 +73,16 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   return issued.ok ? ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings }) : issued;
 }
 
-/** The claims of a token that the mount's issuer has signed. */
+/** The claims of a token that the mount's issuer has signed. `now` in ms. */
 async function verifiedClaims(
   config: JwtConfig,
   token: string,
   listed: PrivateHosts,
+  now: number,
 ): Promise<Result<Claims, Failure>> {
   const head = readHead(token, config.algorithms);
   if (!head.ok) return err(refused(head.error));
-  const keys = await keysFor(config, head.value.kid, listed);
+  const keys = await keysFor(config, head.value.kid, listed, now);
   if (!keys.ok) return err({ code: "unavailable", message: keys.error, retryAfterSeconds: 5 });
   const claims = await verifySignature(token, head.value, keys.value);
   return claims.ok ? claims : err(refused(claims.error));

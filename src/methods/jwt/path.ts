@@ -1,4 +1,4 @@
-import { isName } from "../path-name.ts";
+import { isName } from "../../wire/path-name.ts";
 
 const MAX_NAME_LENGTH = 128;
 

@@ -1,6 +1,9 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
+import type { RowSeals } from "../../storage/row-seals.ts";
+import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import type { Sql } from "../../storage/tables.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { organizationNamed } from "../find.ts";
 import type { TeamRecord, TeamToken } from "../record.ts";
@@ -18,10 +21,20 @@ interface NoticeRow extends Record<string, SqlStorageValue> {
   webhook_id: string;
   trigger: string;
   attempts: number;
+  /** ms; null: never, as it was tampered with. */
+  next_at: number | null;
   done: number;
   delivery: string;
   document: string;
 }
+
+/** Without a seal, who writes the storage could have a document of their own signed for a webhook. */
+const NOTICE: TableShape = {
+  table: "notices",
+  kind: "team notice",
+  key: ["token_id", "webhook_id", "trigger"],
+  sealed: ["attempts", "done", "delivery", "document"],
+};
 
 /**
  * The notices about the tokens of a team, an outbox. The transaction that moves a token on to its next due time also
@@ -30,18 +43,20 @@ interface NoticeRow extends Record<string, SqlStorageValue> {
  */
 export class NoticeOutbox {
   readonly #env: Env;
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #store: TeamStore;
+  readonly #notices: SealedTable<NoticeRow>;
 
-  constructor(env: Env, sql: SqlStorage, store: TeamStore) {
+  constructor(env: Env, sql: Sql, seals: RowSeals, store: TeamStore) {
     this.#env = env;
     this.#sql = sql;
     this.#store = store;
+    this.#notices = new SealedTable(sql, seals, NOTICE);
   }
 
   /** When there is something to send (ms); null: never. */
   nextAt(): number | null {
-    const next = "SELECT next_at FROM notices ORDER BY next_at LIMIT 1";
+    const next = "SELECT next_at FROM notices WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1";
     return this.#sql.exec<{ next_at: number }>(next).toArray()[0]?.next_at ?? null;
   }
 
@@ -75,16 +90,17 @@ export class NoticeOutbox {
             status: null,
             error: null,
           };
-          this.#sql.exec(
-            `INSERT OR IGNORE INTO notices (token_id, webhook_id, trigger, attempts, next_at, done, delivery, document)
-             VALUES (?, ?, ?, 0, ?, 0, ?, ?)`,
-            token.tokenId,
-            webhook.id,
+          if (this.#notices.find(token.tokenId, webhook.id, trigger)) continue;
+          this.#notices.put({
+            token_id: token.tokenId,
+            webhook_id: webhook.id,
             trigger,
-            now,
-            JSON.stringify(delivery),
-            JSON.stringify(documentOf(team, token, trigger, webhook.id)),
-          );
+            attempts: 0,
+            next_at: now,
+            done: 0,
+            delivery: JSON.stringify(delivery),
+            document: JSON.stringify(documentOf(team, token, trigger, webhook.id)),
+          });
         }
       }
       const removable = removableAt(token);
@@ -95,16 +111,12 @@ export class NoticeOutbox {
 
   /** Sends what is due. Returns how each delivery stands after it. */
   async #send(webhooks: readonly SealedWebhook[], now: number): Promise<Delivery[]> {
-    const due = this.#sql
-      .exec<NoticeRow>("SELECT * FROM notices WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, AT_ONCE)
-      .toArray();
-    if (due.length === 0) return [];
     const installation = await loadInstallation(this.#env);
     if (!installation.ok) throw new Error("notices can't be signed while the service is sealed");
     const { keys } = installation.value;
-    for (const notice of due) this.#claim(notice, now);
+    const claimed = this.#due(now).map((notice) => this.#claim(notice, now));
     const deliveries: Delivery[] = [];
-    await inGroups(due, async (notice) => {
+    await inGroups(claimed, async (notice) => {
       const webhook = webhooks.find(({ id }) => id === notice.webhook_id);
       const before = JSON.parse(notice.delivery) as Delivery;
       if (notice.done || !webhook) {
@@ -116,7 +128,7 @@ export class NoticeOutbox {
       }
       const id = `${notice.webhook_id}.${notice.token_id}.${notice.trigger}`;
       const attempt = await sendToWebhook(this.#env, keys, webhook, id, JSON.parse(notice.document));
-      const attempts = notice.attempts + 1;
+      const { attempts } = notice;
       const done = attempt.delivered || attempts >= MAX_ATTEMPTS;
       const state = attempt.delivered ? "delivered" : done ? "failed" : "waiting";
       const delivery: Delivery = {
@@ -133,27 +145,31 @@ export class NoticeOutbox {
     return deliveries;
   }
 
+  /** What is to be sent at `now` (ms). Notices that were tampered with are put aside for tidy to find. */
+  #due(now: number): NoticeRow[] {
+    const { good, tampered } = this.#notices.judged("WHERE next_at <= ? ORDER BY next_at LIMIT ?", now, AT_ONCE);
+    for (const { token_id, webhook_id, trigger } of tampered) {
+      this.#sql.exec(
+        "UPDATE notices SET next_at = NULL WHERE token_id = ? AND webhook_id = ? AND trigger = ?",
+        ...[token_id, webhook_id, trigger],
+      );
+    }
+    return good;
+  }
+
   /** Counts an attempt before it is made; the next is due after a pause. */
-  #claim({ token_id, webhook_id, trigger, attempts }: NoticeRow, now: number): void {
-    this.#sql.exec(
-      "UPDATE notices SET attempts = ?, next_at = ? WHERE token_id = ? AND webhook_id = ? AND trigger = ?",
-      attempts + 1,
-      now + retryDelayMs(attempts + 1, Math.random()),
-      token_id,
-      webhook_id,
-      trigger,
-    );
+  #claim(notice: NoticeRow, now: number): NoticeRow {
+    const attempts = notice.attempts + 1;
+    const claimed = { ...notice, attempts, next_at: now + retryDelayMs(attempts, Math.random()) };
+    this.#notices.put(claimed);
+    return claimed;
   }
 
   /** No further attempt; the organization still has to record the result. */
-  #finish({ token_id, webhook_id, trigger }: NoticeRow, delivery: Delivery): void {
-    this.#sql.exec(
-      "UPDATE notices SET done = 1, delivery = ? WHERE token_id = ? AND webhook_id = ? AND trigger = ?",
-      JSON.stringify(delivery),
-      token_id,
-      webhook_id,
-      trigger,
-    );
+  #finish(notice: NoticeRow, delivery: Delivery): void {
+    // The token, and its notices, may have been deleted meanwhile.
+    if (!this.#notices.find(notice.token_id, notice.webhook_id, notice.trigger)) return;
+    this.#notices.put({ ...notice, done: 1, delivery: JSON.stringify(delivery) });
   }
 }
 

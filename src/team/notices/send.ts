@@ -2,7 +2,7 @@ import { toHex } from "../../crypto/bytes.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
 import type { Env } from "../../env.ts";
-import { endpointSettings, readRevocationEndpoint } from "../../tree/leases/revocation-endpoint.ts";
+import { endpointSettings, readRevocationEndpoint } from "../../lease/revocation-endpoint.ts";
 import type { SealedWebhook } from "./record.ts";
 
 /** How long a webhook may take. */
@@ -25,9 +25,23 @@ export function readWebhookUrl(env: Env, url: string): ReturnType<typeof readRev
   return readRevocationEndpoint(url, { ...endpointSettings(env), services: [] });
 }
 
-/** Seals the key of a webhook's signatures. It can't be moved to another webhook. */
-export function sealSecret(keys: Keys, webhookId: string, secret: string): Promise<Uint8Array<ArrayBuffer>> {
-  return sealData(keys, contextOf(webhookId), UTF8.encode(secret));
+/** A webhook as far as the key of its signatures is bound to it: to no other webhook, and to no other URL. */
+type SignedTarget = Pick<SealedWebhook, "id" | "url">;
+
+/** Seals the key of a webhook's signatures. */
+export function sealSecret(keys: Keys, target: SignedTarget, secret: string): Promise<Uint8Array<ArrayBuffer>> {
+  return sealData(keys, contextOf(target), UTF8.encode(secret));
+}
+
+/** The sealed key `secret` of a webhook, sealed for another URL of it. null when it does not open. */
+export async function moveSecret(
+  keys: Keys,
+  from: SignedTarget,
+  url: string,
+  secret: Uint8Array,
+): Promise<Uint8Array<ArrayBuffer> | null> {
+  const opened = await openData(keys, contextOf(from), secret);
+  return opened && sealData(keys, contextOf({ id: from.id, url }), opened);
 }
 
 /**
@@ -49,7 +63,7 @@ export async function sendToWebhook(
   const body = JSON.stringify(document);
   const headers: Record<string, string> = { "Content-Type": "application/json", "Idempotency-Key": id };
   if (webhook.secret) {
-    const secret = await openData(keys, contextOf(webhook.id), webhook.secret);
+    const secret = await openData(keys, contextOf(webhook), webhook.secret);
     if (!secret) return failed("the token of the webhook does not open");
     headers[SIGNATURE_HEADER] = await signatureOf(secret, body);
   }
@@ -79,8 +93,8 @@ async function signatureOf(secret: Uint8Array<ArrayBuffer>, body: string): Promi
   return toHex(new Uint8Array(await crypto.subtle.sign("HMAC", key, UTF8.encode(body))));
 }
 
-function contextOf(webhookId: string): string {
-  return `webhook token ${webhookId}`;
+function contextOf({ id, url }: SignedTarget): string {
+  return `webhook token ${id} ${url}`;
 }
 
 function failed(error: string): Attempt {

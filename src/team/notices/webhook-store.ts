@@ -1,4 +1,6 @@
-import { termOfSealed } from "../../crypto/sealed-data.ts";
+import type { RowSeals } from "../../storage/row-seals.ts";
+import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import type { Sql } from "../../storage/tables.ts";
 import type { Page, PageRequest } from "../record.ts";
 import type { Delivery, SealedWebhook, Webhook } from "./record.ts";
 
@@ -8,32 +10,42 @@ export const MAX_WEBHOOKS = 20;
 const MAX_DELIVERIES = 1000;
 
 interface WebhookRow extends Record<string, SqlStorageValue> {
+  id: string;
   record: string;
   secret: ArrayBuffer | null;
 }
 
-/** The webhooks of an organization, and what is known of the deliveries there. */
-export class WebhookStore {
-  readonly #sql: SqlStorage;
+/** Without a seal, who writes the storage could have signed notices sent to a URL of their own. */
+const WEBHOOK: TableShape = {
+  table: "webhooks",
+  kind: "webhook",
+  key: ["id"],
+  sealed: ["record", "secret"],
+  values: ({ secret }) => blobsOf([secret]),
+};
 
-  constructor(sql: SqlStorage) {
+/**
+ * The webhooks of an organization, and what is known of the deliveries there. A webhook that was tampered with counts as
+ * absent; what is known of deliveries is for operators to see and has no seal.
+ */
+export class WebhookStore {
+  readonly #sql: Sql;
+  readonly #webhooks: SealedTable<WebhookRow>;
+
+  constructor(sql: Sql, seals: RowSeals) {
     this.#sql = sql;
+    this.#webhooks = new SealedTable(sql, seals, WEBHOOK);
   }
 
   /** All webhooks with their keys, the oldest first. */
   all(): SealedWebhook[] {
-    return this.#sql.exec<WebhookRow>("SELECT record, secret FROM webhooks ORDER BY row").toArray().map(webhookOf);
-  }
-
-  /** Terms of the keys under which the webhooks' own keys are sealed. */
-  terms(): number[] {
-    return this.all().flatMap(({ secret }) => (secret ? [termOfSealed(secret)] : []));
+    return this.#webhooks.list("ORDER BY row").map(webhookOf);
   }
 
   /** The webhook with this id. */
   find(id: string): SealedWebhook | null {
-    const row = this.#sql.exec<WebhookRow>("SELECT record, secret FROM webhooks WHERE id = ?", id).toArray()[0];
-    return row ? webhookOf(row) : null;
+    const row = this.#webhooks.find(id);
+    return row && webhookOf(row);
   }
 
   /**
@@ -44,14 +56,8 @@ export class WebhookStore {
   put({ secret, ...webhook }: SealedWebhook): "stored" | "full" | "gone" | "changed" {
     const before = this.find(webhook.id)?.revision ?? 0;
     if (before !== webhook.revision - 1) return before === 0 ? "gone" : "changed";
-    if (before === 0 && this.#count() >= MAX_WEBHOOKS) return "full";
-    this.#sql.exec(
-      `INSERT INTO webhooks (id, record, secret) VALUES (?, ?, ?)
-       ON CONFLICT (id) DO UPDATE SET record = excluded.record, secret = excluded.secret`,
-      webhook.id,
-      JSON.stringify(webhook),
-      secret,
-    );
+    if (before === 0 && this.#webhooks.count() >= MAX_WEBHOOKS) return "full";
+    this.#webhooks.put({ id: webhook.id, record: JSON.stringify(webhook), secret: secret?.slice().buffer ?? null });
     return "stored";
   }
 
@@ -95,14 +101,8 @@ export class WebhookStore {
     );
     return { items: rows.toArray().map(({ record }) => JSON.parse(record) as Delivery), total };
   }
-
-  #count(): number {
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM webhooks").one().n;
-  }
 }
 
 function webhookOf({ record, secret }: WebhookRow): SealedWebhook {
-  // Those of before were stored without a revision.
-  const webhook = JSON.parse(record) as Omit<Webhook, "revision"> & Partial<Pick<Webhook, "revision">>;
-  return { ...webhook, revision: webhook.revision ?? 1, secret: secret && new Uint8Array(secret) };
+  return { ...(JSON.parse(record) as Webhook), secret: secret && new Uint8Array(secret) };
 }

@@ -38,7 +38,7 @@ export function newRole(name: string): TokenRole {
     disallowedPolicies: [],
     allowedPoliciesGlob: [],
     disallowedPoliciesGlob: [],
-    allowedEntityAliases: null,
+    allowedEntityAliases: [],
     orphan: false,
     renewable: true,
     pathSuffix: "",

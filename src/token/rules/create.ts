@@ -95,6 +95,7 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
   if (!role && request.noParent && !request.orphanEndpoint && !creator.sudo) {
     return refuse("root or sudo privileges required to create orphan token");
   }
+  if (role && !role.orphan && request.orphanEndpoint) return refuse("the role does not create orphan tokens");
   const orphan = role ? role.orphan : request.noParent || request.orphanEndpoint;
   const durations = checkDurations(request, creator.sudo);
   if (durations) return refuse(durations);
@@ -151,8 +152,9 @@ export function planCreate(input: CreateInput): Result<CreatePlan, Failure> {
         role: role?.name ?? null,
         createdAt: now,
         creationTtl: ttl,
-        explicitMaxTtl: request.explicitMaxTtl,
-        period: request.period,
+        explicitMaxTtl,
+        // A period that the role alone gives is the role's of the day at each renewal, so it is not on the token.
+        period: request.period > 0 ? period : 0,
         renewable: type.value === "service" && expiresAt !== null && request.renewable && (role?.renewable ?? true),
         entityId: orphan ? "" : creator.entityId,
         // A token that never ends is the way out of a lockout, so it is not tied to a network.
@@ -260,5 +262,5 @@ export function displayName(requested: string): string {
 /** True when the role lets its tokens go to the entity of `alias`: by name or by a pattern, in any case. */
 function allowsEntityAlias(role: Pick<TokenRole, "allowedEntityAliases">, alias: string): boolean {
   const wanted = alias.toLowerCase();
-  return (role.allowedEntityAliases ?? []).some((allowed) => globMatches(allowed.toLowerCase(), wanted));
+  return role.allowedEntityAliases.some((allowed) => globMatches(allowed.toLowerCase(), wanted));
 }

@@ -17,8 +17,8 @@ export interface PolicyChoice {
 
 /**
  * The policies of a new token: lower case, sorted, without repeats. A role with a list decides by its lists; else a
- * caller without sudo gets at most its own, and a caller with sudo what it asks for. Messages are the reference's
- * (docs/conformance.md T11, T25, T30 to T35).
+ * caller without sudo gets at most its own, and a caller with sudo what it asks for. With `token_no_default_policy` of the role
+ * `default` is only there when it was named. Messages are the reference's (docs/conformance.md T11, T25, T30 to T35).
  *
  * @returns the names, or a message that says which rule refused.
  */
@@ -29,7 +29,8 @@ export function choosePolicies(choice: PolicyChoice): Result<string[], string> {
   const chosen =
     role && hasPolicyLists(role) ? chooseByRole(choice, role) : chooseByCaller(requested, callerPolicies, sudo);
   if (!chosen.ok) return chosen;
-  const policies = noDefaultPolicy ? chosen.value.filter((name) => name !== "default") : chosen.value;
+  const withoutDefault = noDefaultPolicy || (role?.tokenNoDefaultPolicy && !namesDefault(choice, role));
+  const policies = withoutDefault ? chosen.value.filter((name) => name !== "default") : chosen.value;
   const refusal = policyAssignRefusal(policies);
   return refusal ? err(refusal) : ok(policies);
 }
@@ -70,6 +71,11 @@ function chooseByRole(choice: PolicyChoice, role: TokenRole): Result<string[], s
   const refused = policies.find((name) => disallows(role, name));
   if (refused !== undefined) return err(`token policy ${JSON.stringify(refused)} is disallowed by this role`);
   return ok(policies);
+}
+
+/** True when the request names `default`, or for a request without policies the role's list of allowed ones does. */
+function namesDefault({ requested }: PolicyChoice, role: TokenRole): boolean {
+  return normalizePolicyNames(requested ?? role.allowedPolicies).includes("default");
 }
 
 /** True when the role has any of the four lists; without them it does not touch the policies at all. */

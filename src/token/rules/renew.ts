@@ -24,18 +24,14 @@ export function ownTerms(token: Pick<TokenView, "period" | "explicitMaxTtl">): R
 }
 
 /**
- * The terms of a token that a token role made. What its creator asked for binds it for good, what the role says binds it
- * as the role is now: of both the lesser holds.
+ * The terms of a token that a token role made. The explicit maximum was fixed at the creation, so later changes of the role do
+ * not move it. The period is the role's of today, and never more than the one that the token was created with.
  */
 export function roleTerms(
   token: Pick<TokenView, "period" | "explicitMaxTtl">,
-  role: Pick<TokenRole, "tokenPeriod" | "tokenExplicitMaxTtl">,
+  role: Pick<TokenRole, "tokenPeriod">,
 ): RenewTerms {
-  return {
-    ...ownTerms(token),
-    period: lesserLimit(token.period, role.tokenPeriod),
-    explicitMaxTtl: lesserLimit(token.explicitMaxTtl, role.tokenExplicitMaxTtl),
-  };
+  return { ...ownTerms(token), period: lesserLimit(token.period, role.tokenPeriod) };
 }
 
 /**

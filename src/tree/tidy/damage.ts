@@ -1,8 +1,10 @@
+import { HELD } from "../../lease/store.ts";
+import { fixedPart, fixedText } from "../../listing/inventory/entry.ts";
+import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
 import { routedIdText } from "../../token/ids.ts";
-import { indexPath } from "../../token/record.ts";
-import { HELD } from "../leases/store.ts";
+import { indexPath, type TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../tree-store.ts";
-import type { CustomIdClaim, TidyStep } from "./step.ts";
+import type { TidyStep, TidyStepResult } from "./step.ts";
 
 /** Rows that one step looks at: a few ms, so that requests to the tree wait no longer than that. */
 export const TIDY_ROWS = 200;
@@ -13,8 +15,6 @@ export interface TidyRow {
   readonly accessor: string;
   /** The path that it is listed under. */
   readonly path: string;
-  /** The uuid of the auth mount that issued it, or null. */
-  readonly mount: string | null;
 }
 
 interface StoredRow extends Record<string, SqlStorageValue> {
@@ -23,34 +23,53 @@ interface StoredRow extends Record<string, SqlStorageValue> {
   path: string;
   /** 0 or 1. */
   leased: number;
-  mount: string | null;
   custom_id_key: string | null;
 }
 
-const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.leased') AS leased,
-  json_extract(record, '$.login.mount') AS mount, ${CUSTOM_ID_KEY} AS custom_id_key`;
+/** A token as what is listed of it is compared with it. */
+interface ComparedRow extends StoredRow {
+  expires_at: number | null;
+  record: string;
+}
 
-/** Of what is listed as tokens of the tree, that of which there is no row. A row that is dead counts: the sweep has it. */
-export function findDanglingEntries(
+/** The part of a step's result that is about the lists. */
+type ListDamage = Pick<TidyStepResult, "goneAccessors" | "goneCustomIds" | "staleEntries" | "wrongEntries">;
+
+const COLUMNS = `row, accessor, json_extract(record, '$.path') AS path, json_extract(record, '$.leased') AS leased, ${CUSTOM_ID_KEY} AS custom_id_key`;
+
+/**
+ * Of what is listed as tokens of the tree, that of which there is no row, and that of which something else is listed. A row
+ * that is dead counts: the sweep has it.
+ */
+export function compareLists(
   sql: SqlStorage,
   treeId: string,
   step: Pick<TidyStep, "accessors" | "customIds">,
   rowOf: (accessor: string) => number | null,
-): { accessors: string[]; customIds: CustomIdClaim[] } {
-  const claimed = [...step.accessors.map(rowOf), ...step.customIds.map(({ row }) => row)];
+): ListDamage {
+  const claimed = [...step.accessors.map(({ accessor }) => rowOf(accessor)), ...step.customIds.map(({ row }) => row)];
   const stored = sql
-    .exec<StoredRow>(
-      `SELECT ${COLUMNS} FROM tokens WHERE row IN (SELECT value FROM json_each(?))`,
+    .exec<ComparedRow>(
+      `SELECT ${COLUMNS}, expires_at, record FROM tokens WHERE row IN (SELECT value FROM json_each(?))`,
       JSON.stringify(claimed.filter((row) => row !== null)),
     )
     .toArray();
-  const accessors = new Set(stored.map((token) => accessorOf(treeId, token)));
+  const tokens = new Map(stored.map((token) => [accessorOf(treeId, token), token]));
   const keys = new Map(stored.map((token) => [token.row, token.custom_id_key]));
+  const that = (is: (entry: Entry, token: ComparedRow) => boolean) =>
+    step.accessors.flatMap(({ accessor, entry }) => {
+      const token = tokens.get(accessor);
+      return token && typeof entry === "object" && is(entry, token) ? [accessor] : [];
+    });
   return {
-    accessors: step.accessors.filter((accessor) => !accessors.has(accessor)),
-    customIds: step.customIds.filter(({ key, row }) => keys.get(row) !== key),
+    goneAccessors: step.accessors.map(({ accessor }) => accessor).filter((accessor) => !tokens.has(accessor)),
+    goneCustomIds: step.customIds.filter(({ key, row }) => keys.get(row) !== key),
+    staleEntries: that(({ expiresAt }, token) => expiresAt !== token.expires_at),
+    wrongEntries: that(({ fixed }, { record }) => fixed !== fixedText(fixedPart(JSON.parse(record) as TokenRecord))),
   };
 }
+
+type Entry = Exclude<ListedClaim["entry"], string>;
 
 /** At most TIDY_ROWS tokens after the row number `after`, in order. */
 export function tokensAfter(sql: SqlStorage, treeId: string, after: number): TidyRow[] {
@@ -61,7 +80,6 @@ export function tokensAfter(sql: SqlStorage, treeId: string, after: number): Tid
       row: token.row,
       accessor: accessorOf(treeId, token),
       path: indexPath({ path: token.path, leased: token.leased === 1 }),
-      mount: token.mount,
     }));
 }
 

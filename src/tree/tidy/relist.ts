@@ -1,22 +1,11 @@
 import type { Env } from "../../env.ts";
-import { accessorShard, accessorShardNumber } from "../index/accessor-shard.ts";
+import { accessorShard, accessorShardNumber } from "../../listing/accessor-shard.ts";
 import type { TidyRow } from "./damage.ts";
 
-/** What came of listing tokens again. */
-export interface Relisted {
-  readonly added: number;
-  /** Accessors of tokens whose auth mount issues nothing any more: they were not listed. */
-  readonly refused: ReadonlySet<string>;
-}
-
-/** Lists those of `tokens` that are not listed. */
-export async function relist(env: Env, tokens: readonly TidyRow[]): Promise<Relisted> {
+/** Lists those of `tokens` that are not listed. Returns how many that were. */
+export async function relist(env: Env, tokens: readonly TidyRow[]): Promise<number> {
   const calls = [...byShard(tokens)].map(([shard, entries]) => accessorShard(env, shard).relist(entries));
-  const answers = await Promise.all(calls);
-  return {
-    added: answers.reduce((sum, { added }) => sum + added, 0),
-    refused: new Set(answers.flatMap(({ refused }) => refused)),
-  };
+  return (await Promise.all(calls)).reduce((sum, added) => sum + added, 0);
 }
 
 /** Takes `tokens` off the list. */

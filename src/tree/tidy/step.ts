@@ -1,4 +1,5 @@
 import type { AgedTerm } from "../../crypto/key-terms.ts";
+import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
 import type { TreeRepairs } from "./report.ts";
 
 /** Where in its own rows a tree goes on tidying: after this row number of a table. */
@@ -22,7 +23,7 @@ export interface TidyStep {
   /** null in the first step. */
   readonly from: TreePosition | null;
   /** What is listed as a token of this tree. */
-  readonly accessors: readonly string[];
+  readonly accessors: readonly ListedClaim[];
   readonly customIds: readonly CustomIdClaim[];
   /** Terms of keys that may go when nothing needs them. Their values are only looked for when there are such terms. */
   readonly aged: readonly AgedTerm[];
@@ -33,6 +34,10 @@ export interface TidyStepResult {
   /** Of what is listed, that of which there is no token. */
   readonly goneAccessors: readonly string[];
   readonly goneCustomIds: readonly CustomIdClaim[];
+  /** Of what is listed, that of which the list has another end. */
+  readonly staleEntries: readonly string[];
+  /** That of which it has something else that never changes: somebody has written to the list who is no tree. */
+  readonly wrongEntries: readonly string[];
   readonly repairs: TreeRepairs;
   /** Those of the aged terms that something here needs. */
   readonly terms: readonly number[];

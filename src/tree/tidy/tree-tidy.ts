@@ -1,10 +1,10 @@
 import { currentTime } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
 import { decodeStoredId, rowDrawnAt } from "../../token/ids.ts";
-import { REVOKED, type TreeStore } from "../tree-store.ts";
+import type { TreeStore } from "../tree-store.ts";
 import {
+  compareLists,
   dropEntries,
-  findDanglingEntries,
   forMissingOwners,
   orphanChildrenOfNobody,
   TIDY_ROWS,
@@ -65,13 +65,12 @@ export class TreeTidy {
 
   /** Performs one step: a batch of one table, the tables one after the other. */
   async perform(step: TidyStep): Promise<TidyStepResult> {
-    const gone = findDanglingEntries(
+    const found = compareLists(
       this.#tree.sql,
       this.#tree.treeId,
       step,
       (accessor) => decodeStoredId(accessor)?.row ?? null,
     );
-    const found = { goneAccessors: gone.accessors, goneCustomIds: gone.customIds };
     const known = this.#progress?.of === walkOf(step) ? this.#progress : null;
     if (known?.next === null) return { ...found, repairs: NO_REPAIRS, terms: [...known.terms], next: null };
     // The first step looks for tokens in all of the table: an index finds them.
@@ -85,7 +84,7 @@ export class TreeTidy {
   async #batch(step: TidyStep, from: TreePosition): Promise<TableStep> {
     switch (from.table) {
       case "tokens":
-        return this.#tokens(from.after, new Set(step.accessors));
+        return this.#tokens(from.after, new Set(step.accessors.map(({ accessor }) => accessor)));
       case "cubbyhole":
         return this.#cubbyhole(from.after);
       case "leases":
@@ -112,22 +111,20 @@ export class TreeTidy {
       ({ row, accessor }) =>
         !listed.has(accessor) && rowDrawnAt(row) < now - SAFETY_AGE_MS && this.#tree.tokens.live(row, now) !== null,
     );
-    const { relisted, revoked } = await this.#relist(unsure);
+    const relisted = await this.#relist(unsure);
     const next: TreePosition =
       tokens.length < TIDY_ROWS ? { table: "cubbyhole", after: 0 } : { table: "tokens", after: last.row };
-    return { repairs: { orphaned, relisted, revoked: revoked + ended, ...seals }, next };
+    return { repairs: { orphaned, relisted, revoked: ended, ...seals }, next };
   }
 
-  async #relist(tokens: readonly TidyRow[]): Promise<Pick<TreeRepairs, "relisted" | "revoked">> {
-    const { added, refused } = await relist(this.#tree.env, tokens);
-    const { left = [], swept = [] } = Object.groupBy(tokens, ({ row }) =>
-      this.#tree.tokens.exists(row) ? "left" : "swept",
+  async #relist(tokens: readonly TidyRow[]): Promise<number> {
+    const relisted = await relist(this.#tree.env, tokens);
+    // The sweep had taken these off the list just before they came on it again.
+    await unlist(
+      this.#tree.env,
+      tokens.filter(({ row }) => !this.#tree.tokens.exists(row)),
     );
-    const closed = left.filter(({ accessor }) => refused.has(accessor));
-    for (const { row } of closed) this.#tree.tokens.revoke(row, REVOKED);
-    // The sweep of these had taken them off the list just before they came on it again.
-    await unlist(this.#tree.env, swept);
-    return { relisted: added, revoked: closed.length };
+    return relisted;
   }
 
   #cubbyhole(after: number): TableStep {
@@ -149,5 +146,14 @@ export class TreeTidy {
 
 /** The answer of a tree that was never created, or whose storage is lost: nothing that is listed exists. */
 export function nothingHere({ accessors, customIds }: TidyStep): TidyStepResult {
-  return { goneAccessors: accessors, goneCustomIds: customIds, repairs: NO_REPAIRS, terms: [], next: null };
+  const goneAccessors = accessors.map(({ accessor }) => accessor);
+  return {
+    goneAccessors,
+    goneCustomIds: customIds,
+    staleEntries: [],
+    wrongEntries: [],
+    repairs: NO_REPAIRS,
+    terms: [],
+    next: null,
+  };
 }

@@ -20,8 +20,9 @@ describe("paths", () => {
 });
 
 describe("documents", () => {
-  it("may come without a type and without attributes", () => {
-    expect(readDocument({ data: {} })).toEqual({ ok: true, value: { type: "", attributes: {} } });
+  it("may come without attributes", () => {
+    expect(readDocument({ data: { type: "" } })).toEqual({ ok: true, value: { type: "", attributes: {} } });
+    expect(readDocument({ data: {} })).toEqual({ ok: true, value: { type: null, attributes: {} } });
     const data = { type: "teams", attributes: { type: 1, id: 2 }, id: "x", relationships: null };
     expect(readDocument({ data })).toEqual({ ok: true, value: { type: "teams", attributes: { type: 1, id: 2 } } });
   });

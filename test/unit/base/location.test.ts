@@ -2,6 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { PROJECT } from "../../../scripts/local/worker-definition.ts";
+import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../../../src/base/isolates.ts";
 import { jurisdictionProblem, LOCATION_HINTS, readLocationHint, within } from "../../../src/base/location.ts";
 
 describe("a location hint", () => {
@@ -35,7 +36,9 @@ describe("the jurisdiction of an installation", () => {
   it("is told to operators when it can't be used, and nothing is written anywhere else instead", () => {
     expect(jurisdictionProblem({ JURISDICTION: "EU" })).toContain("must be one of eu, fedramp, fedramp-high, us");
     expect(() => within({ JURISDICTION: "EU" }, objects)).toThrow();
-    expect(jurisdictionProblem({ JURISDICTION: "eu", ONE_PROCESS: "true" })).toContain("Cloudflare's network");
+    useIsolates(ONE_ISOLATE);
+    expect(jurisdictionProblem({ JURISDICTION: "eu" })).toContain("Cloudflare's network");
+    useIsolates(MANY_ISOLATES);
     for (const good of [{}, { JURISDICTION: "" }, { JURISDICTION: "eu" }]) expect(jurisdictionProblem(good)).toBeNull();
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { CASES, parseBenchArguments } from "../../../scripts/bench/arguments.ts";
+import { CASES, parseBenchArguments } from "../../../bench/arguments.ts";
 
 function parse(...argv: string[]) {
   const command = parseBenchArguments(argv);
@@ -9,56 +9,37 @@ function parse(...argv: string[]) {
 
 describe("npm run bench", () => {
   it("runs everything by default", () => {
-    const command = parse();
-    expect(command.cases).toEqual(CASES);
-    expect(command.operations).toContain("gateway");
-    expect(command).toMatchObject({ rounds: 5, against: null, json: false, write: false });
+    expect(parse()).toMatchObject({ cases: CASES, rounds: 5, tokens: 100_000, against: null, write: false });
   });
 
-  it("runs parts, or single operations", () => {
-    expect(parse("--only", "cost,cascade").cases).toEqual(["cascade", "cost"]);
-    expect(parse("--only", "lookup,renew")).toMatchObject({ cases: ["operations"], operations: ["lookup", "renew"] });
-    expect(parse("--only", "operations,load").operations).toContain("renew");
-  });
-
-  it("writes whole parts", () => {
-    expect(parse("--only", "operations,files", "--write")).toMatchObject({
-      cases: ["operations", "files"],
-      write: true,
-    });
+  it("runs the cases that are named, in its own order, and notes how", () => {
+    const command = parse("--only", "load,operations", "--load-seconds", "600", "--write");
+    expect(command).toMatchObject({ cases: ["operations", "load"], loadSeconds: 600, write: true });
+    expect(command.options).toContain("--load-seconds 600");
   });
 
   it("is short when asked to be quick, unless told otherwise", () => {
-    expect(parse("--quick")).toMatchObject({ rounds: 2, seconds: 0.5 });
-    expect(parse("--quick", "--rounds", "9")).toMatchObject({ rounds: 9, seconds: 0.5 });
+    expect(parse("--quick")).toMatchObject({ rounds: 1, seconds: 1, tokens: 2000 });
+    expect(parse("--quick", "--rounds", "9")).toMatchObject({ rounds: 9, seconds: 1 });
   });
 
-  it("takes another server with its token", () => {
-    expect(parse("--against", "http://127.0.0.1:8300", "root", "--json").against).toEqual({
-      url: "http://127.0.0.1:8300",
-      place: { kind: "tcp", host: "127.0.0.1", port: 8300, tls: false },
-      token: "root",
-      pid: null,
-    });
-    const own = String(process.pid);
-    expect(parse("--against", "http://127.0.0.1:8300", "root", "--pid", own).against).toMatchObject({
-      pid: process.pid,
-    });
+  it("takes another server with its process", () => {
+    const other = parse("--against", "http://127.0.0.1:8300", "--pid", "42");
+    expect(other.against).toEqual({ url: "http://127.0.0.1:8300", pid: 42 });
   });
 
   it.each([
     [["--only", "everything"], "--only"],
     [["--rounds", "0"], "--rounds"],
     [["--rounds", "1.5"], "--rounds"],
-    [["--seconds", ""], "--seconds"],
-    [["--load-seconds", "x"], "--load-seconds"],
-    [["--against", "http://127.0.0.1:1"], "--against"],
-    [["--against", "127.0.0.1", "t"], "http://"],
-    [["--against", "http://127.0.0.1:1", "t", "--pid", "self"], "--pid"],
-    [["--pid", "1"], "--pid"],
-    [["--only", "cost", "--against", "http://127.0.0.1:1", "t"], "--against"],
+    [["--seconds", "x"], "--seconds"],
+    [["--load-seconds", ""], "--load-seconds"],
+    [["--tokens", "100"], "--tokens"],
+    [["--against", "http://127.0.0.1:1"], "--pid"],
+    [["--against", "127.0.0.1", "--pid", "1"], "http://"],
+    [["--against", "http://127.0.0.1:1", "--pid", "self"], "--pid"],
+    [["--pid", "1"], "--against"],
     [["--quick", "--write"], "--write"],
-    [["--only", "lookup,cost", "--write"], "--write"],
     [["stray"], "stray"],
     [["--wrong"], "--wrong"],
   ])("refuses %j", (argv, named) => {

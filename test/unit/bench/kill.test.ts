@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Entry, expectedOf, Ledger, mayContain } from "../../../scripts/bench/kill/ledger.ts";
+import { type Entry, expectedOf, Ledger, mayContain } from "../../../bench/kill/ledger.ts";
 
 /** Three tokens, one below the other, and a lease of the last. */
 function chain(): Record<"top" | "child" | "leaf" | "lease", Entry> {

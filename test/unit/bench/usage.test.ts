@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseUsage, usageOf } from "../../../scripts/bench/servers/usage.ts";
+import { parseUsage, usageOf } from "../../../bench/servers/usage.ts";
 
 describe("what a process uses", () => {
   it("is read past a name that holds anything", () => {

@@ -29,10 +29,24 @@ describe("clientAddress", () => {
     expect(seen).toEqual({ address: "198.51.100.9", chain: "198.51.100.9, 10.0.0.2, 10.0.0.1", throughProxy: true });
   });
 
-  it("is the proxy itself when what it passes on is no address", () => {
-    expect(resolve("10.0.0.1", ["198.51.100.9, unknown"], "10.0.0.0/8").address).toBe("10.0.0.1");
+  it("is the proxy itself only when the proxy names no client", () => {
     expect(resolve("10.0.0.1", [], "10.0.0.0/8").address).toBe("10.0.0.1");
   });
+
+  it.each([
+    ["203.0.113.9:4711", "203.0.113.9"],
+    ["[2001:db8::1]", "2001:db8::1"],
+    ["[2001:db8::1]:443", "2001:db8::1"],
+    ["::ffff:203.0.113.9", "203.0.113.9"],
+    ["[::ffff:203.0.113.9]:80", "203.0.113.9"],
+  ])("is read with the port and the brackets that a proxy writes: %s", (text, address) => {
+    expect(resolve("10.0.0.1", [text], "10.0.0.0/8").address).toBe(address);
+  });
+
+  it.each(["unknown", "", "_hidden", "203.0.113", "10.0.0.2:x", "[10.0.0.2", "198.51.100.9, unknown", "localhost"])(
+    "is unknown where the proxy's word can't be read, and never the proxy's own: %j",
+    (text) => expect(resolve("10.0.0.1", [text], "10.0.0.0/8").address).toBe("unknown"),
+  );
 
   it("has one spelling: IPv4 from an IPv6 socket, no zone", () => {
     expect(resolve("::ffff:192.0.2.7", []).address).toBe("192.0.2.7");

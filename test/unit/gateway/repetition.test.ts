@@ -111,7 +111,7 @@ describe("a request whose connection ends without an answer", () => {
       await client.answer();
     }
     expect(log).toEqual(["the service does not answer: the connection was closed"]);
-    expect(audit.map((line) => [JSON.parse(line).path, JSON.parse(line).status])).toEqual([["/3", 502]]);
+    expect(audit.map((line) => [JSON.parse(line).path, JSON.parse(line).status])).toEqual([["/<unknown>", 502]]);
   });
 
   it("is never sent again to a service that does not remember what it has begun", async () => {

@@ -1,35 +1,41 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  aliasIdOf,
+  drawAliasId,
   drawEntityId,
+  drawShard,
   ENTITY_SHARDS,
-  entityIdOfAlias,
+  entityPrefixOf,
+  firstAliasId,
   firstIdAfter,
   firstShardFrom,
   nameOfEntity,
   shardOfAlias,
+  shardOfAliasId,
   shardOfEntity,
   shardOfName,
-  shardThatTells,
 } from "../../../src/identity/shard/place.ts";
 
 const shard = fc.nat(ENTITY_SHARDS - 1);
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-describe("the place of an entity that a login made", () => {
-  it("is in its id, in its name and in the id of its alias", () => {
+describe("the shard of an entity", () => {
+  it("is in its id, in the name that it has until it gets another, and in the ids of its aliases", () => {
     fc.assert(
       fc.property(shard, (number) => {
         const id = drawEntityId(number);
-        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+        expect(id).toMatch(UUID);
         expect(shardOfEntity(id)).toBe(number);
-        expect(shardThatTells(id)).toBe(number);
         expect(shardOfName(nameOfEntity(id))).toBe(number);
         expect(shardOfName(nameOfEntity(id).toUpperCase())).toBe(number);
-        expect(entityIdOfAlias(aliasIdOf(id))).toBe(id);
-        expect(aliasIdOf(id)).not.toBe(id);
-        expect(shardOfEntity(aliasIdOf(id))).toBeNull();
-        expect(entityIdOfAlias(id)).toBeNull();
+        for (const alias of [firstAliasId(id), drawAliasId(id)]) {
+          expect(alias).toMatch(UUID);
+          expect(shardOfAliasId(alias)).toBe(number);
+          expect(entityPrefixOf(alias)).toBe(entityPrefixOf(id));
+          expect(shardOfEntity(alias)).toBeNull();
+        }
+        expect(drawAliasId(id)).not.toBe(drawAliasId(id));
+        expect(shardOfAliasId(id)).toBeNull();
       }),
     );
   });
@@ -37,11 +43,9 @@ describe("the place of an entity that a login made", () => {
   it("is in no id and no name that is made otherwise", () => {
     for (let draw = 0; draw < 100; draw++) {
       const id = crypto.randomUUID();
-      expect([shardOfEntity(id), entityIdOfAlias(id)]).toEqual([null, null]);
-      // Some shard tells of it all the same.
-      expect(shardThatTells(id)).toBe(Number.parseInt(id.slice(0, 2), 16));
+      expect([shardOfEntity(id), shardOfAliasId(id)]).toEqual([null, null]);
+      expect(shardOfEntity(drawEntityId(drawShard()))).not.toBeNull();
     }
-    expect(shardThatTells("no id")).toBe(0);
     for (const name of ["", "entity_0123abcd.root", "entity_0123456789abcdef.root", "ada", "entity_"]) {
       expect(shardOfName(name), name).toBeNull();
     }
@@ -49,11 +53,12 @@ describe("the place of an entity that a login made", () => {
   });
 
   it("is the same for all spellings of an alias, and spreads evenly", () => {
-    expect(shardOfAlias("auth_aws_1", "Machine")).toBe(shardOfAlias("auth_aws_1", "mACHINE"));
+    const shardFor = (name: string) => shardOfAlias({ mountAccessor: "auth_aws_1", name });
+    expect(shardFor("Machine")).toBe(shardFor("mACHINE"));
     for (const nameOf of [(i: number) => `i-${i.toString(16).padStart(17, "0")}`, (i: number) => `user-${i}`]) {
       const counts = new Array<number>(ENTITY_SHARDS).fill(0);
       for (let i = 0; i < 100 * ENTITY_SHARDS; i++) {
-        const number = shardOfAlias("auth_aws_1", nameOf(i));
+        const number = shardFor(nameOf(i));
         counts[number] = (counts[number] ?? 0) + 1;
       }
       expect(Math.max(...counts)).toBeLessThan(200);
@@ -69,7 +74,7 @@ describe("a list", () => {
   it.each(["id", "name", "aliasId"] as const)(
     "by %s misses nothing from the first id and the first shard on",
     (order) => {
-      const keyOf = { id: (id: string) => id, name: nameOfEntity, aliasId: aliasIdOf }[order];
+      const keyOf = { id: (id: string) => id, name: nameOfEntity, aliasId: firstAliasId }[order];
       fc.assert(
         fc.property(ids, fc.nat(), fc.oneof(hexish, fc.string()), fc.boolean(), (drawn, at, text, cut) => {
           const one = keyOf(drawn[at % drawn.length] ?? "");
@@ -93,7 +98,7 @@ describe("a list", () => {
       fc.property(ids, (drawn) => {
         const sorted = drawn.toSorted();
         expect(drawn.map(nameOfEntity).toSorted()).toEqual(sorted.map(nameOfEntity));
-        expect(drawn.map(aliasIdOf).toSorted()).toEqual(sorted.map(aliasIdOf));
+        expect(drawn.map(firstAliasId).toSorted()).toEqual(sorted.map(firstAliasId));
       }),
     );
   });

@@ -59,6 +59,51 @@ describe("the claims of a template", () => {
     expect(made).toEqual({ ok: true, value: { name: hostile.entity.name } });
   });
 
+  it("of a key with an expression are refused when it becomes a reserved one, or one that is there", () => {
+    const named = (name: string) => ({ ...VIEW, entity: { ...VIEW.entity, name } });
+    const template = '{"groups": {{identity.entity.groups.names}}, {{identity.entity.name}}: 1}';
+    expect(templateProblem(template)).toBeNull();
+    expect(claims(template)).toEqual({ ok: true, value: { groups: ["admins", "ops"], web: 1 } });
+    for (const claim of ["iss", "sub", "aud", "exp", "iat", "nbf", "jti", "namespace", "nonce", "auth_time"]) {
+      const made = claims(template, named(claim));
+      expect(made).toMatchObject({ ok: false, error: expect.stringContaining(`top level key "${claim}" not allowed`) });
+    }
+    expect(claims(template, named("groups")).ok).toBe(false);
+    const nested = claims('{"own": {{{identity.entity.name}}: 1, "nbf": 2}}', named("nbf"));
+    expect(nested.ok).toBe(false);
+    const proto = claims(template, named("__proto__"));
+    expect(proto.ok && Object.keys(proto.value)).toEqual(["groups", "__proto__"]);
+  });
+
+  it("are what was accepted when the template was written, whatever the values are", () => {
+    const parts = [
+      "{{identity.entity.name}}",
+      '"{{identity.entity.metadata}}"',
+      "{{identity.entity.metadata}}",
+      '"{{identity.entity.groups.names}}"',
+      "{{identity.entity.groups.names}}",
+      '"{{time.now}}"',
+      '"x{{identity.entity.name}}"',
+      "{{identity.entity.name}}{{identity.entity.id}}",
+      "[{{identity.entity.aliases.aws_1.metadata}}]",
+      '{"a": {{identity.entity.id}}}',
+    ];
+    const text = fc.string({ unit: "binary" });
+    const view = fc.tuple(text, fc.dictionary(text, text), fc.array(text)).map(([name, metadata, groups]) => ({
+      ...VIEW,
+      entity: { ...VIEW.entity, name, metadata },
+      groups: groups.map((group) => ({ id: group, name: group, metadata: {} })),
+    }));
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...parts), { minLength: 1, maxLength: 3 }), view, (values, of) => {
+        const template = `{${values.map((value, at) => `"claim${at}": ${value}`).join(", ")}}`;
+        const made = claims(template, of);
+        expect(made.ok).toBe(templateProblem(template) === null);
+        if (made.ok) expect(Object.keys(made.value)).toEqual(values.map((_, at) => `claim${at}`));
+      }),
+    );
+  });
+
   it("hold any name as it is", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.string(), (name, value) => {
@@ -87,6 +132,14 @@ describe("a template", () => {
       '{"a": {{identity.entity.id}',
       "}}{}",
       "{{{{}}}}",
+      '{"a": "{{identity.entity.metadata}}"}',
+      '{"a": "{{identity.entity.groups.names}}"}',
+      '{"a": "{{time.now}}"}',
+      '{"a": {{identity.entity.id}}{{identity.entity.name}}}',
+      "{ {{identity.entity.metadata}}: 1 }",
+      "{ {{time.now}}: 1 }",
+      '{"a": {{identity.entity.id}}, "a": {{identity.entity.name}}}',
+      `{"a": ${"[".repeat(100_000)}`,
     ];
     for (const template of bad) expect(templateProblem(template)).toMatch(/^error parsing template/);
   });

@@ -3,11 +3,11 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { metricsText } from "../../../gateway/metrics.ts";
 import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics/installation-figures.ts";
+import { NEVER_KEY } from "../../../src/listing/inventory/terms.ts";
 import { countEvent, eventFigures } from "../../../src/metrics/events.ts";
 import { type Family, metricsObject, prometheusText } from "../../../src/metrics/family.ts";
 import { isolateFamilies } from "../../../src/metrics/isolate-families.ts";
 import { noteAnswer, noteArrival } from "../../../src/metrics/request-figures.ts";
-import { NEVER_KEY } from "../../../src/tree/inventory/terms.ts";
 
 const NOW = Date.parse("2026-11-22T02:30:00Z");
 const FIGURES = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Operation } from "../../../src/policy/acl.ts";
-import { capabilitiesOfBoth, evaluateAcl } from "../../../src/policy/evaluate.ts";
+import { capabilitiesOf, evaluateAcl } from "../../../src/policy/evaluate.ts";
 import { aclOf, NOW } from "./helpers.ts";
 
 const PATH = "teams/team-x/authentication-token";
@@ -28,7 +28,7 @@ describe("a path with two spellings", () => {
     ]) {
       const rules = `path "${denied}" { capabilities = ["deny"] } path "${granted}" { capabilities = ["update", "sudo"] }`;
       expect(verdict(rules)).toMatchObject({ allowed: false, sudo: false, update: false, grantedBy: [] });
-      expect(capabilitiesOfBoth(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["deny"]);
+      expect(capabilitiesOf(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["deny"]);
     }
   });
 
@@ -52,7 +52,7 @@ describe("a path with two spellings", () => {
 
   it("tells the capabilities of both together", () => {
     const rules = `path "teams/*" { capabilities = ["read"] } path "organizations/acme/teams/*" { capabilities = ["update", "read"] }`;
-    expect(capabilitiesOfBoth(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["read", "update"]);
-    expect(capabilitiesOfBoth(aclOf(""), PATH, CANONICAL, NOW)).toEqual(["deny"]);
+    expect(capabilitiesOf(aclOf(rules), PATH, CANONICAL, NOW)).toEqual(["read", "update"]);
+    expect(capabilitiesOf(aclOf(""), PATH, CANONICAL, NOW)).toEqual(["deny"]);
   });
 });

@@ -110,6 +110,7 @@ describe("workerdConfig", () => {
     modules: [{ name: "index.js", kind: "esModule" } as const],
     objects: "/data/objects",
     socket: "/data/worker.sock",
+    cronSocket: "/data/cron.sock",
     installationId: "c0ffee",
     privateHosts: [],
     metadataServices: false,

@@ -18,8 +18,9 @@ function mark(fields: Partial<Watermark> & { scope: WatermarkScope }): Watermark
   return { number: 10, createdBefore: null, cleaned: false, ...fields };
 }
 
-function ended(watermark: Watermark, token: Partial<JudgedToken> = {}): boolean {
-  return isEnded(indexWatermarks([watermark], watermark.number).all, { ...TOKEN, ...token });
+/** @param newest the newest that is known; absent: the watermark itself. */
+function ended(watermark: Watermark, token: Partial<JudgedToken> = {}, newest = watermark.number): boolean {
+  return isEnded(indexWatermarks([watermark], newest), "all", { ...TOKEN, ...token });
 }
 
 describe("a watermark", () => {
@@ -55,6 +56,18 @@ describe("a watermark", () => {
     const scope = entityScope("e-1");
     expect(ended(mark({ scope, createdBefore: 1000 }))).toBe(false);
     expect(ended(mark({ scope, createdBefore: 1001 }))).toBe(true);
+  });
+
+  it("ends a token whose number no watermark can have had when it was made", () => {
+    const scope = pathScope("auth/a/");
+    const day = 86_400_000;
+    expect(ended(mark({ scope }), { watermark: Number.MAX_SAFE_INTEGER })).toBe(true);
+    expect(ended(mark({ scope }), { watermark: TOKEN.createdAt + day + 1 })).toBe(true);
+    // One that this isolate does not know yet has about the time as its number.
+    expect(ended(mark({ scope }), { watermark: TOKEN.createdAt + day })).toBe(false);
+    // The clock was ahead when the newest was made: every number since is above it.
+    const ahead = TOKEN.createdAt + 400 * day;
+    expect(ended(mark({ scope }), { watermark: ahead }, ahead)).toBe(false);
   });
 
   it("that is cleaned is not asked about what a tree stores", () => {

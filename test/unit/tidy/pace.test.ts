@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextCheckAt, pauseAfter, shareOf } from "../../../src/tidy/pace.ts";
-
-const HOUR_MS = 3_600_000;
+import { MANY_ISOLATES, ONE_ISOLATE, useIsolates } from "../../../src/base/isolates.ts";
+import { pauseAfter, shareOf } from "../../../src/tidy/pace.ts";
 
 describe("the pause after a step", () => {
   it("leaves the rest of the time to others", () => {
@@ -29,19 +28,9 @@ describe("the pause after a step", () => {
   });
 
   it("shares a fifth of the one thread of a self-hosted server between all checks", () => {
-    expect(16 * shareOf(true, 16)).toBeCloseTo(0.2);
-    expect(shareOf(false, 16)).toBe(0.05);
-  });
-});
-
-describe("the next check", () => {
-  it("begins an interval after the last one began, at once when that is over or there was none", () => {
-    expect(nextCheckAt(1_000, HOUR_MS, 2_000)).toBe(1_000 + HOUR_MS);
-    expect(nextCheckAt(1_000, HOUR_MS, 3 * HOUR_MS)).toBe(3 * HOUR_MS);
-    expect(nextCheckAt(null, HOUR_MS, 2_000)).toBe(2_000);
-  });
-
-  it("waits for no more than an interval after the clock went back", () => {
-    expect(nextCheckAt(10 * HOUR_MS, HOUR_MS, 2_000)).toBe(2_000 + HOUR_MS);
+    useIsolates(ONE_ISOLATE);
+    expect(16 * shareOf(16)).toBeCloseTo(0.2);
+    useIsolates(MANY_ISOLATES);
+    expect(shareOf(16)).toBe(0.05);
   });
 });

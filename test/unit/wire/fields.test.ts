@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import { duration, flag, integer, list, pairs, readFields, text, textList, unread } from "../../../src/wire/fields.ts";
+import { duration, flag, integer, list, pairs, text, textList, unread } from "../../../src/wire/fields.ts";
+import { readFields } from "../../../src/wire/read-fields.ts";
 
 const FIELDS = z.object({
   name: text(),

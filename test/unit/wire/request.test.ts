@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Env } from "../../../src/env.ts";
-import { auditPath } from "../../../src/wire/audit.ts";
-import { readBodyText, readOperation, readPath, readUrl } from "../../../src/wire/request.ts";
+import { auditMessage, auditPath } from "../../../src/wire/audit.ts";
+import { readBaseUrl, readBodyText, readOperation, readPath, readUrl } from "../../../src/wire/request.ts";
 
 describe("readPath", () => {
   it.each([
@@ -34,6 +34,28 @@ describe("readPath", () => {
     "%s is refused",
     (path) => expect(readPath(new URL(`http://x${path}`).pathname).ok).toBe(false),
   );
+});
+
+describe("readBaseUrl", () => {
+  const BEHIND_GATEWAY = { CLIENT_ADDRESS_HEADER: "X-Grove-Client-Address" };
+  const baseUrlOf = (headers: Record<string, string>, env: Pick<Env, "CLIENT_ADDRESS_HEADER">) =>
+    readBaseUrl({ url: "http://grove.test/v1/sys/health", pathname: "/v1/sys/health" }, new Headers(headers), env);
+
+  it.each([
+    [{}, "http://grove.test/v1/"],
+    [{ "X-Forwarded-Host": "tokens.example:8200" }, "http://tokens.example:8200/v1/"],
+    [{ "X-Forwarded-Host": "[2001:db8::1]:8200" }, "http://[2001:db8::1]:8200/v1/"],
+    [{ "X-Forwarded-Proto": "https" }, "https://grove.test/v1/"],
+    [{ "X-Forwarded-Proto": "javascript" }, "http://grove.test/v1/"],
+    [{ "X-Forwarded-Host": "a b/c" }, "http://grove.test/v1/"],
+  ])("behind a gateway: %j is %s", (headers, expected) => {
+    expect(baseUrlOf(headers, BEHIND_GATEWAY)).toBe(expected);
+  });
+
+  it("without a gateway: what a client says of its host counts for nothing", () => {
+    const headers = { "X-Forwarded-Host": "foreign.example", "X-Forwarded-Proto": "https" };
+    expect(baseUrlOf(headers, {})).toBe("http://grove.test/v1/");
+  });
 });
 
 describe("readUrl", () => {
@@ -138,6 +160,19 @@ describe("readOperation", () => {
     expect(operation("GET", "list=1&scan=1").ok).toBe(false);
     expect(operation("BREW")).toEqual({ ok: false, error: { code: "unknown_method" } });
   });
+});
+
+describe("auditMessage", () => {
+  it.each([
+    ["unknown role s.SNC5-_x", "unknown role <token>"],
+    ['role "hvs.CAES" could not be found', 'role "<token>" could not be found'],
+    [
+      'token policies (["b.x" "default" "oPM5SGxoYGMOef.atlasv1.My"]) must be',
+      'token policies (["<token>" "default" "<token>"]) must be',
+    ],
+    ["unknown role ci.s.build", "unknown role ci.s.build"],
+    ["Grove is sealed. Set it, as always.", "Grove is sealed. Set it, as always."],
+  ])("%s is logged as %s", (message, logged) => expect(auditMessage(message)).toBe(logged));
 });
 
 describe("auditPath", () => {

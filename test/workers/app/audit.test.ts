@@ -46,18 +46,22 @@ describe("the audit log", () => {
         mount: "auth/token/",
         status: 200,
         duration_ms: expect.any(Number),
-        accessor,
-        display_name: "token-ci",
-        entity_id: "",
-        policies: ["default"],
+        auth: { accessor, display_name: "token-ci", entity_id: "", policies: ["default"] },
       },
-      { operation: "read", path: "sys/policy/x", mount: "sys/", status: 403, error: "permission denied", accessor },
+      {
+        operation: "read",
+        path: "sys/policy/x",
+        mount: "sys/",
+        status: 403,
+        error: "permission denied",
+        auth: { accessor },
+      },
       { status: 403 },
       { path: "sys/health", status: 200 },
     ]);
     const ids = parsed().map((line) => line.request_id);
     expect(new Set(ids).size).toBe(4);
-    expect(parsed()[2]).not.toHaveProperty("accessor");
+    expect(parsed()[2]).not.toHaveProperty("auth");
     expect(parsed()[0]?.token_hash).toEqual(HASH);
   });
 
@@ -79,10 +83,8 @@ describe("the audit log", () => {
       type: "response",
       request_id: before?.request_id,
       status: 200,
-      display_name: "root",
-      issued_accessor: answer.body.auth.accessor,
-      issued_type: "service",
-      issued_policies: ["default"],
+      auth: { display_name: "root" },
+      response: { auth: { accessor: answer.body.auth.accessor, token_type: "service", policies: ["default"] } },
     });
     expect(after).not.toHaveProperty("data");
     expect(before?.data).toMatchObject({ ttl: await hashOf("1h") });
@@ -127,7 +129,7 @@ describe("the audit log", () => {
       ["auth/token/renew-self", undefined],
       ["auth/token/revoke-accessor", accessor],
     ]);
-    for (const line of answers) expect(line).not.toHaveProperty("issued_accessor");
+    for (const line of answers) expect(line).not.toHaveProperty("response");
   });
 
   it("names the token that a lease was of, or was given to", async () => {
@@ -189,10 +191,10 @@ describe("the audit log", () => {
       "response",
     ]);
     const ofBatch = await hashOf(batch.client_token);
-    expect(found[1]).toMatchObject({ issued_accessor: "", issued_type: "batch", issued_token_hash: ofBatch });
+    expect(found[1]).toMatchObject({ response: { auth: { accessor: "", token_type: "batch", token_hash: ofBatch } } });
     const { accessor, wrapped_accessor } = wrapped.body.wrap_info;
-    expect(found[3]).toMatchObject({ issued_accessor: accessor, issued_type: "wrapping", wrapped_accessor });
-    expect(found[5]).toMatchObject({ issued_accessor: wrappedRead.body.wrap_info.accessor });
+    expect(found[3]).toMatchObject({ response: { wrap_info: { accessor, wrapped_accessor } } });
+    expect(found[5]?.response).toEqual({ wrap_info: { accessor: wrappedRead.body.wrap_info.accessor } });
   });
 
   it("has what is refused before it is read", async () => {
@@ -240,6 +242,43 @@ describe("the audit log", () => {
     expect(a).not.toBe(c);
   });
 
+  it("has of a path that no endpoint serves the words of the interface and the mount, and nothing else", async () => {
+    await call("POST", "sys/auth/prod", { token: root, body: { type: "aws" } });
+    lines = [];
+    for (const [method, path] of [
+      ["GET", "sys/wrapping/unwrap/chosen-by-root"],
+      ["GET", "auth/prod/chosen-by-root/login"],
+      ["GET", "auth/gone/login"],
+      ["GET", "nope/a/b"],
+      ["POST", "auth/prod/login"],
+      ["POST", "sys/policies/acl/mine"],
+      ["GET", "sys/policies/acl/mine"],
+    ] as const) {
+      await call(method, path, { token: root, ...(method === "POST" && { raw: "{" }) });
+    }
+    expect(parsed().map(({ path, status }) => [path, status])).toEqual([
+      ["sys/wrapping/unwrap/<unknown>", 404],
+      ["auth/prod/<unknown>/login", 404],
+      ["auth/<unknown>/login", 404],
+      ["<unknown>", 404],
+      ["auth/prod/login", 400],
+      ["sys/policies/acl/<unknown>", 400],
+      ["sys/policies/acl/mine", 404],
+    ]);
+  });
+
+  it("has no token that was sent in the place of a name, though the answer names it", async () => {
+    await call("POST", "auth/token/roles/narrow", { token: root, body: { allowed_policies: ["default"] } });
+    lines = [];
+    const made = await call("POST", "auth/token/create", { token: root, body: { role_name: root } });
+    expect(made.body.errors).toEqual([`unknown role ${root}`]);
+    await call("POST", `auth/token/create/${root}`, { token: root, body: {} });
+    await call("POST", "auth/token/create/narrow", { token: root, body: { policies: [root] } });
+    const errors = parsed().flatMap(({ error }) => (error === undefined ? [] : [error]));
+    expect(errors).toEqual(["unknown role <token>", "unknown role <token>", expect.stringContaining('"<token>"])')]);
+    expect(lines.join().toLowerCase()).not.toContain(root.toLowerCase());
+  });
+
   it("never holds a secret: not of a header, a body, a URL or an answer", async () => {
     const secrets: string[] = [root];
     const { client_token, accessor } = await createToken(root, { ttl: "1h" });
@@ -253,12 +292,20 @@ describe("the audit log", () => {
         await call("POST", `auth/token/${path}/${secret}`, { token });
         await call("GET", `auth/token/${path}/${secret}`, { token: client_token });
       }
-      // A token that root chose has no shape: where no endpoint expects a token, nothing tells it from a name.
-      if (secret !== custom) {
-        await call("GET", secret, { token });
-        await call("GET", `nope/${secret}/x`);
-        await call("POST", `v1/auth/token/lookup/${secret}`, { token });
+      // Paths that no endpoint serves: a token that root chose has no form that tells it from a name.
+      for (const path of [
+        secret,
+        `nope/${secret}/x`,
+        `v1/auth/token/lookup/${secret}`,
+        `sys/wrapping/unwrap/${secret}`,
+      ]) {
+        await call("GET", path);
+        await call("POST", path, { token });
+        await call("DELETE", path, { token });
+        await call("GET", `${path}?help=1`, { token });
       }
+      await call("POST", `auth/token/create/${secret}/${secret}`, { token, raw: "{" });
+      await call("PATCH", `sys/wrapping/lookup/${secret}`, { token });
       await call("GET", "auth/token/lookup-self", { token: secret });
       await call("POST", "auth/token/create", { token, raw: `{"id": "${secret}` });
       // Requests that are refused before they are read all the way.

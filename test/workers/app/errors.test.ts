@@ -119,6 +119,19 @@ describe("paths and methods", () => {
     }
   });
 
+  it.each([
+    ["/v1/%73ys/health", 200],
+    ["/%73ys%2Fhealth", 200],
+    ["/api/v2/auth%2Ftoken/lookup-self", 200],
+    // Nothing encoded is a base path, or the console's.
+    ["/%76%31/sys/health", 404],
+    ["/%75i/", 404],
+  ])("%s is read decoded, below a base path as it was sent: %i", async (path, status) => {
+    const response = await SELF.fetch(`http://grove.test${path}`, { headers: { "X-Vault-Token": root } });
+    expect(response.status).toBe(status);
+    await response.text();
+  });
+
   it("takes the token from either header or as a bearer", async () => {
     for (const headers of [
       { "X-Vault-Token": root },

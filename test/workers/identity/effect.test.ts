@@ -1,13 +1,13 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Identity } from "../../../src/identity/identity.ts";
+import { deleteEntities, writeEntity, writeGroup } from "../../../src/identity/entity-writes.ts";
 import { entityForLogin } from "../../../src/identity/login.ts";
+import type { EntityWrite, GroupWrite } from "../../../src/identity/model.ts";
 import { EntityShard } from "../../../src/identity/shard/entity-shard.ts";
-import { shardThatTells } from "../../../src/identity/shard/place.ts";
-import { entityShard } from "../../../src/identity/shard/stub.ts";
+import { homeOf } from "../../../src/identity/shard/stub.ts";
 import { forgetEntities, loadEntity } from "../../../src/identity/standing.ts";
-import { loadInstallation } from "../../../src/system/installation.ts";
 import { costOf } from "../../support/costs.ts";
+import { Meter } from "../../support/meter.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdInventory, holdSweeps, locate } from "../../support/trees.ts";
 
@@ -23,7 +23,10 @@ beforeAll(async () => {
   await policy("mine", 'path "sys/capabilities-self" { capabilities = ["update"] }');
 });
 
-afterEach(() => vi.useRealTimers());
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 const post = (path: string, body: unknown, token = root) => call("POST", path, { token, body });
 const policy = (name: string, text: string) => post(`sys/policies/acl/${name}`, { policy: text });
@@ -35,13 +38,6 @@ async function person(alias: string, fields: Record<string, unknown> = {}) {
   if (made.status !== 200) throw new Error(JSON.stringify(made.body));
   const { client_token: token, entity_id: entity } = made.body.auth;
   return { token: token as string, entity: entity as string };
-}
-
-/** The same of an entity that an operator has written, so that `Identity` has it. */
-async function written(alias: string) {
-  const made = await person(alias);
-  await post(`identity/entity/id/${made.entity}`, { policies: [] });
-  return made;
 }
 
 /** What the token may do on the paths of the policies e, g and outer. */
@@ -118,9 +114,11 @@ describe("C1, T72: policies of the entity and of its groups", () => {
   });
 
   it("never make root, even when the storage says so", async () => {
-    const { token, entity } = await written("damaged");
-    await runInDurableObject(bindings.IDENTITY.getByName("identity"), (_, state) =>
-      state.storage.sql.exec("UPDATE entities SET policies = '[\"root\"]', revision = 99 WHERE id = ?", entity),
+    const { token, entity } = await person("damaged");
+    const home = homeOf(bindings, entity);
+    if (!home) throw new Error("no id of an entity");
+    await runInDurableObject(home, (_, state) =>
+      state.storage.sql.exec(`UPDATE entities SET content = replace(content, '"policies":[]', '"policies":["root"]')`),
     );
     forgetEntities();
     expect((await call("GET", "sys/policies/acl/default", { token })).status).toBe(403);
@@ -241,41 +239,22 @@ describe("a login", () => {
   });
 });
 
-describe("what a login costs", () => {
-  const METHODS = [
-    "logIn",
-    "entity",
-    "handOverAlias",
-    "noteHolder",
-    "forgetCopies",
-    "hasAlias",
-    "adopt",
-    "lendEntity",
-    "groupsAbove",
-  ] as const;
-
-  /** Counts the calls to objects of entities while `work` runs. */
-  async function callsDuring(work: () => Promise<unknown>): Promise<string[]> {
-    const calls: string[] = [];
-    const restore = [Identity, EntityShard].flatMap((type) =>
-      METHODS.map((name) => {
-        const original: unknown = Reflect.get(type.prototype, name);
-        if (typeof original !== "function") return () => true;
-        Reflect.set(type.prototype, name, function counted(this: unknown, ...args: unknown[]) {
-          calls.push(`${type.name}.${name}`);
-          return Reflect.apply(original, this, args);
-        });
-        return () => Reflect.set(type.prototype, name, original);
-      }),
-    );
-    try {
-      await work();
-    } finally {
-      for (const undo of restore) undo();
-    }
-    return calls;
+/** The calls to objects of entities and groups while `work` runs. */
+async function callsDuring(work: () => Promise<unknown>): Promise<string[]> {
+  const meter = new Meter();
+  try {
+    await work();
+    // A shard is listed before its first row.
+    const isCounted = (method: string) => /^(EntityShard|Identity)\./.test(method) && method !== "Identity.admitShard";
+    return meter.methods().filter(isCounted);
+  } finally {
+    meter.stop();
   }
+}
 
+const cachedEnv = { ...bindings, POLICY_CACHE_SECONDS: "5" };
+
+describe("what a login costs", () => {
   it("one call, also for the policies that its answer tells and for the first look-up of its token", async () => {
     forgetEntities();
     const first = await callsDuring(async () => {
@@ -287,124 +266,178 @@ describe("what a login costs", () => {
 
   it("none while what is known of the entity is fresh and the login says nothing new", async () => {
     const login = (metadata: Record<string, string> | null, aliasName = "Fresh") =>
-      entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName, metadata, groups: ["a", "b"] });
+      entityForLogin(cachedEnv, { mountAccessor: "auth_jwt_1", aliasName, metadata });
     vi.useFakeTimers({ toFake: ["Date"] });
-    // No change of other tests is expected any more.
-    vi.setSystemTime(Date.now() + 200_000);
-    await loadInstallation(bindings);
     const none: string[] = [];
-    const one = ["Identity.logIn"];
-    // Groups are with `Identity`, so the alias goes there at the first login that says some.
-    expect(await callsDuring(() => login({ zone: "a" }))).toEqual(["EntityShard.handOverAlias", ...one]);
+    const one = ["EntityShard.logIn"];
+    expect(await callsDuring(() => login({ zone: "a" }))).toEqual(one);
     expect(await callsDuring(() => login({ zone: "a" }, "FRESH"))).toEqual(none);
     expect(await callsDuring(() => login(null))).toEqual(none);
     expect(await callsDuring(() => login({ zone: "b" }))).toEqual(one);
     expect(await callsDuring(() => login({ zone: "b" }))).toEqual(none);
-    expect(
-      await callsDuring(() =>
-        entityForLogin(bindings, { mountAccessor: "auth_jwt_1", aliasName: "fresh", metadata: null, groups: ["a"] }),
-      ),
-    ).toEqual(one);
-    await loadInstallation(bindings);
-    // What changed a moment ago may change again: the entity is asked for as often as POLICY_CACHE_SECONDS say.
     vi.setSystemTime(Date.now() + 5000);
-    await loadInstallation(bindings);
     expect(await callsDuring(() => login({ zone: "b" }))).toEqual(one);
-    vi.setSystemTime(Date.now() + 5000);
-    await loadInstallation(bindings);
-    expect(await callsDuring(() => login({ zone: "b" }))).toEqual(["EntityShard.entity", "Identity.lendEntity"]);
-    // A minute later it need not be asked for.
-    vi.setSystemTime(Date.now() + 60_000);
-    await loadInstallation(bindings);
-    await login({ zone: "b" });
-    vi.setSystemTime(Date.now() + 50_000);
-    await loadInstallation(bindings);
     expect(await callsDuring(() => login({ zone: "b" }))).toEqual(none);
+  });
+
+  it("one call more where it changes the groups, and all groups once in POLICY_CACHE_SECONDS", async () => {
+    const mountAccessor = (await call("GET", "sys/auth", { token: root })).body.data["token/"]?.accessor ?? "";
+    for (const name of ["a", "b"]) {
+      const id = (await post("identity/group", { name: `said ${name}`, type: "external" })).body.data.id;
+      await post("identity/group-alias", { name, mount_accessor: mountAccessor, canonical_id: id });
+    }
+    const login = async (groups: string[], aliasName = "grouped") => {
+      const found = await entityForLogin(cachedEnv, { mountAccessor, aliasName, metadata: null, groups });
+      return found.ok ? found.value.groups.map(({ name }) => name) : null;
+    };
+    vi.useFakeTimers({ toFake: ["Date"] });
+    forgetEntities();
+    const joins = [
+      "EntityShard.entity",
+      "EntityShard.logIn",
+      "EntityShard.putDirectoryEntries",
+      "Identity.setLoginGroups",
+    ];
+    expect(await callsDuring(() => login(["A", "other"]))).toEqual([
+      ...joins.slice(0, 3),
+      "Identity.allGroups",
+      ...joins.slice(3),
+    ]);
+    expect(await callsDuring(() => login(["a"]))).toEqual([]);
+    expect(await login(["a"])).toEqual(["said a"]);
+    expect(await callsDuring(() => login(["b"], "grouped too"))).toEqual(joins);
+    // An isolate that knows nothing of the entity: nothing changes.
+    vi.setSystemTime(Date.now() + 5000);
+    expect(await callsDuring(() => login(["b"], "grouped too"))).toEqual(["EntityShard.logIn", "Identity.allGroups"]);
+    expect(await callsDuring(() => login([], "grouped too"))).toEqual(
+      joins.filter((name) => name !== "EntityShard.logIn"),
+    );
+    expect(await login([], "grouped too")).toEqual([]);
   });
 
   it("a login that changes the groups of one entity leaves what is known of others", async () => {
     const { entity } = await person("bystander");
-    await loadEntity(bindings, entity);
+    await loadEntity(cachedEnv, entity);
     const login = { mountAccessor: "auth_jwt_1", aliasName: "mover", metadata: null };
-    await entityForLogin(bindings, { ...login, groups: ["x"] });
-    await entityForLogin(bindings, { ...login, groups: ["y"] });
-    expect(await callsDuring(() => loadEntity(bindings, entity))).toEqual([]);
+    await entityForLogin(cachedEnv, { ...login, groups: ["x"] });
+    await entityForLogin(cachedEnv, { ...login, groups: ["y"] });
+    expect(await callsDuring(() => loadEntity(cachedEnv, entity))).toEqual([]);
   });
 
   it("an answer that was asked for before a login is not kept in its place", async () => {
     const login = { mountAccessor: "auth_jwt_1", aliasName: "crossing" };
-    const first = await entityForLogin(bindings, { ...login, metadata: { zone: "a" } });
+    const first = await entityForLogin(cachedEnv, { ...login, metadata: { zone: "a" } });
     if (!first.ok) throw new Error("a login failed");
     const { id } = first.value.entity;
     forgetEntities();
     const views = vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async () => {
-      await entityForLogin(bindings, { ...login, metadata: { zone: "b" } });
+      await entityForLogin(cachedEnv, { ...login, metadata: { zone: "b" } });
       return { ...first.value, groupIds: [] };
     });
-    await loadEntity(bindings, id);
+    await loadEntity(cachedEnv, id);
     views.mockRestore();
-    const known = await loadEntity(bindings, id);
+    const known = await loadEntity(cachedEnv, id);
     expect(known?.entity.aliases.auth_jwt_1?.metadata).toEqual({ zone: "b" });
   });
 });
 
-describe("what it costs", () => {
-  const cachedEnv = { ...bindings, POLICY_CACHE_SECONDS: "5" };
+/** Changes an entity as another isolate would. */
+async function changeElsewhere(id: string, fields: Partial<EntityWrite>): Promise<void> {
+  const write = { name: null, metadata: null, policies: null, disabled: null, ...fields };
+  expect((await writeEntity(bindings, id, write, Date.now())).ok).toBe(true);
+}
 
+/** The same for a group. */
+async function changeGroupElsewhere(id: string, fields: Partial<GroupWrite>): Promise<void> {
+  const nothing = { name: null, type: null, metadata: null, policies: null };
+  const write = { ...nothing, memberEntityIds: null, memberGroupIds: null, ...fields };
+  expect((await writeGroup(bindings, id, write, "", "", Date.now())).ok).toBe(true);
+}
+
+describe("how old what an isolate knows may be", () => {
   it("a token without an entity asks nobody; one with an entity asks once, and then not while that is fresh", async () => {
-    const views = vi.spyOn(EntityShard.prototype, "entity");
     const { client_token: plain } = await createToken(root, { policies: ["default"] });
-    await self(plain);
-    expect(views).toHaveBeenCalledTimes(0);
+    expect(await callsDuring(() => self(plain))).toEqual([]);
     const { token } = await person("counted");
     forgetEntities();
     const { stub } = await locate(token);
-    for (const asked of [1, 0, 0]) {
-      views.mockClear();
-      const cost = await costOf(stub, () => self(token));
-      expect(views).toHaveBeenCalledTimes(asked);
+    for (const asked of [["EntityShard.entity"], [], []]) {
+      expect(await callsDuring(() => self(token))).toEqual(asked);
+      if (asked.length > 0) forgetEntities();
       // Read once more after the wait for the entity.
-      expect(cost).toEqual({ rowsRead: 2, rowsWritten: 0 });
+      expect(await costOf(stub, () => self(token))).toEqual({ rowsRead: 2, rowsWritten: 0 });
     }
   });
 
-  it("within POLICY_CACHE_SECONDS nobody is asked, after that a change is seen; an own write is seen at once", async () => {
-    const { entity } = await written("cached");
+  it.each<[string, (entity: string, group: string) => Promise<unknown>, readonly string[] | undefined]>([
+    ["the policies of the entity", (entity) => changeElsewhere(entity, { policies: ["outer"] }), ["g", "outer"]],
+    ["the policies of a group", (_, group) => changeGroupElsewhere(group, { policies: ["outer"] }), ["e", "outer"]],
+    ["the members of a group", (_, group) => changeGroupElsewhere(group, { memberEntityIds: [] }), ["e"]],
+    ["that the entity is disabled", (entity) => changeElsewhere(entity, { disabled: true }), undefined],
+    ["that the entity is there", (entity) => deleteEntities(bindings, [{ id: entity }]), undefined],
+  ])("POLICY_CACHE_SECONDS for what another isolate changes: %s", async (what, write, after) => {
+    const { entity } = await person(`changed elsewhere: ${what}`);
+    await post(`identity/entity/id/${entity}`, { policies: "e" });
+    const group = (await post("identity/group", { policies: "g", member_entity_ids: entity })).body.data.id;
     vi.useFakeTimers({ toFake: ["Date"] });
     forgetEntities();
-    const views = vi.spyOn(EntityShard.prototype, "entity");
-    const policies = async () => (await loadEntity(cachedEnv, entity))?.policies;
-    expect(await policies()).toEqual([]);
-    const identity = bindings.IDENTITY.getByName("identity");
-    const write = { name: null, metadata: null, policies: ["e"], disabled: null };
-    // As another isolate would.
-    await identity.writeEntity(entity, write, "", "", Date.now());
-    vi.setSystemTime(Date.now() + 4999);
-    expect(await policies()).toEqual([]);
-    expect(views).toHaveBeenCalledTimes(1);
-    vi.setSystemTime(Date.now() + 1);
-    expect(await policies()).toEqual(["e"]);
-    expect(views).toHaveBeenCalledTimes(2);
-    await post(`identity/entity/id/${entity}`, { policies: "g" });
-    expect(await policies()).toEqual(["g"]);
+    const policies = async () => {
+      const view = await loadEntity(cachedEnv, entity);
+      return view && !view.disabled ? view.policies : undefined;
+    };
+    expect(await policies()).toEqual(["e", "g"]);
+    await write(entity, group);
+    vi.setSystemTime(Date.now() + 3_999);
+    expect(await callsDuring(policies)).toEqual([]);
+    expect(await policies()).toEqual(["e", "g"]);
+    vi.setSystemTime(Date.now() + 1_001);
+    expect(await policies()).toEqual(after);
   });
 
-  it("an entity that has not changed is not sent again, whatever happens to others", async () => {
-    const { entity } = await written("unchanged");
-    const shard = entityShard(bindings, shardThatTells(entity));
-    const first = await shard.entity(entity, null, Date.now());
-    if (!first || first === "unchanged") throw new Error("no entity");
-    await person("somebody else");
-    await post("identity/group", { name: "any group" });
-    const again = async () => shard.entity(entity, first.revision, Date.now());
-    expect(await again()).toBe("unchanged");
-    expect(await costOf(shard, again)).toEqual({ rowsRead: 1, rowsWritten: 0 });
-    await post("identity/group", { name: "its group", member_entity_ids: [entity] });
-    expect(await again()).not.toBe("unchanged");
+  it("nothing for what this isolate changes", async () => {
+    const { entity } = await person("changed here");
+    await loadEntity(cachedEnv, entity);
+    await post(`identity/entity/id/${entity}`, { policies: "g" });
+    expect((await loadEntity(cachedEnv, entity))?.policies).toEqual(["g"]);
+  });
+
+  it("a copy that is used again and again is read anew before requests have to wait for it", async () => {
+    const { entity } = await person("hot");
+    vi.useFakeTimers({ toFake: ["Date"] });
+    forgetEntities();
+    const policies = async () => (await loadEntity(cachedEnv, entity))?.policies;
+    expect(await policies()).toEqual([]);
+    await changeElsewhere(entity, { policies: ["e"] });
+    vi.setSystemTime(Date.now() + 4_000);
+    // The one that has it read anew does not wait for the answer.
+    expect(await policies()).toEqual([]);
+    await vi.waitFor(async () => expect(await policies()).toEqual(["e"]));
+  });
+
+  it("groups are asked for once for all entities that are in some", async () => {
+    const members = [await person("member one"), await person("member two"), await person("member three")];
+    const ids = members.map(({ entity }) => entity);
+    const inner = (await post("identity/group", { policies: "g", member_entity_ids: ids })).body.data.id;
+    await post("identity/group", { policies: "outer", member_group_ids: inner });
+    vi.useFakeTimers({ toFake: ["Date"] });
+    forgetEntities();
+    const look = async () => {
+      for (const id of ids) expect((await loadEntity(cachedEnv, id))?.policies).toEqual(["g", "outer"]);
+    };
+    const asked = ids.map(() => "EntityShard.entity");
+    expect(await callsDuring(look)).toEqual([...asked, "Identity.allGroups"]);
+    expect(await callsDuring(look)).toEqual([]);
+    vi.setSystemTime(Date.now() + 5_000);
+    expect(await callsDuring(look)).toEqual([...asked, "Identity.allGroups"]);
+    const { revision } = (await bindings.IDENTITY.getByName("identity").allGroups(null)) ?? { revision: 0 };
+    expect(await bindings.IDENTITY.getByName("identity").allGroups(revision)).toBeNull();
+    // Who is in a group is not what isolates know of it.
+    await post(`identity/group/id/${inner}`, { member_entity_ids: ids.slice(1) });
+    expect(await bindings.IDENTITY.getByName("identity").allGroups(revision)).toBeNull();
   });
 
   it("an answer that was under way during a write of this isolate is not kept", async () => {
-    const { entity } = await written("racing");
+    const { entity } = await person("racing");
     const old = await loadEntity(cachedEnv, entity);
     if (!old) throw new Error("no entity");
     forgetEntities();
@@ -414,9 +447,29 @@ describe("what it costs", () => {
     });
     expect((await loadEntity(cachedEnv, entity))?.policies).toEqual([]);
     views.mockRestore();
-    const write = { name: null, metadata: null, policies: ["e"], disabled: null };
-    await bindings.IDENTITY.getByName("identity").writeEntity(entity, write, "", "", Date.now());
+    await changeElsewhere(entity, { policies: ["e"] });
     expect((await loadEntity(cachedEnv, entity))?.policies).toEqual(["e"]);
+  });
+
+  it("one of the groups of which was tampered with gives nothing to any of its members, also through others", async () => {
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const { entity } = await person("in a forged group");
+    await post(`identity/entity/id/${entity}`, { policies: "e" });
+    const inner = (await post("identity/group", { policies: "g", member_entity_ids: entity })).body.data.id;
+    const outer = (await post("identity/group", { policies: "outer", member_group_ids: inner })).body.data.id;
+    const policies = async () => {
+      forgetEntities();
+      return (await loadEntity(bindings, entity))?.policies ?? null;
+    };
+    expect(await policies()).toEqual(["e", "g", "outer"]);
+    const forge = (text: string) =>
+      runInDurableObject(bindings.IDENTITY.getByName("identity"), (_, { storage: { sql } }) => {
+        sql.exec("UPDATE groups SET policies = ? WHERE id = ?", text, outer);
+      });
+    await forge("[]");
+    expect(await policies()).toBeNull();
+    await forge('["outer"]');
+    expect(await policies()).toEqual(["e", "g", "outer"]);
   });
 });
 
@@ -425,14 +478,9 @@ describe("while a tree waits for an entity", () => {
     const { token } = await person("revoked meanwhile");
     forgetEntities();
     const original = EntityShard.prototype.entity;
-    vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async function (
-      this: EntityShard,
-      id: string,
-      known: string | null,
-      now: number,
-    ) {
+    vi.spyOn(EntityShard.prototype, "entity").mockImplementationOnce(async function (this: EntityShard, id: string) {
       await post("auth/token/revoke", { token });
-      return original.call(this, id, known, now);
+      return original.call(this, id);
     } as never);
     expect((await self(token)).status).toBe(403);
   });

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { call, dataOf, initialized } from "../../support/service.ts";
+import { identityOf } from "../../../src/identity/directory/stub.ts";
+import { bindings, call, dataOf, initialized } from "../../support/service.ts";
 
 let root: string;
 
@@ -103,5 +104,25 @@ describe("a group", () => {
     expect((await post("lookup/group", { id })).body.data.name).toBe("listed");
     expect((await post("lookup/group", { id: "unknown" })).status).toBe(204);
     expect((await post("lookup/group", { alias_name: "a", alias_mount_accessor: "b" })).status).toBe(204);
+  });
+
+  it("is refused when all of them together would be more than an isolate keeps, with nothing changed", async () => {
+    const metadata = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`n${i}`, "x".repeat(512)]));
+    const nothing = { type: null, policies: null, memberEntityIds: null, memberGroupIds: null };
+    let refused: string | null = null;
+    for (let i = 0; i < 200 && refused === null; i++) {
+      const write = { ...nothing, name: `large ${i}`, metadata };
+      const written = await identityOf(bindings).writeGroup(null, write, crypto.randomUUID(), "", Date.now());
+      if (!written.ok) refused = write.name;
+    }
+    expect(refused).not.toBeNull();
+    const answer = await post("group", { name: refused, metadata });
+    expect([answer.status, answer.body.errors]).toEqual([
+      400,
+      ["all groups must not have more than 4194304 characters together"],
+    ]);
+    expect((await get(`group/name/${refused}`)).status).toBe(404);
+    await call("DELETE", "identity/group/name/large 0", { token: root });
+    expect((await post("group", { name: refused, metadata })).status).toBe(200);
   });
 });

@@ -2,15 +2,20 @@ import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../src/crypto/bytes.ts";
+import { type AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
+import {
+  createdAtOf,
+  type InventoryEntry,
+  type ListedToken,
+  TOKEN_MOUNT,
+} from "../../../src/listing/inventory/entry.ts";
+import { matches, type TokenFilter } from "../../../src/listing/inventory/filter.ts";
+import { keyOf, type Order, type Position } from "../../../src/listing/inventory/order.ts";
+import { mergePages } from "../../../src/listing/inventory/queries.ts";
+import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
+import { countsOf } from "../../../src/listing/inventory/terms.ts";
+import type { ShardNews } from "../../../src/listing/updates/shard-updates.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
-import { type AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
-import type { ShardNews } from "../../../src/tree/index/news.ts";
-import { createdAtOf, type InventoryEntry, type ListedToken, TOKEN_MOUNT } from "../../../src/tree/inventory/entry.ts";
-import { matches, type TokenFilter } from "../../../src/tree/inventory/filter.ts";
-import { keyOf, type Order, type Position } from "../../../src/tree/inventory/order.ts";
-import { mergePages } from "../../../src/tree/inventory/queries.ts";
-import { InventoryStore } from "../../../src/tree/inventory/shard/inventory-store.ts";
-import { countsOf } from "../../../src/tree/inventory/terms.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings } from "../../support/service.ts";
 
@@ -35,6 +40,7 @@ function entryAt(row: number, { tree = 0, ...facts }: Facts = {}): InventoryEntr
     entityId: "",
     expiresAt: BEGIN + 1000 * HOUR,
     renewedAt: null,
+    leased: true,
     numUses: 0,
     usesLeft: 0,
     period: 0,

@@ -1,16 +1,18 @@
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { decodeStoredId } from "../../../src/token/ids.ts";
 import {
   ACCESSOR_SHARDS,
   AccessorShard,
   accessorShard,
   accessorShardNumber,
-} from "../../../src/tree/index/accessor-shard.ts";
-import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
+} from "../../../src/listing/accessor-shard.ts";
+import { NewsQueue } from "../../../src/listing/updates/update-queue.ts";
+import { decodeStoredId } from "../../../src/token/ids.ts";
+import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings, call, createToken, dataOf, initialized, keysOf } from "../../support/service.ts";
+import { holdTidy, tidyNow } from "../../support/tidy.ts";
 import { evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 let root: string;
@@ -202,47 +204,13 @@ describe("summaries", () => {
   });
 });
 
-function withoutUses(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value, (name, field) => (name === "last_used" ? null : field)));
-}
-
-it("tokens that an earlier release listed come into the inventory by themselves, and are listed meanwhile", async () => {
-  const everything = async () => ({
-    tokens: (await accessorsOf("limit=1000&sort=end")).sort(),
-    summary: (await call("GET", "sys/tokens/summary?group_by=policy", { token: root })).body.data.groups,
-    // A tree that sleeps meanwhile forgets the uses.
-    map: withoutUses((await call("GET", "sys/tokens/map", { token: root })).body.data.groups),
-  });
-  const before = await everything();
-  const held = vi.spyOn(AccessorShard.prototype, "alarm").mockResolvedValue();
-  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
-  for (const shard of shards) {
-    await runInDurableObject(shard, (_, { storage: { sql } }) => {
-      if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'filling'").toArray().length === 0) return;
-      sql.exec("INSERT INTO accessors SELECT accessor, path FROM inventory");
-      // Of the others no release has told anything.
-      sql.exec("INSERT INTO old_inventory SELECT id, accessor, ends, entry FROM inventory WHERE id % 2 = 0");
-      sql.exec("INSERT INTO trees SELECT accessor, tree_mount, accessor, tree_size FROM inventory WHERE tree_size > 1");
-      for (const table of ["inventory", "postings", "counts", "pending"]) sql.exec(`DELETE FROM ${table}`);
-      sql.exec("INSERT INTO filling (position) VALUES ('')");
-    });
-    await evictDurableObject(shard);
-  }
-  const meanwhile = await call("GET", "sys/tokens", { token: root });
-  expect(meanwhile.body).toMatchObject({ warnings: [expect.anything()] });
-  held.mockRestore();
-  for (const shard of shards) await runInDurableObject(shard, (object) => object.alarm());
-  // The sizes of trees follow a moment later.
-  await expect.poll(everything, { timeout: 20_000 }).toEqual(before);
-  expect((await call("GET", "sys/tokens", { token: root })).body.warnings).toBeNull();
-});
-
 it("a token that its tree did not tell of, and a renewal, come into the inventory with the next tidy run", async () => {
   const made = await createToken(root, { display_name: "lost", ttl: "2h", policies: ["default"] });
   const place = decodeStoredId(made.accessor);
   const before = await listed("display_name=token-lost");
   expect(before.tokens).toHaveLength(1);
   const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
+  holdTidy();
   for (const damage of [
     ["INSERT INTO accessors SELECT accessor, path FROM inventory WHERE id = ?", "DELETE FROM inventory WHERE id = ?"],
     ["UPDATE inventory SET ends = 1, entry = json_set(entry, '$.expiresAt', 1) WHERE id = ?"],
@@ -251,8 +219,9 @@ it("a token that its tree did not tell of, and a renewal, come into the inventor
       for (const statement of damage) sql.exec(statement, place?.row);
     });
     expect((await listed("display_name=token-lost")).tokens).toEqual([]);
-    // What tidy does with each page of the list.
-    await shard.fillMissing([made.accessor]);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + SAFETY_AGE_MS + 1000 });
+    expect(await tidyNow()).toMatchObject({ failures: 0, tampered: 0 });
+    vi.useRealTimers();
     expect((await listed("display_name=token-lost")).tokens).toEqual(before.tokens);
   }
 });

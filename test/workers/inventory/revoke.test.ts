@@ -1,8 +1,8 @@
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
-import { accessorShard, accessorShardNumber } from "../../../src/tree/index/accessor-shard.ts";
-import type { InventoryEntry } from "../../../src/tree/inventory/entry.ts";
-import { revocationsOf, TokenRevocations } from "../../../src/tree/inventory/revocations.ts";
+import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import type { InventoryEntry } from "../../../src/listing/inventory/entry.ts";
+import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
 import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";

@@ -78,6 +78,28 @@ describe("a token of the issuer", () => {
     expect((await call("GET", oidc("token/listed"))).status).toBe(403);
   });
 
+  it("says nothing of its own about who it is for, whatever the entity is called", async () => {
+    const template = '{"team": "red", {{identity.entity.name}}: "x"}';
+    expect((await post(oidc("role/keyed"), { key: "default", template })).status).toBe(204);
+    const { token, entity } = await person("keyed");
+    for (const [name, status] of [
+      ["nonce", 400],
+      ["nbf", 400],
+      ["team", 400],
+      ["harmless", 200],
+    ] as const) {
+      expect((await post(`identity/entity/id/${entity}`, { name })).status).toBe(204);
+      const answer = await vi.waitUntil(async () => {
+        const made = await get(oidc("token/keyed"), token);
+        return made.status === status && made;
+      });
+      if (status === 200) expect(decodeJwt(answer.body.data.token)).toMatchObject({ team: "red", harmless: "x" });
+    }
+    for (const bad of ['{"a": "{{identity.entity.metadata}}"}', "{ {{identity.entity.metadata}}: 1 }"]) {
+      expect((await post(oidc("role/quoted"), { key: "default", template: bad })).status).toBe(400);
+    }
+  });
+
   it("is refused to a disabled entity", async () => {
     await post(oidc("role/disabled"), { key: "default" });
     const { token, entity } = await person("disabled");
@@ -98,6 +120,11 @@ describe("the issuer", () => {
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: [...SIGNING_ALGORITHMS],
     });
+    const forwarded = await call("GET", oidc(".well-known/openid-configuration"), {
+      headers: { "X-Forwarded-Host": "foreign.test", "X-Forwarded-Proto": "https" },
+    });
+    expect(forwarded.body.issuer).toBe(ISSUER);
+    expect(forwarded.headers.get("Cache-Control")).toBe("no-store");
     expect((await call("GET", oidc("plugins/.well-known/openid-configuration"))).status).toBe(404);
     expect((await post(oidc("config"), { issuer: "https://id.test/x" })).status).toBe(400);
     expect((await post(oidc("config"), { issuer: "https://id.test" })).status).toBe(200);

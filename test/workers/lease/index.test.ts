@@ -1,16 +1,15 @@
 import { runInDurableObject } from "cloudflare:test";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import type { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import {
   type IndexedLease,
   type LeaseLevel,
   orderOfIndexed,
   type PagePosition,
-} from "../../../src/tree/index/index-store.ts";
+} from "../../../src/listing/lease-index.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings } from "../../support/service.ts";
-import { closeMount } from "../../support/tidy.ts";
 
 /** A shard that no other test uses. */
 function shardNamed(name: string): DurableObjectStub<AccessorShard> {
@@ -56,9 +55,7 @@ describe("the index of leases by path", () => {
           const shard = shardNamed(`pages-${run++}`);
           const all = [...tokens, ...secrets].map((path, i) => ({ path, id: `id${i}` }));
           for (const [i, { path, id }] of all.entries()) {
-            await (i < tokens.length
-              ? shard.relist([{ accessor: id, path: path, mount: null }])
-              : shard.addLease(id, path));
+            await (i < tokens.length ? shard.relist([{ accessor: id, path: path }]) : shard.addLease(id, path));
           }
           const below = all
             .map(({ path, id }) => `${path}/${id}`)
@@ -89,9 +86,7 @@ describe("the index of leases by path", () => {
         async (paths, at, size) => {
           const shard = shardNamed(`levels-${run++}`);
           for (const [i, one] of [...paths, at, at, at].entries()) {
-            await (i % 2 === 0
-              ? shard.relist([{ accessor: `id${i}`, path: one, mount: null }])
-              : shard.addLease(`id${i}`, one));
+            await (i % 2 === 0 ? shard.relist([{ accessor: `id${i}`, path: one }]) : shard.addLease(`id${i}`, one));
           }
           for (const prefix of ["", `${at}/`]) {
             const whole = namesOf(await shard.leaseLevel(prefix, "", 100));
@@ -111,11 +106,9 @@ describe("the index of leases by path", () => {
 
   it("costs a token one row and its entry by path", async () => {
     const shard = shardNamed("costs");
-    await shard.relist([{ accessor: "first", path: "auth/token/create", mount: null }]);
+    await shard.relist([{ accessor: "first", path: "auth/token/create" }]);
     expect(
-      await costOf(shard, () =>
-        Promise.resolve(shard.relist([{ accessor: "second", path: "auth/token/create", mount: null }])),
-      ),
+      await costOf(shard, () => Promise.resolve(shard.relist([{ accessor: "second", path: "auth/token/create" }]))),
     ).toEqual({
       rowsRead: 0,
       rowsWritten: 2,
@@ -125,7 +118,7 @@ describe("the index of leases by path", () => {
 
   it("reads a page, or a level of folders, without reading what lies beside it", async () => {
     const shard = shardNamed("big");
-    await shard.relist([{ accessor: "x", path: "auth/token/create", mount: null }]);
+    await shard.relist([{ accessor: "x", path: "auth/token/create" }]);
     await runInDurableObject(shard, (_, state) => {
       state.storage.sql.exec(
         `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
@@ -155,14 +148,5 @@ describe("the index of leases by path", () => {
     expect(next.rowsRead).toBeLessThan(20);
     const own = await costOf(shard, () => Promise.resolve(shard.leaseLevel("auth/token/create/", "hacc3", 10)));
     expect(own.rowsRead).toBeLessThan(40);
-  });
-
-  it("lists nothing of a mount that an earlier release closed", async () => {
-    const shard = shardNamed("closed");
-    await closeMount(shard, "uuid-1");
-    const path = "auth/x/login";
-    const tokens = ["uuid-1", "uuid-2", null].map((mount, i) => ({ accessor: `${"abc"[i]}`, path, mount }));
-    expect(await shard.relist(tokens)).toEqual({ added: 2, refused: ["a"] });
-    expect(await walkPages(shard, "auth/x/", 10)).toEqual(["auth/x/login/b", "auth/x/login/c"]);
   });
 });

@@ -1,15 +1,16 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
+import { runInOneProcess } from "../../../src/app/assemble.ts";
+import { SweepTurns } from "../../../src/base/turns/turns.ts";
 import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
 import type { WalkJob } from "../../../src/lease/walk-job.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { System } from "../../../src/system/system.ts";
-import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
-import { SweepTurns } from "../../../src/tree/sweep-turns.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { indexedPaths, leaseFor } from "../../support/leases.ts";
 import { issuingMount } from "../../support/logins.ts";
-import { asOneProcess, bindings, call, initialized } from "../../support/service.ts";
+import { bindings, call, initialized } from "../../support/service.ts";
 import { standInForTargets } from "../../support/targets.ts";
 import { countRows, holdSweeps, locate, runAlarm, sweep } from "../../support/trees.ts";
 import { holdWalks, stepWalk } from "../../support/walks.ts";
@@ -17,7 +18,7 @@ import { holdWalks, stepWalk } from "../../support/walks.ts";
 let root: string;
 
 beforeAll(async () => {
-  asOneProcess();
+  runInOneProcess();
   root = await initialized();
   await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
 });
@@ -422,22 +423,6 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     expect(await login()).toEqual({ ok: false, error: { code: "permission_denied" } });
     expect(await systemMount("early/")).toBeNull();
     expect(mount.path).toBe("early/");
-  });
-
-  it("that a release before watermarks had begun goes on as today", async () => {
-    const { token, mount } = await mounted("begun");
-    const before = await token();
-    const held = holdWalks();
-    const { job, stub } = walk("auth/begun/");
-    await stub.start(job, 0);
-    await runInDurableObject(stub, (_, { storage: { sql } }) => {
-      sql.exec("UPDATE walk SET mount = ?", JSON.stringify({ path: mount.path, uuid: mount.uuid }));
-    });
-    held.mockRestore();
-    for (let i = 0; i < 6; i++) await stepWalk(stub);
-    forgetInstallation();
-    expect(await systemMount("begun/")).toBeNull();
-    expect(await isAlive(before)).toBe(false);
   });
 
   async function systemMount(path: string) {

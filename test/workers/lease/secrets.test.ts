@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { advance, indexedPaths, leaseFor, leaseRows, register, runAlarm } from "../../support/leases.ts";
 import { answeringLater } from "../../support/objects.ts";
 import { call, createToken, initialized } from "../../support/service.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { tokenLeaseTail } from "../../../src/lease/ids.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
-import { tokenLeaseTail } from "../../../src/tree/leases/ids.ts";
 import { indexedPaths } from "../../support/leases.ts";
 import { bindings, call, initialized, keysOf } from "../../support/service.ts";
 

@@ -260,7 +260,8 @@ describe("the audit log", () => {
   });
 
   it("has one line a call that reads, without the token and without the data", async () => {
-    const text = await token();
+    const text = await token({ meta: { run: "7" } });
+    const auth = { metadata: { run: "7" } };
     lines = [];
     await authority.authorize(text, { path: "kv/data/x", operation: "create", data: { secret: "the-value" } });
     await authority.authorize(text, { path: "kv/none", operation: "read", clientAddress: "192.0.2.7" });
@@ -271,11 +272,11 @@ describe("the audit log", () => {
         operation: "create",
         path: "kv/data/x",
         status: 200,
-        display_name: "token",
+        auth: { display_name: "token", token_type: "service", metadata: { run: "7" } },
         data: { secret: HASH },
       },
-      { via: "rpc", operation: "read", path: "kv/none", status: 403, client_address: "192.0.2.7" },
-      { type: "response", via: "rpc", operation: "read", path: "auth/token/lookup", status: 200 },
+      { via: "rpc", operation: "read", path: "kv/none", status: 403, client_address: "192.0.2.7", auth },
+      { type: "response", via: "rpc", operation: "read", path: "auth/token/lookup", status: 200, auth },
     ]);
     for (const line of lines) {
       expect(line).not.toContain(text);

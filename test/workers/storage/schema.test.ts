@@ -1,6 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
 import { type Migration, Schema } from "../../../src/storage/schema.ts";
+import { Tables } from "../../../src/storage/tables.ts";
 import { bindings } from "../../support/service.ts";
 
 const FIRST: Migration = { version: 1, description: "things", sql: "CREATE TABLE things (name TEXT NOT NULL)" };
@@ -52,5 +53,22 @@ describe("the tables of an object", () => {
       sql.exec("INSERT INTO things (name) VALUES ('a')");
       expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
       expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
+    }));
+});
+
+describe("statements before the first write", () => {
+  it("find nothing and change nothing, and an INSERT makes the tables", () =>
+    inNewObject((sql) => {
+      const things = new Tables(sql, [FIRST]);
+      expect([...things.exec("SELECT name FROM things")]).toEqual([]);
+      expect(things.exec("SELECT name FROM things").toArray()).toEqual([]);
+      expect(things.exec("DELETE FROM things").rowsWritten).toBe(0);
+      expect(things.exec("UPDATE things SET name = 'b'").rowsWritten).toBe(0);
+      expect([things.exist, tables(sql)]).toEqual([false, []]);
+      things.exec("INSERT INTO things (name) VALUES (?)", "a");
+      expect(things.exist).toBe(true);
+      expect(things.exec("SELECT name FROM things").one()).toEqual({ name: "a" });
+      expect(things.exec("DELETE FROM things").rowsWritten).toBe(1);
+      expect(new Tables(sql, [FIRST]).exist).toBe(true);
     }));
 });

@@ -1,16 +1,16 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { identityOf } from "../../../src/identity/identity.ts";
-import { drawEntityId, shardOfAlias, shardThatTells } from "../../../src/identity/shard/place.ts";
-import { entityShard } from "../../../src/identity/shard/stub.ts";
+import { identityOf } from "../../../src/identity/directory/stub.ts";
+import { Groups } from "../../../src/identity/groups.ts";
+import { drawEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity/shard/place.ts";
+import { entityShard, shardAt } from "../../../src/identity/shard/stub.ts";
 import { entityView } from "../../../src/identity/view.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
-import { forgetPublishedKeys } from "../../../src/issuer/published-keys.ts";
 import type { InstanceLogin } from "../../../src/methods/cloud/access-list/rules.ts";
 import { accessShardFor } from "../../../src/methods/cloud/access-list/shards.ts";
 import type { CloudAuth } from "../../../src/methods/cloud/cloud-auth.ts";
 import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
-import type { CheckedRows } from "../../../src/storage/sealed-table.ts";
+import type { CheckedRows } from "../../../src/storage/row-seals.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { changeKeyRing } from "../../../src/system/key-rotation.ts";
 import { systemOf } from "../../../src/system/system.ts";
@@ -21,7 +21,8 @@ import { tokenRoles } from "../../../src/token/roles/token-roles.ts";
 import { cloudObject, enableCloud, mountRow } from "../../support/cloud.ts";
 import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, initialized } from "../../support/service.ts";
-import { api, createOrganization, createTeam, generateToken } from "../../support/teams.ts";
+import { writeStorage } from "../../support/storage-writer.ts";
+import { api, createOrganization, createTeam, generateToken, resource } from "../../support/teams.ts";
 import { holdTidy, tidyNow } from "../../support/tidy.ts";
 
 /** A row that somebody without keys changes, and what shows that it is refused. */
@@ -126,11 +127,21 @@ const CASES: readonly Case[] = [
     after: false,
   },
   {
+    kind: "key rotation",
+    table: "key_rotation",
+    object: async () => systemOf(bindings),
+    make: () => post("sys/rotate/config", { max_operations: 2_000_000 }),
+    forge: "UPDATE key_rotation SET enabled = 0",
+    ask: async () => (await systemOf(bindings).keyUse(1)).settings.maxOperations,
+    before: 2_000_000,
+    after: 3_865_470_566,
+  },
+  {
     kind: "token role",
     table: "roles",
     object: async () => tokenRoles(bindings),
     make: () => post("auth/token/roles/ci", { allowed_policies: "ci" }),
-    forge: `UPDATE roles SET role = replace(role, '["ci"]', '["admin"]') WHERE name = 'ci'`,
+    forge: `UPDATE roles SET value = replace(value, '["ci"]', '["admin"]') WHERE name = 'ci'`,
     // Creations go by what the isolate remembers for some seconds; a server that was stopped remembers nothing.
     ask: () => status("GET", "auth/token/roles/ci"),
     before: 200,
@@ -244,7 +255,7 @@ const CASES: readonly Case[] = [
       await post("identity/oidc/key/named", { algorithm: "ES256", allowed_client_ids: "*" });
       await post("identity/oidc/role/user", { key: "named", ttl: "1h" });
     },
-    forge: `UPDATE roles SET role = replace(role, '3600', '36000')`,
+    forge: `UPDATE roles SET value = replace(value, '3600', '36000')`,
     ask: async () => (await issuerOf(bindings).signerOfRole("user")) !== null,
     before: true,
     after: false,
@@ -256,6 +267,17 @@ const CASES: readonly Case[] = [
     make: () => post("identity/oidc/key/other", { algorithm: "ES256", allowed_client_ids: "web" }),
     forge: `UPDATE keys SET config = replace(config, '"web"', '"*"') WHERE name = 'other'`,
     ask: async () => (await issuerOf(bindings).signerOfKey("other")) !== null,
+    before: true,
+    after: false,
+  },
+  {
+    kind: "issuer key",
+    table: "keys",
+    object: async () => issuerOf(bindings),
+    make: async () => {},
+    // The key would never be rotated again.
+    forge: "UPDATE keys SET next_rotation = 9e15 WHERE name = 'named'",
+    ask: async () => (await issuerOf(bindings).signerOfKey("named")) !== null,
     before: true,
     after: false,
   },
@@ -286,29 +308,26 @@ const CASES: readonly Case[] = [
   {
     kind: "entity",
     table: "entities",
-    object: async () => identityOf(bindings),
+    object: async () => homeOfAnn(),
     make: async () => {
+      people.mount = (await mountRow("jobs")).accessor;
       people.entity = (await post("identity/entity", { name: "ann", policies: ["web"] })).body.data.id;
     },
-    forge: `UPDATE entities SET policies = '["admin"]' WHERE name = 'ann'`,
+    forge: `UPDATE entities SET content = replace(content, '"web"', '"admin"')`,
     ask: policiesOfAnn,
     before: ["web"],
     after: null,
   },
   {
-    kind: "alias",
-    table: "aliases",
+    kind: "entity name",
+    table: "entity_names",
     object: async () => identityOf(bindings),
-    make: async () => {
-      people.mount = (await mountRow("jobs")).accessor;
-      const body = { name: "ann", mount_accessor: people.mount, canonical_id: people.entity };
-      expect((await post("identity/entity-alias", body)).status).toBe(200);
-    },
-    forge: `UPDATE aliases SET entity_id = 'another'`,
-    // Ann gets no new entity either, which would be without what hers denies.
-    ask: () => resolved("ann"),
-    before: "web",
-    after: "refused",
+    make: async () => {},
+    // Who writes the entity by its name would write another one.
+    forge: `UPDATE entity_names SET entity_id = 'another'`,
+    ask: async () => (await identityOf(bindings).entityOfName("ann")) === people.entity,
+    before: true,
+    after: false,
   },
   {
     kind: "group",
@@ -343,8 +362,12 @@ const CASES: readonly Case[] = [
     object: async () => identityOf(bindings),
     make: async () => {},
     forge:
-      "INSERT INTO group_entities (group_id, entity_id) SELECT g.id, e.id FROM groups g, entities e WHERE g.name = 'admins'",
-    ask: policiesOfAnn,
+      "INSERT INTO group_entities (group_id, entity_id) SELECT g.id, e.entity_id FROM groups g, entity_names e WHERE g.name = 'admins'",
+    // The home of the entity is told of its groups with the next change of these or of its name.
+    ask: async () => {
+      await identityOf(bindings).nameEntity(people.entity, "ann", null);
+      return policiesOfAnn();
+    },
     before: ["inner", "outer", "web"],
     after: null,
   },
@@ -364,27 +387,13 @@ const CASES: readonly Case[] = [
   },
   {
     kind: "entity",
-    table: "logins",
-    object: async () => entityShard(bindings, shardOfAlias(people.mount, "robot")),
+    table: "entities",
+    object: async () => shardAt(bindings, robotAlias()),
     make: () => robot(),
-    forge: "UPDATE logins SET alias_name = 'Ann' WHERE alias_key = 'robot'",
+    forge: `UPDATE entities SET content = replace(content, '"Robot"', '"Ann"') WHERE alias_key = 'robot'`,
     ask: robot,
     before: "Robot",
     after: null,
-  },
-  {
-    kind: "entity copy",
-    table: "copies",
-    object: async () => entityShard(bindings, shardThatTells(people.copied)),
-    make: async () => {
-      people.copied = (await post("identity/entity", { name: "cora", policies: ["web"] })).body.data.id;
-      await policiesOfCopied();
-    },
-    forge: `UPDATE copies SET content = replace(content, '"web"', '"admin"')`,
-    // A copy that does not count is not needed: `Identity` has the entity.
-    ask: policiesOfCopied,
-    before: ["web"],
-    after: ["web"],
   },
   {
     kind: "team token",
@@ -411,6 +420,20 @@ const CASES: readonly Case[] = [
     after: 401,
   },
   {
+    kind: "webhook",
+    table: "webhooks",
+    object: async () => organizationNamed(bindings, "acme"),
+    make: () =>
+      api("POST", "organizations/acme/notification-configurations", {
+        token: root,
+        body: resource("notification-configurations", { name: "pager", url: "https://hooks.example.com/" }),
+      }),
+    forge: `UPDATE webhooks SET record = replace(record, 'hooks.example.com', 'elsewhere.example.com')`,
+    ask: async () => (await organizationNamed(bindings, "acme").webhooks("acme"))?.map(({ url }) => url),
+    before: ["https://hooks.example.com/"],
+    after: [],
+  },
+  {
     kind: "organization",
     table: "organization",
     object: async () => organizationNamed(bindings, "acme"),
@@ -423,7 +446,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** What the cases about identity share. */
-const people = { entity: "", copied: "", mount: "", group: "", other: "" };
+const people = { entity: "", mount: "", group: "", other: "" };
 /** What the cases about teams share. */
 const team = { id: "", token: "" };
 
@@ -435,34 +458,23 @@ async function statusOfTeam(): Promise<number> {
   return (await api("GET", "account/details", { token: team.token })).status;
 }
 
+const homeOfAnn = () => entityShard(bindings, shardOfEntity(people.entity) ?? 0);
+
 /** The policies that an entity and its groups give; null for none that counts. */
 async function policiesOfAnn(): Promise<readonly string[] | null> {
-  const lent = await identityOf(bindings).lendEntity(people.entity, NOW);
-  // Its copy is not what this is about.
-  if (!lent) return null;
-  const { groups } = await identityOf(bindings).groupsAbove(lent.entity.groupIds, [], null);
-  return entityView({ ...lent.entity, revision: "" }, groups, 0)?.policies ?? null;
+  const state = await homeOfAnn().entity(people.entity);
+  const groups = await identityOf(bindings).allGroups(null);
+  return state && groups && (entityView(state, new Groups(groups))?.policies ?? null);
 }
 
-/** The policies that the shard tells of an entity of which it has a copy. */
-async function policiesOfCopied(): Promise<readonly string[] | null> {
-  const found = await entityShard(bindings, shardThatTells(people.copied)).entity(people.copied, null, NOW);
-  return found && found !== "unchanged" ? found.policies : null;
-}
-
-/** The policies of the entity that a login by this name gets, or "refused". */
-async function resolved(name: string): Promise<string> {
-  const ids = { entityId: crypto.randomUUID(), aliasId: crypto.randomUUID(), entityName: crypto.randomUUID() };
-  const found = await identityOf(bindings).logIn(people.mount, name, null, null, ids, NOW);
-  await identityOf(bindings).deleteEntities([{ id: ids.entityId }]);
-  return found ? found.entity.policies.join() : "refused";
-}
+const robotAlias = () => ({ mountAccessor: people.mount, name: "Robot" });
 
 /** The name that the entity of a login has on its mount; null when the login is refused. */
 async function robot(): Promise<string | null> {
-  const number = shardOfAlias(people.mount, "robot");
-  const view = await entityShard(bindings, number).logIn(people.mount, "Robot", null, drawEntityId(number), NOW);
-  return view && "entity" in view ? (view.entity.aliases[people.mount]?.name ?? null) : null;
+  const said = { metadata: null, customMetadata: {} };
+  const newId = drawEntityId(shardOfAlias(robotAlias()));
+  const found = await shardAt(bindings, robotAlias()).logIn(robotAlias(), said, newId, null, NOW);
+  return found.ok && "state" in found.value ? (found.value.state.entity.aliases[people.mount]?.name ?? null) : null;
 }
 
 /** What tidy finds in an object. A team checks its seals when its organization compares it with what it knows. */
@@ -470,16 +482,6 @@ const checked = (stub: DurableObjectStub): Promise<CheckedRows> =>
   team.id !== "" && stub.id.equals(teamAt(bindings, teamRoute(team.id)).id)
     ? (stub as DurableObjectStub<Team>).compare("")
     : (stub as DurableObjectStub<CloudAuth>).checkSeals(null);
-
-/** Writes to the database of a stopped server. */
-async function tamper(stub: DurableObjectStub, statement: string): Promise<void> {
-  await runInDurableObject(stub, (_, { storage: { sql } }) => {
-    sql.exec(statement);
-  });
-  await evictDurableObject(stub);
-  forgetInstallation();
-  forgetPublishedKeys();
-}
 
 const snapshotOf = (stub: DurableObjectStub, table: string) =>
   runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec(`SELECT * FROM ${table}`).toArray());
@@ -505,7 +507,7 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
     expect(await ask()).toEqual(before);
     const log = vi.spyOn(console, "error").mockReturnValue(undefined);
 
-    await tamper(stub, forge);
+    await writeStorage(stub, forge);
     expect(await ask()).toEqual(after);
     expect((await checked(stub)).tampered).toBeGreaterThanOrEqual(1);
     const id = stub.id.toString();
@@ -522,11 +524,11 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
     const rows = await snapshotOf(stub, table);
     vi.spyOn(console, "error").mockReturnValue(undefined);
     const unseal = `UPDATE ${table} SET seal = NULL`;
-    await tamper(stub, unseal);
+    await writeStorage(stub, unseal);
     expect(await ask()).toEqual(after);
 
     await forgetSeals();
-    await tamper(stub, unseal);
+    await writeStorage(stub, unseal);
     expect(await ask()).toEqual(before);
     await checked(stub);
     const sealed = await snapshotOf(stub, table);
@@ -540,19 +542,19 @@ describe.each(CASES)("a row of the kind $kind", ({ kind, table, object, make, fo
 
 it("tidy checks them all, seals what is from before, and requires seals from then on", async () => {
   await forgetSeals();
-  for (const { object, table } of CASES) await tamper(await object(), `UPDATE ${table} SET seal = NULL`);
+  for (const { object, table } of CASES) await writeStorage(await object(), `UPDATE ${table} SET seal = NULL`);
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() });
   try {
     await call("GET", "sys/auth", { token: root });
     // Objects may run the release of before for an hour yet: what they write has no seal.
     expect((await tidyNow()).sealed).toBeGreaterThanOrEqual(CASES.length);
     const role = tokenRoles(bindings);
-    await tamper(role, "UPDATE roles SET seal = NULL");
+    await writeStorage(role, "UPDATE roles SET seal = NULL");
     expect(await status("GET", "auth/token/roles/ci")).toBe(200);
 
     vi.setSystemTime(Date.now() + 2 * 3_600_000);
     expect(await tidyNow()).toMatchObject({ sealed: 0, tampered: 0, failures: 0 });
-    await tamper(role, "UPDATE roles SET seal = NULL");
+    await writeStorage(role, "UPDATE roles SET seal = NULL");
     vi.spyOn(console, "error").mockReturnValue(undefined);
     expect(await status("GET", "auth/token/roles/ci")).toBe(404);
     expect((await tidyNow()).tampered).toBe(1);

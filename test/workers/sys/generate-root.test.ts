@@ -119,6 +119,23 @@ describe("an attempt", () => {
     expect((await finish(nonce)).status).toBe(200);
   });
 
+  it("ends after five tries of a nonce or a key, many at once too", async () => {
+    const { nonce } = await begin();
+    const wrong = `1:${btoa("x".repeat(32))}`;
+    const guesses = await Promise.all([finish("x"), ...Array.from({ length: 9 }, () => finish(nonce, wrong))]);
+    const errors = guesses.map(({ body }) => String(body?.errors));
+    expect(errors.filter((error) => error === "no root generation in progress")).toHaveLength(5);
+    expect(errors.filter((error) => error.includes("ends after 5 tries"))).toHaveLength(1);
+    expect((await send("GET", "attempt")).body?.data).toMatchObject({ started: false, nonce: "" });
+    expect((await finish(nonce)).body).toMatchObject({ errors: ["no root generation in progress"] });
+  });
+
+  it("takes the right key at the last try", async () => {
+    const { nonce } = await begin();
+    for (let i = 0; i < 4; i++) expect((await finish(nonce, "garbage")).status).toBe(400);
+    expect((await finish(nonce)).status).toBe(200);
+  });
+
   it("with a one-time password of another length, or a PGP key, is not opened", async () => {
     for (const body of [{ otp: "short" }, { otp: "ö".repeat(86) }, { pgp_key: "x" }]) {
       expect((await send("PUT", "attempt", body)).status).toBe(400);

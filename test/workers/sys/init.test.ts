@@ -1,8 +1,10 @@
-import { createExecutionContext } from "cloudflare:test";
+import { createExecutionContext, createScheduledController } from "cloudflare:test";
 import { describe, expect, it, vi } from "vitest";
 import { version } from "../../../package.json";
 import { app } from "../../../src/app/app.ts";
+import worker from "../../../src/index.ts";
 import { systemOf } from "../../../src/system/system.ts";
+import { tidyOf } from "../../../src/tidy/tidy.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call } from "../../support/service.ts";
 
@@ -30,6 +32,7 @@ describe("a new installation", () => {
       }
       const missing = await callWith({ GROVE_SEAL_KEY: undefined }, "GET", "x");
       expect(String(missing.body.errors)).toContain("npx wrangler secret put GROVE_SEAL_KEY");
+      expect(String(missing.body.errors)).toContain("for wrangler dev in the file .dev.vars");
     },
   );
 
@@ -42,6 +45,11 @@ describe("a new installation", () => {
     const answer = await call("GET", "auth/token/lookup-self", { token: "x" });
     expect(answer.status).toBe(503);
     expect(String(answer.body.errors)).toContain("sys/init");
+  });
+
+  it("is left alone by the cron trigger", async () => {
+    await worker.scheduled(createScheduledController(), bindings);
+    expect(await tidyOf(bindings).status()).toMatchObject({ running: null, last: null });
   });
 
   it("gives nothing to who lacks the secret of the deployment, where it has one", async () => {

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { AccessorShard } from "../../../src/tree/index/accessor-shard.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { bindings, call, createToken, dataOf, initialized } from "../../support/service.ts";
@@ -203,12 +203,17 @@ describe("a term of the keys", { timeout: 60_000 }, () => {
   it("that is needed stays when every step of the run is broken off once, and repeated", async () => {
     const version = await aged(() => post("cubbyhole/kept", { a: 3 }));
     vi.spyOn(console, "error").mockReturnValue(undefined);
-    const fillMissing = AccessorShard.prototype.fillMissing;
+    const claims = AccessorShard.prototype.claims;
     let fails = false;
-    vi.spyOn(AccessorShard.prototype, "fillMissing").mockImplementation(function (this: AccessorShard, accessors) {
+    vi.spyOn(AccessorShard.prototype, "claims").mockImplementation(function (this: AccessorShard, after, limit) {
+      // Every page has something to describe anew: that is the last call of its step.
+      return claims.call(this, after, limit).map(({ accessor }) => ({ accessor, entry: "missing" }));
+    });
+    const describeAnew = AccessorShard.prototype.describeAnew;
+    vi.spyOn(AccessorShard.prototype, "describeAnew").mockImplementation(function (this: AccessorShard, stale, wrong) {
       fails = !fails;
       if (fails) throw new Error("the process ends here");
-      return fillMissing.call(this, accessors);
+      return describeAnew.call(this, stale, wrong);
     });
     expect((await tidyNow()).failures).toBe(0);
     expect(await terms()).toContain(version);

@@ -1,12 +1,13 @@
 import { createExecutionContext } from "cloudflare:test";
 import { beforeAll, describe, expect, it } from "vitest";
+import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
 import worker from "../../../src/index.ts";
-import { asOneProcess, bindings, call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
 
 beforeAll(async () => {
-  asOneProcess();
+  runInOneProcess();
   root = await initialized();
 });
 
@@ -271,13 +272,14 @@ describe("sys/mounts", () => {
 
 describe("where other isolates serve too", () => {
   it("revoking by prefix says when they learn of it", async () => {
-    const apart = { ...bindings, ONE_PROCESS: "false" };
+    runOnNetwork();
     const send = async (method: string, path: string) => {
       const request = new Request(`http://grove.test/v1/${path}`, { method, headers: { "X-Vault-Token": root } });
-      const response = await worker.fetch(request, apart, createExecutionContext());
+      const response = await worker.fetch(request, bindings, createExecutionContext());
       return { status: response.status, warnings: ((await response.json()) as { warnings: unknown }).warnings };
     };
     const warned = { status: 200, warnings: ["in effect here from now on, and elsewhere within 5 seconds"] };
     expect(await send("POST", "sys/leases/revoke-prefix/auth/far")).toEqual(warned);
+    runInOneProcess();
   });
 });

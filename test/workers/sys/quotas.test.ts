@@ -271,6 +271,18 @@ describe("without a quota", () => {
     expect((await initialize()).status).toBe(400);
   });
 
+  it("one address can guess ten times in a minute at what generates a root token, in every spelling", async () => {
+    // Neither the reference's exempt paths nor a wide quota lets more through.
+    await write("sys/quotas/config", {
+      rate_limit_exempt_paths: ["sys/generate-root/attempt", "sys/generate-root/update"],
+    });
+    await quota({ path: "", rate: 1000, interval: 1 });
+    const paths = ["sys/generate-root/attempt", "sys/generate-root-token/attempt"];
+    const ask = (i: number) => call("GET", paths[i % 2] ?? "", { token: "a guess", headers: from });
+    for (let i = 0; i < 10; i++) expect((await ask(i)).status).toBe(403);
+    expect([(await ask(0)).status, (await ask(1)).status]).toEqual([429, 429]);
+  });
+
   it("a limit of the network stands behind both", async () => {
     const keys: string[] = [];
     const limit = async ({ key }: RateLimitOptions) => ({ success: keys.push(key) < 2 });

@@ -158,19 +158,13 @@ describe("the tokens of an organization", () => {
     expect(second.body.links).toEqual({ self: url(2), first: url(1), prev: url(1), next: null, last: url(2) });
   });
 
-  it("in links as the client calls the service", async () => {
-    const ask = async (path: string, headers: Record<string, string>) =>
-      (await api(`GET`, path, { token: root, headers })).body.links.self;
-    expect(await ask("organizations/sorted/team-tokens", { "X-Forwarded-Host": "tokens.example:8200" })).toMatch(
-      /^http:\/\/tokens\.example:8200\/api\/v2\/organizations\/sorted\/team-tokens\?/,
+  it("in links as the client calls the service, whatever headers it sends", async () => {
+    const headers = { "X-Forwarded-Host": "tokens.example:8200", "X-Forwarded-Proto": "https" };
+    const ask = async (path: string) => (await api("GET", path, { token: root, headers })).body.links.self;
+    expect(await ask("organizations/sorted/team-tokens")).toMatch(
+      /^http:\/\/grove\.test\/api\/v2\/organizations\/sorted\/team-tokens\?/,
     );
-    expect(await ask("organizations/sorted/team-tokens", { "X-Forwarded-Proto": "https" })).toMatch(
-      /^https:\/\/grove\.test\//,
-    );
-    expect(await ask("organizations/sorted/team-tokens", { "X-Forwarded-Proto": "javascript" })).toMatch(
-      /^http:\/\/grove\.test\//,
-    );
-    expect(await ask("../../v1/organizations/sorted/team-tokens", { "X-Forwarded-Host": "a b/c" })).toMatch(
+    expect(await ask("../../v1/organizations/sorted/team-tokens")).toMatch(
       /^http:\/\/grove\.test\/v1\/organizations\//,
     );
   });

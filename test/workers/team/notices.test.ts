@@ -191,13 +191,18 @@ describe("a webhook of an organization", () => {
     expect((await api<ApiResource[]>("GET", path(), { token: root })).body.data).toEqual([]);
   });
 
-  it("a webhook that was stored without a revision is changed like any other", async () => {
-    const { id } = (await hook({ enabled: false })).body.data;
-    await runInDurableObject(organizationNamed(bindings, name), (_, state) => {
-      state.storage.sql.exec("UPDATE webhooks SET record = json_remove(record, '$.revision')");
-    });
-    const body = resource("notification-configurations", { name: "renamed" });
-    expect((await api("PATCH", path(`/${id}`), { token: root, body })).body.data.attributes.name).toBe("renamed");
+  it("keeps its token when its URL changes", async () => {
+    const { id } = (await hook()).body.data;
+    arrived = [];
+    const body = resource("notification-configurations", { url: "https://elsewhere.example.com/" });
+    expect((await api("PATCH", path(`/${id}`), { token: root, body })).status).toBe(200);
+    const [verification] = arrived;
+    expect(verification?.url).toBe("https://elsewhere.example.com/");
+    expect(verification?.headers.get("X-TFE-Notification-Signature")).toBe(
+      createHmac("sha512", SECRET)
+        .update(verification?.text ?? "")
+        .digest("hex"),
+    );
   });
 
   it("422: more than 20; 404: of an organization that does not exist", async () => {

@@ -66,7 +66,7 @@ describe("generate", () => {
     const bodies = [
       { raw: "" },
       { body: { data: { type: "" } } },
-      { body: { data: {} } },
+      { body: { data: { type: "authentication-token" } } },
       { body: { data: { type: "authentication-tokens", attributes: { "expired-at": null, description: null } } } },
     ];
     for (const sent of bodies) expect((await api("POST", path, { token: root, ...sent })).status).toBe(201);
@@ -123,12 +123,17 @@ describe("generate", () => {
 
   it.each([
     ["another type", { data: { type: "teams" } }, "/data/type"],
+    ["the type of lists", { data: { type: "team-tokens" } }, "/data/type"],
+    ["the type in capitals", { data: { type: "Authentication-Token" } }, "/data/type"],
+    ["no type", { data: {} }, "/data/type"],
+    ["no type beside attributes", { data: { attributes: { "expired-at": null } } }, "/data/type"],
+    ["null for a type", { data: { type: null } }, "/data/type"],
     ["a type that is no text", { data: { type: 1 } }, "/data/type"],
     ["no data", {}, "/data"],
     ["data that is no object", { data: [] }, "/data"],
-    ["attributes that are no object", { data: { attributes: [] } }, "/data/attributes"],
-    ["a misspelt attribute", { data: { attributes: { "expires-at": "2099-01-01T00:00:00Z" } } }, "/data/attributes"],
-    ["a description", { data: { attributes: { description: "CI" } } }, "/data/attributes/description"],
+    ["attributes that are no object", { data: { type: "", attributes: [] } }, "/data/attributes"],
+    ["a misspelt attribute", resource("", { "expires-at": "2099-01-01T00:00:00Z" }), "/data/attributes"],
+    ["a description", resource("", { description: "CI" }), "/data/attributes/description"],
   ])("422: %s", async (_, body, pointer) => {
     const answer = await api("POST", path, { token: root, body });
     expect(answer.status).toBe(422);
@@ -162,12 +167,16 @@ describe("generate", () => {
 
   it("415: a body of another type", async () => {
     for (const type of ["application/json", "text/plain", "", "application/x-www-form-urlencoded"]) {
-      const answer = await api("POST", path, { token: root, body: { data: {} }, headers: { "Content-Type": type } });
+      const answer = await api("POST", path, {
+        token: root,
+        body: resource("", {}),
+        headers: { "Content-Type": type },
+      });
       expect(answer.status).toBe(415);
       expect(errorOf(answer)).toMatchObject({ status: "415", title: "unsupported media type" });
     }
     const withParameter = { "Content-Type": "Application/VND.api+json; charset=utf-8" };
-    expect((await api("POST", path, { token: root, body: { data: {} }, headers: withParameter })).status).toBe(201);
+    expect((await api("POST", path, { token: root, body: resource("", {}), headers: withParameter })).status).toBe(201);
   });
 
   it("404: a team that does not exist, in any spelling of its id", async () => {

@@ -148,7 +148,7 @@ describe("a team token elsewhere in Grove", () => {
   it("tells other Workers who it belongs to", async () => {
     const installation = await loadInstallation(bindings);
     if (!installation.ok) throw new Error("not initialised");
-    const lookup = (token: string) => lookupTeamToken(bindings, installation.value, token);
+    const lookup = (token: string) => lookupTeamToken(bindings, installation.value, token, {});
     expect(await lookup(text)).toEqual({
       teamId,
       teamName: `team-${teams - 1}`,
@@ -287,11 +287,15 @@ describe("the audit log", () => {
         operation: "read",
         path: `teams/${teamId}`,
         status: 200,
-        accessor: tokenId,
-        display_name: `team-team-${teams - 1}`,
+        auth: { accessor: tokenId, display_name: `team-team-${teams - 1}`, token_type: "team" },
         token_hash: expect.stringMatching(/^hmac-sha256:/),
       },
-      { operation: "update", path: `teams/${teamId}/authentication-token`, status: 201, display_name: "root" },
+      {
+        operation: "update",
+        path: `teams/${teamId}/authentication-token`,
+        status: 201,
+        auth: { display_name: "root" },
+      },
       { path: `teams/${teamId}`, status: 401, error: "permission denied" },
       { path: "authentication-tokens/<token>", status: 404 },
       { path: `teams/${teamId}`, status: 404, error: "permission denied" },

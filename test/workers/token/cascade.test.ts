@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { DeadTokens, nextVictims } from "../../../src/tree/sweep.ts";
+import { DeadTokens, nextVictims } from "../../../src/tree/sweep/dead-tokens.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { call, createToken, initialized } from "../../support/service.ts";

@@ -1,10 +1,10 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
+import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
+import { tellEverything } from "../../../src/listing/updates/publish.ts";
+import { NewsQueue } from "../../../src/listing/updates/update-queue.ts";
 import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
-import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/tree/index/accessor-shard.ts";
-import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
-import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
-import { InventoryStore } from "../../../src/tree/inventory/shard/inventory-store.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { crash, stateOf } from "../../support/objects.ts";
@@ -263,7 +263,7 @@ describe("the end of a token that is alone in its tree", () => {
 
   it("comes by the tree when its shard had asked for it before the token came", async () => {
     const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
-    expect(await tree.report()).toBe("empty");
+    expect(await tree.report()).toBe(false);
     const draws = vi.spyOn(AccessorShard.prototype, "drawTrees").mockResolvedValueOnce([tree.id.toString()]);
     const { stub } = await alone({ ttl: "1h" });
     draws.mockRestore();

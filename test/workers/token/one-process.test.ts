@@ -1,31 +1,37 @@
 import { createExecutionContext } from "cloudflare:test";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
 import worker from "../../../src/index.ts";
 import { loadInstallation } from "../../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import { readServiceToken } from "../../../src/token/ids.ts";
-import { knownToken } from "../../../src/tree/live-tokens.ts";
+import { knownToken, NO_KNOWN_TOKENS, SHARED_KNOWN_TOKENS, useKnownTokens } from "../../../src/tree/known-tokens.ts";
 import { TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { evictTree, holdInventory, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
-/** The setting reaches the objects too: what trees make known depends on theirs. */
-const shared: { ONE_PROCESS?: string } = bindings;
-/** A Worker on a network: it asks the trees. */
-const apart = { ...bindings, ONE_PROCESS: "false" };
+/** Does `work` as a Worker that asks the trees. */
+async function askingTrees<T>(work: () => Promise<T>): Promise<T> {
+  useKnownTokens(NO_KNOWN_TOKENS);
+  try {
+    return await work();
+  } finally {
+    useKnownTokens(SHARED_KNOWN_TOKENS);
+  }
+}
 
 let root: string;
 
 beforeEach(holdSweeps);
 
 beforeAll(async () => {
-  shared.ONE_PROCESS = "true";
+  runInOneProcess();
   root = await initialized();
   await call("POST", "auth/token/roles/person", { token: root, body: { allowed_entity_aliases: "*" } });
 });
 afterAll(() => {
-  delete shared.ONE_PROCESS;
+  runOnNetwork();
 });
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"] });
@@ -61,7 +67,7 @@ async function isKnown(token: string): Promise<boolean> {
   if (!installation.ok) return false;
   const { keys, watermarks } = installation.value;
   const credential = await readServiceToken(keys, token);
-  return credential !== null && knownToken(bindings, credential, watermarks, Date.now()) !== null;
+  return credential !== null && knownToken(credential, watermarks, Date.now()) !== null;
 }
 
 /** Looks it up until the tree has made it known: what was written last has to be on disk first. */
@@ -143,7 +149,7 @@ describe("a token that its tree made known to the isolate", () => {
     const token = await orphan({ policies: ["default"], ttl: "2h" });
     expect(await makeKnown(token)).toBe(true);
     await call("POST", "auth/token/renew-self", { token, body: { increment: "60s" } });
-    expect(await lookUp(token)).toBe(await lookUp(token, apart));
+    expect(await lookUp(token)).toBe(await askingTrees(() => lookUp(token)));
     expect(await lookUp(token)).toContain('"ttl":60,');
     pass(60);
     expect(await lookUp(token)).toContain("[403");
@@ -153,7 +159,7 @@ describe("a token that its tree made known to the isolate", () => {
     const token = await orphan();
     expect(await makeKnown(token)).toBe(true);
     const { treeId, row } = await locate(token);
-    expect(knownToken(bindings, { treeId, row, verifier: new Uint8Array(24) }, NO_WATERMARKS, Date.now())).toBe(null);
+    expect(knownToken({ treeId, row, verifier: new Uint8Array(24) }, NO_WATERMARKS, Date.now())).toBe(null);
   });
 
   it("is forgotten when its object wakes anew", async () => {
@@ -202,7 +208,6 @@ describe("a request with a token that is known", () => {
   /** No tree can be asked: each is refused as if no installation had made its id. */
   const treeless = {
     ...bindings,
-    ONE_PROCESS: "true",
     TOKEN_TREE: new Proxy(bindings.TOKEN_TREE, {
       get(trees, name) {
         if (name === "idFromString") throw new Error("a tree was asked");
@@ -269,13 +274,10 @@ describe("what is never made known", () => {
   });
 
   it("is anything, where the objects can be elsewhere", async () => {
+    runOnNetwork();
     const token = await orphan();
-    shared.ONE_PROCESS = "false";
-    try {
-      for (let look = 0; look < 5; look++) await lookUp(token);
-    } finally {
-      shared.ONE_PROCESS = "true";
-    }
+    for (let look = 0; look < 5; look++) await lookUp(token);
+    runInOneProcess();
     expect(await isKnown(token)).toBe(false);
   });
 });
@@ -312,7 +314,9 @@ describe("a request of the gateway", () => {
 
   it("may say what it wants where there is more than one process: nothing is remembered there", async () => {
     const token = await orphan({ num_uses: 10 });
-    expect([await ask(token, "far.1", apart), await ask(token, "far.1", apart)]).toEqual([200, 200]);
+    runOnNetwork();
+    expect([await ask(token, "far.1"), await ask(token, "far.1")]).toEqual([200, 200]);
+    runInOneProcess();
     expect(await usesOf(token)).toBe(8);
   });
 });
@@ -321,6 +325,7 @@ const step = fc.record({
   do: fc.constantFrom(
     ...(["child", "child", "orphan", "batch", "person", "revoke", "revokeOrphan", "revokeAccessor"] as const),
     ...(["renew", "renew", "pass", "pass", "sweep", "wake", "disable", "enable", "revokePrefix"] as const),
+    ...(["entityPolicies", "joinGroup", "leaveGroup", "policy", "counted", "bound"] as const),
   ),
   at: fc.nat(),
   seconds: fc.integer({ min: 1, max: 90 }),
@@ -328,16 +333,19 @@ const step = fc.record({
 
 describe("a random history", () => {
   it("gets every answer that a Worker gets which asks the trees, at every moment", async () => {
-    let known = 0;
+    const seen = { known: 0, allowed: 0 };
     // Thousands of audit lines that nobody reads would be most of the time.
     vi.spyOn(console, "log").mockReturnValue();
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 25, size: "max" }), async (steps) => {
-        known += await play(steps);
+        const { known, allowed } = await play(steps);
+        seen.known += known;
+        seen.allowed += allowed;
       }),
       { numRuns: 7 },
     );
-    expect(known).toBeGreaterThan(20);
+    expect(seen.known).toBeGreaterThan(20);
+    expect(seen.allowed).toBeGreaterThan(20);
   }, 120_000);
 });
 
@@ -348,19 +356,38 @@ interface Made {
   readonly token: string;
   readonly accessor: string;
   readonly entity: string;
+  readonly counted: boolean;
 }
 
-/** Plays a history and compares after each step. Returns how many look-ups the Worker could answer alone. */
+/** A path that only the policy of entities and groups grants. */
+const PROBE = "sys/policies/acl/probed";
+
+/** Status and data of a request that the policies of the token and of its entity decide about. */
+function probe(token: string, env = bindings): Promise<string> {
+  const headers = { "X-Vault-Token": token, "CF-Connecting-IP": "192.0.2.1" };
+  return read(new Request(`http://grove.test/v1/${PROBE}`, { headers }), env);
+}
+
+/**
+ * Plays a history and compares after each step.
+ *
+ * @returns how many tokens the Worker could decide about alone, and how many requests only an entity's policies allowed or root's.
+ */
 async function play(steps: readonly { readonly do: string; readonly at: number; readonly seconds: number }[]) {
   const all: Made[] = [];
   let known = 0;
+  let allowed = 0;
   const make = async (token: string, path: string, body: Record<string, unknown>) => {
     if (all.length === MOST) return;
     const { status, body: answer } = await call("POST", `auth/token/${path}`, { token, body });
     if (status !== 200) return;
     const { client_token, accessor, entity_id } = answer.auth;
-    all.push({ token: client_token, accessor, entity: String(entity_id) });
+    all.push({ token: client_token, accessor, entity: String(entity_id), counted: body.num_uses !== undefined });
   };
+  await call("POST", "auth/token/roles/bound", {
+    token: root,
+    body: { token_bound_cidrs: "192.0.2.0/24", orphan: true },
+  });
   await make(root, "create-orphan", { policies: ["root"], ttl: "10m" });
   for (const { do: what, at, seconds } of steps) {
     const one = all[at % all.length];
@@ -382,15 +409,30 @@ async function play(steps: readonly { readonly do: string; readonly at: number; 
     else if (what === "wake" && tree) await evictTree(tree);
     else if (what === "disable" || what === "enable") {
       if (one.entity !== "") await post(`identity/entity/id/${one.entity}`, { disabled: what === "disable" });
-    }
-    for (const { token } of all) {
+    } else if (what === "entityPolicies") {
+      if (one.entity !== "")
+        await post(`identity/entity/id/${one.entity}`, { policies: at % 2 === 0 ? ["probe"] : [] });
+    } else if (what === "joinGroup" || what === "leaveGroup") {
+      const members = what === "joinGroup" && one.entity !== "" ? [one.entity] : [];
+      await post("identity/group/name/probing", { policies: ["probe"], member_entity_ids: members });
+    } else if (what === "policy") {
+      const capabilities = at % 3 === 0 ? "deny" : "read";
+      await post("sys/policies/acl/probe", { policy: `path "${PROBE}" { capabilities = ["${capabilities}"] }` });
+    } else if (what === "counted") await make(root, "create-orphan", { policies: ["default"], ttl, num_uses: 9 });
+    else if (what === "bound") await make(root, "create/bound", { ttl });
+    for (const { token, counted } of all) {
       if (token.startsWith("s.") && (await isKnown(token))) known++;
       const look = at % 2 === 0 ? lookUp : lookUpByRoot;
-      const here = await look(token);
-      const there = await look(token, apart);
-      // The tree's answer has made it known for the next step.
-      if (here !== there) throw new Error(`after ${what}: ${here}, but the tree says ${there}`);
+      // A token with limited uses is asked for by root alone: each answer to itself would show another number.
+      const asks = counted ? [lookUpByRoot] : [look, probe];
+      for (const ask of asks) {
+        const here = await ask(token);
+        const there = await askingTrees(() => ask(token));
+        // The tree's answer has made it known for the next step.
+        if (here !== there) throw new Error(`after ${what}: ${here}, but the tree says ${there}`);
+        if (ask === probe && here.startsWith("[404")) allowed++;
+      }
     }
   }
-  return known;
+  return { known, allowed };
 }

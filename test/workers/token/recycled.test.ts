@@ -1,10 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { runInOneProcess } from "../../../src/app/assemble.ts";
+import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { tellEverything } from "../../../src/listing/updates/publish.ts";
+import { NewsQueue } from "../../../src/listing/updates/update-queue.ts";
 import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
-import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
-import { NewsQueue } from "../../../src/tree/index/news-queue.ts";
-import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
-import { asOneProcess, bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
+import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
 
 const SHARDS = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
@@ -13,7 +14,7 @@ const alarmOfShard = AccessorShard.prototype.alarm;
 let root: string;
 
 beforeAll(async () => {
-  asOneProcess();
+  runInOneProcess();
   root = await initialized();
   const policy = 'path "*" { capabilities = ["create", "read", "update", "delete", "list"] }';
   await call("POST", "sys/policies/acl/all", { token: root, body: { policy } });

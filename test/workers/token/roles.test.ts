@@ -161,9 +161,7 @@ describe("creation against a role", () => {
     expect(answer.body.warnings).toEqual([
       "Endpoint replaced the value of these parameters with the values captured from the endpoint's path: [role_name]",
     ]);
-    const plain = await call("POST", "auth/token/create", { token: root, body: { role_name: "one", ttl: "1h" } });
-    expect(plain.body.warnings).toEqual(["Endpoint ignored these unrecognized parameters: [role_name]"]);
-    expect((await self(plain.body.auth.client_token)).body.data.role).toBeUndefined();
+    expect((await self(answer.body.auth.client_token)).body.data.role).toBe("one");
   });
 
   it("T43: a batch role gives batch tokens", async () => {
@@ -179,6 +177,24 @@ describe("creation against a role", () => {
     const made = await call("POST", "auth/token/create", { token: maker, body: { type: "batch" } });
     const answer = await create("none", {}, made.body.auth.client_token);
     expect([answer.status, answer.body.errors]).toEqual([400, ["batch tokens cannot create more tokens"]]);
+  });
+
+  it("token_no_default_policy keeps `default` away unless it is named, with and without lists", async () => {
+    const policies = async (name: string, body: unknown, token = root) =>
+      (await create(name, body, token)).body.auth.token_policies;
+    await role("plain-bare", { token_no_default_policy: true });
+    await role("listed-bare", { token_no_default_policy: true, allowed_policies: "a,b,default" });
+    await role("refusing-bare", { token_no_default_policy: true, disallowed_policies: "admin" });
+    await role("plain-usual", {});
+    expect(await policies("plain-usual", { policies: ["a"] })).toEqual(["a", "default"]);
+    for (const name of ["plain-bare", "listed-bare", "refusing-bare"]) {
+      expect(await policies(name, { policies: ["a"] }), name).toEqual(["a"]);
+      expect(await policies(name, { policies: ["a", "default"] }), name).toEqual(["a", "default"]);
+    }
+    const maker = await tokenUnder(root, 'path "auth/token/create/*" { capabilities = ["update"] }');
+    for (const name of ["plain-bare", "refusing-bare"]) {
+      expect(await policies(name, {}, maker), name).toEqual([expect.stringMatching(/^rules-/)]);
+    }
   });
 
   it("T42: the lesser number of uses, counted", async () => {
@@ -263,7 +279,7 @@ describe("renewal of a role's tokens", () => {
   it("T40: never past the role's explicit maximum", async () => {
     await role("max", { token_explicit_max_ttl: 10 });
     const { client_token } = (await create("max", { policies: ["default"] })).body.auth;
-    expect((await self(client_token)).body.data.explicit_max_ttl).toBe(0);
+    expect((await self(client_token)).body.data.explicit_max_ttl).toBe(10);
     const renew = () => call("POST", "auth/token/renew-self", { token: client_token, body: { increment: 300 } });
     vi.useFakeTimers({ toFake: ["Date"] });
     const start = Date.now();
@@ -272,6 +288,67 @@ describe("renewal of a role's tokens", () => {
     vi.setSystemTime(start + 11_000);
     expect((await renew()).status).toBe(403);
     expect((await self(client_token)).status).toBe(403);
+  });
+
+  it("the lesser explicit maximum is on the token, and no later change of the role moves it", async () => {
+    await role("fixed", { token_explicit_max_ttl: "2h" });
+    const made = async (explicit_max_ttl: string | 0) =>
+      (await create("fixed", { policies: ["default"], ttl: "10m", explicit_max_ttl })).body.auth.client_token;
+    const tokens = [await made(0), await made("1h"), await made("3h")];
+    const shown = async () => {
+      const found = await Promise.all(tokens.map(self));
+      return found.map(({ body }) => Number(body.data.explicit_max_ttl));
+    };
+    const renewed = async () => {
+      const answers = [];
+      for (const token of tokens) {
+        answers.push(await call("POST", "auth/token/renew", { token: root, body: { token, increment: "9h" } }));
+      }
+      return answers.map(({ body }) => Math.ceil(Number(body.auth.lease_duration) / 3600));
+    };
+    expect(await shown()).toEqual([7200, 3600, 7200]);
+    for (const token_explicit_max_ttl of ["2h", "30m", "8h", 0]) {
+      await role("fixed", { token_explicit_max_ttl });
+      expect([await renewed(), await shown()]).toEqual([
+        [2, 1, 2],
+        [7200, 3600, 7200],
+      ]);
+    }
+  });
+
+  it("a token without an explicit maximum gets none from a later change of its role", async () => {
+    await role("open", {});
+    const { client_token } = (await create("open", { policies: ["default"], ttl: "10m" })).body.auth;
+    await role("open", { token_explicit_max_ttl: "20m" });
+    const renewed = await call("POST", "auth/token/renew-self", { token: client_token, body: { increment: "1h" } });
+    expect(renewed.body.auth.lease_duration).toBe(3600);
+    expect((await self(client_token)).body.data.explicit_max_ttl).toBe(0);
+  });
+
+  it("a batch token shows the explicit maximum of its role", async () => {
+    await role("short-batch", { token_explicit_max_ttl: "5m", token_type: "default-batch" });
+    const { client_token, lease_duration } = (await create("short-batch", { policies: ["default"] })).body.auth;
+    const { data } = (await self(client_token)).body;
+    expect([lease_duration, data.type, data.explicit_max_ttl, data.creation_ttl]).toEqual([300, "batch", 300, 300]);
+  });
+
+  it("the lesser period is on the token: a role that drops its own does not lengthen it", async () => {
+    await role("periods", { token_period: "1h" });
+    const made = await create("periods", { policies: ["default"], period: "2h" });
+    const { client_token } = made.body.auth;
+    expect(made.body.warnings).toEqual([
+      "Period specified both during creation call and in role; using the lesser value of 3600 seconds",
+    ]);
+    const renewed = async () =>
+      (await call("POST", "auth/token/renew-self", { token: client_token, body: { increment: "9h" } })).body.auth
+        .lease_duration;
+    expect((await self(client_token)).body.data.period).toBe(3600);
+    await role("periods", { token_period: 0 });
+    expect(await renewed()).toBe(3600);
+    await role("periods", { token_period: "5h" });
+    expect(await renewed()).toBe(3600);
+    await role("periods", { token_period: "30m" });
+    expect(await renewed()).toBe(1800);
   });
 
   it("ends with the role", async () => {

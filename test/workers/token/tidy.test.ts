@@ -1,12 +1,13 @@
-import { createScheduledController, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, createScheduledController, runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { CronTrigger } from "../../../src/app/cron.ts";
 import worker from "../../../src/index.ts";
+import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
 import { LIST_PAGE } from "../../../src/tidy/lists.ts";
-import { TIDY_INTERVAL_MS, TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
+import { TIDY_PAUSE_MS, tidyOf } from "../../../src/tidy/tidy.ts";
+import { treeOf } from "../../../src/token/find-tree.ts";
 import { decodeStoredId, routedIdText } from "../../../src/token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../../../src/tree/custom-ids.ts";
-import { treeOf } from "../../../src/tree/find-tree.ts";
-import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
 import { TIDY_ROWS } from "../../../src/tree/tidy/damage.ts";
 import { NO_REPORT, type TidyReport } from "../../../src/tree/tidy/report.ts";
 import type { TreePosition } from "../../../src/tree/tidy/step.ts";
@@ -15,24 +16,8 @@ import { type Cost, costOf } from "../../support/costs.ts";
 import { leaseFor } from "../../support/leases.ts";
 import { answeringLater, stateOf } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import {
-  closeMount,
-  holdTidy,
-  listedAccessors,
-  listsKnowAll,
-  tidyAlarm,
-  tidyNow,
-  writeList,
-} from "../../support/tidy.ts";
-import {
-  growTree,
-  holdInventory,
-  holdSweeps,
-  isCreated,
-  locate,
-  rewriteRecord,
-  runAlarm,
-} from "../../support/trees.ts";
+import { holdTidy, listedAccessors, listsKnowAll, tidyAlarm, tidyNow, writeList } from "../../support/tidy.ts";
+import { growTree, holdInventory, holdSweeps, isCreated, locate, runAlarm } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -141,7 +126,6 @@ describe("what tidy repairs", () => {
     const expired = await child(tree, { ttl: "5h" });
     const revoked = await child(tree, { ttl: "5h" });
     const belowRevoked = await child(revoked.client_token, { ttl: "5h" });
-    const ofClosedMount = await child(tree);
     const custom = (await call("POST", "auth/token/create", { token: root, body: { id: "lost-id" } })).body.auth;
     const working = (await orphan()).client_token;
     await keep(lost.client_token, "its/1");
@@ -161,11 +145,8 @@ describe("what tidy repairs", () => {
     // Entries of nobody: of a row that never was, and one that is no accessor.
     await sqlOf(tree, "INSERT INTO cubbyhole (row, path, value) VALUES (77, 'x', x'00')");
     await writeList("INSERT", ["not an accessor"]);
-    // A token that is in no list, and one that should have ended with its mount.
-    await writeList("DELETE", [unlisted.accessor, ofClosedMount.accessor]);
-    const login = { mount: "gone", internal: {} };
-    await rewriteRecord(ofClosedMount.client_token, (record) => ({ ...record, login }));
-    for (let number = 0; number < ACCESSOR_SHARDS; number++) await closeMount(accessorShard(bindings, number), "gone");
+    // A token that is in no list.
+    await writeList("DELETE", [unlisted.accessor]);
     // Dead tokens that nothing sweeps.
     await sqlOf(expired.client_token, "UPDATE tokens SET expires_at = ? WHERE row = :row", clock - 1);
     await sqlOf(revoked.client_token, "UPDATE tokens SET state = 1 WHERE row = :row");
@@ -183,13 +164,12 @@ describe("what tidy repairs", () => {
       accessorsRemoved: 4,
       orphaned: 1,
       relisted: 1,
-      revoked: 1,
-      // The two, the child of one, and the token of the closed mount.
-      swept: 4,
+      // The two, and the child of one.
+      swept: 3,
       cubbyholeEntries: 3,
       customIdsRemoved: 1,
     });
-    const gone = [lost, parent, expired, revoked, belowRevoked, ofClosedMount, custom].map(({ accessor }) => accessor);
+    const gone = [lost, parent, expired, revoked, belowRevoked, custom].map(({ accessor }) => accessor);
     const expected = [...healthy.filter((accessor) => !gone.includes(accessor)), young.accessor, ...made];
     const listed = await listedAccessors();
     expect(expected.filter((accessor) => !listed.includes(accessor))).toEqual([]);
@@ -200,7 +180,6 @@ describe("what tidy repairs", () => {
     expect((await call("GET", "cubbyhole/kept", { token: leaf.client_token })).body.data).toEqual({ a: "b" });
     expect(await cubbyholeRows(tree)).toBe(1);
     expect((await self(unlisted.client_token)).status).toBe(200);
-    expect((await self(ofClosedMount.client_token)).status).toBe(403);
     expect((await call("POST", "auth/token/create", { token: root, body: { id: "lost-id" } })).status).toBe(200);
 
     // Only what was too young is left, and nothing after that.
@@ -320,6 +299,7 @@ describe("runs", () => {
   const alarmAt = () => runInDurableObject(tidy(), (_, { storage }) => storage.getAlarm());
   const loseAlarm = () => runInDurableObject(tidy(), (_, { storage }) => storage.deleteAlarm());
   const post = () => call("POST", "auth/token/tidy", { token: root });
+  const cron = () => worker.scheduled(createScheduledController(), bindings);
 
   async function finish(): Promise<void> {
     for (let round = 0; (await tidy().status()).running && round < 500; round++) await tidyAlarm();
@@ -354,7 +334,7 @@ describe("runs", () => {
 
   it("progress and the last result can be read by who may", async () => {
     await post();
-    expect(await status()).toMatchObject({ state: "running", next_run: null, running: { accessors_examined: 0 } });
+    expect(await status()).toMatchObject({ state: "running", running: { accessors_examined: 0 } });
     await tidyAlarm();
     const { running } = await status();
     expect(Number(running?.accessors_examined)).toBeGreaterThan(0);
@@ -363,7 +343,6 @@ describe("runs", () => {
       state: "finished",
       running: null,
       last: { time_started: new Date(clock).toISOString(), failures: 0 },
-      next_run: new Date(clock + TIDY_INTERVAL_MS).toISOString(),
     });
     const plain = (await createToken(root, { policies: ["default"] })).client_token;
     for (const [method, path] of [
@@ -375,19 +354,55 @@ describe("runs", () => {
     expect((await call("GET", "auth/token/tidy", { token: root })).status).toBe(405);
   });
 
-  it("the alarm begins the next run a day after the last, and cron puts back one that was lost", async () => {
-    expect(await alarmAt()).toBe(((await tidy().status()).last?.startedAt ?? 0) + TIDY_INTERVAL_MS);
-    const planned = await alarmAt();
-    await loseAlarm();
-    await worker.scheduled(createScheduledController(), bindings);
-    expect(await alarmAt()).toBe(planned);
-    vi.setSystemTime((planned ?? 0) + 1);
+  it("begin by the cron trigger, and by nothing else", async () => {
+    // No alarm begins one, also not one that an earlier release has planned.
+    expect(await alarmAt()).toBeNull();
     await tidyAlarm();
-    expect((await tidy().status()).running).toMatchObject({ startedAt: (planned ?? 0) + 1 });
-    await loseAlarm();
-    expect((await post()).status).toBe(200);
-    expect(await alarmAt()).toBe((planned ?? 0) + 1 + TIDY_PAUSE_MS);
+    const { last } = await tidy().status();
+    expect(await status()).toMatchObject({ state: "finished", running: null });
+    later();
+    await cron();
+    const time_started = new Date(clock).toISOString();
+    expect(await status()).toMatchObject({ state: "running", running: { time_started } });
+    expect((await tidy().status()).last).toEqual(last);
+    expect(await alarmAt()).toBe(clock);
     await finish();
+    expect(await status()).toMatchObject({ state: "finished", last: { time_started, failures: 0 } });
+    expect(await alarmAt()).toBeNull();
+  });
+
+  it("begin by the cron of a server of one's own as well", async () => {
+    later();
+    const answer = await new CronTrigger(createExecutionContext(), bindings).fetch();
+    expect([answer.status, answer.body]).toEqual([204, null]);
+    expect(await status()).toMatchObject({ running: { time_started: new Date(clock).toISOString() } });
+    await finish();
+  });
+
+  it("go on undisturbed when the cron triggers while one is under way, and get back an alarm that was lost", async () => {
+    await post();
+    await tidyAlarm();
+    const { running } = await tidy().status();
+    const next = clock + TIDY_PAUSE_MS;
+    clock += 60_000;
+    vi.setSystemTime(clock);
+    await Promise.all([cron(), cron()]);
+    expect((await tidy().status()).running).toEqual(running);
+    expect(await alarmAt()).toBe(next);
+    for (const again of [cron, post]) {
+      await loseAlarm();
+      await again();
+      expect(await alarmAt()).toBe(clock);
+    }
+    await finish();
+    expect((await tidy().status()).last).toMatchObject({ number: running?.number, startedAt: running?.startedAt });
+  });
+
+  it("begin once when the cron triggers twice at the same moment", async () => {
+    const before = (await tidy().status()).last?.number ?? 0;
+    await Promise.all([cron(), cron()]);
+    await finish();
+    expect((await tidy().status()).last?.number).toBe(before + 1);
   });
 
   it("goes on where it was after a shard did not answer", async () => {
@@ -395,7 +410,7 @@ describe("runs", () => {
     await dropRow(lost.client_token);
     later();
     await post();
-    const list = vi.spyOn(AccessorShard.prototype, "list");
+    const list = vi.spyOn(AccessorShard.prototype, "claims");
     list.mockImplementationOnce(() => {
       throw new Error("shard down");
     });

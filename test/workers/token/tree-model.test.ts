@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { importKeys, newKeyRing } from "../../../src/crypto/key-ring.ts";
 import { NO_WATERMARKS } from "../../../src/system/watermarks.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../../src/token/record.ts";
-import { DeadTokens, deleteVictims } from "../../../src/tree/sweep.ts";
-import { REVOKED, REVOKED_ALONE, TreeStore } from "../../../src/tree/tree-store.ts";
+import { REVOKED, REVOKED_ALONE } from "../../../src/token/state.ts";
+import { DeadTokens, deleteVictims } from "../../../src/tree/sweep/dead-tokens.ts";
+import { TreeStore } from "../../../src/tree/tree-store.ts";
 import { bindings } from "../../support/service.ts";
 
 /** What a tree should be: every token knows whether it ended by itself, and liveness is looked up along the parents. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shard.ts";
+import { tellEverything } from "../../../src/listing/updates/publish.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../../src/tree/index/accessor-shard.ts";
-import { tellEverything } from "../../../src/tree/index/tell-shards.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { holdSweeps, locate } from "../../support/trees.ts";

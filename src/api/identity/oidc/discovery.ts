@@ -1,11 +1,10 @@
-import { openRoute, type RequestContext, type Route } from "../../../auth/route.ts";
+import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, type Result } from "../../../base/result.ts";
 import { SIGNING_ALGORITHMS } from "../../../issuer/model.ts";
 import { type KnownIssuer, loadPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerUrl, pluginIssuerUrl } from "../../../issuer/tokens.ts";
-import { loadInstallation } from "../../../system/installation.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { plainDocument } from "./document.ts";
 
@@ -17,7 +16,7 @@ const DISCOVERY = plainAnswer({
   id_token_signing_alg_values_supported: ["string"],
 });
 const KEY_SET = plainAnswer({ keys: [{ kty: "string", "*": "any" }] });
-/** Seconds for which caches may keep the discovery document. */
+/** Seconds for which caches may keep the discovery document of a configured issuer. */
 const DISCOVERY_MAX_AGE = 3600;
 
 /** The discovery document and the public keys, with which anybody verifies the issuer's tokens. */
@@ -31,7 +30,11 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
       fields: {},
       answers: DISCOVERY,
     },
-    (context) => published(context, (known) => discovery(issuerUrl(known.issuer, context.request.baseUrl()))),
+    // Without a configured issuer the document names the host that the client asked for: a cache must not answer others with it.
+    (context) =>
+      published(context, (known) =>
+        discovery(issuerUrl(known.issuer, context.request.baseUrl()), known.issuer === "" ? 0 : DISCOVERY_MAX_AGE),
+      ),
   ),
   openRoute(
     "read",
@@ -50,7 +53,7 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
     },
     (context) =>
       published(context, (known) =>
-        known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer)),
+        known.issuer === "" ? err({ code: "not_found" }) : discovery(pluginIssuerUrl(known.issuer), DISCOVERY_MAX_AGE),
       ),
   ),
   openRoute(
@@ -68,14 +71,13 @@ export const DISCOVERY_ROUTES: readonly Route[] = [
 
 /** Answers public data, usually from this isolate's copy. */
 async function published(
-  { env }: RequestContext,
+  { env, loaded }: OpenContext,
   answer: (known: KnownIssuer) => Result<Reply, Failure>,
 ): Promise<Result<Reply, Failure>> {
-  const loaded = await loadInstallation(env);
   return loaded.ok ? answer(await loadPublishedKeys(env, loaded.value)) : loaded;
 }
 
-function discovery(issuer: string): Result<Reply, Failure> {
+function discovery(issuer: string, maxAge: number): Result<Reply, Failure> {
   return plainDocument(
     {
       issuer,
@@ -84,7 +86,7 @@ function discovery(issuer: string): Result<Reply, Failure> {
       subject_types_supported: ["public"],
       id_token_signing_alg_values_supported: SIGNING_ALGORITHMS,
     },
-    DISCOVERY_MAX_AGE,
+    maxAge,
   );
 }
 

@@ -4,8 +4,8 @@ import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
-import { countIrrevocable, listIrrevocable } from "../../../tree/index/index-queries.ts";
-import { leaseIdOf } from "../../../tree/leases/record.ts";
+import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
+import { leaseIdOf } from "../../../lease/record.ts";
 import { text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 
@@ -35,7 +35,7 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
       operationId: "leases-count",
       answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
     },
-    z.object(TYPE),
+    z.strictObject(TYPE),
     async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       const counts = await countIrrevocable(env);
@@ -54,7 +54,7 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
         leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
       }),
     },
-    z.object({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
+    z.strictObject({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
     async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       return listGivenUp(env, fields.limit);

@@ -1,12 +1,12 @@
 import * as z from "zod";
+import { registerLease } from "../../../auth/register-lease.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE } from "../../../auth/route-description.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
-import { registerLease } from "../../../lease/service.ts";
-import { endpointSettings, readRevocationEndpoint } from "../../../tree/leases/revocation-endpoint.ts";
-import { SIGNATURE_HEADER, signingKey } from "../../../tree/leases/signature.ts";
+import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
+import { SIGNATURE_HEADER, signingKey } from "../../../lease/signature.ts";
 import { duration, flag, ofKind, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { grantedReply } from "./renew.ts";

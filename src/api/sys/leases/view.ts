@@ -1,7 +1,7 @@
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { type LeaseView, leaseIdOf } from "../../../lease/record.ts";
 import type { ShownLease } from "../../../lease/service.ts";
 import type { TokenView } from "../../../token/record.ts";
-import { type LeaseView, leaseIdOf } from "../../../tree/leases/record.ts";
 import type { LeaseReply } from "../../../wire/reply.ts";
 import type { Shape } from "../../../wire/shape.ts";
 

@@ -1,13 +1,13 @@
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, isWithin } from "../../../base/clock.ts";
 import type { Env } from "../../../env.ts";
 import { countEntities } from "../../../identity/entities.ts";
+import { countIrrevocable, countLeases } from "../../../lease/queries.ts";
+import { countByGroup, countByMount, type GroupCounts } from "../../../listing/inventory/queries.ts";
+import type { GroupCount } from "../../../listing/inventory/shard/counts.ts";
+import { NEVER_KEY } from "../../../listing/inventory/terms.ts";
 import { type Family, type Sample, single } from "../../../metrics/family.ts";
 import { type Installation, installationAgeMs } from "../../../system/installation.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
-import { countIrrevocable, countLeases } from "../../../tree/index/index-queries.ts";
-import { countByGroup, countByMount, type GroupCounts } from "../../../tree/inventory/queries.ts";
-import type { GroupCount } from "../../../tree/inventory/shard/counts.ts";
-import { NEVER_KEY } from "../../../tree/inventory/terms.ts";
 import { mountNames } from "../tokens/token-view.ts";
 
 /** How long an isolate answers the same figures of the installation, in ms: asking anew takes some hundred calls to objects. */
@@ -62,10 +62,6 @@ export async function installationFigures(env: Env, installation: Installation):
   } finally {
     readingSince = Number.NEGATIVE_INFINITY;
   }
-}
-
-function isWithin(since: number, ms: number, now: number): boolean {
-  return now >= since && now - since < ms;
 }
 
 async function readFigures(env: Env, installation: Installation): Promise<InstallationFigures> {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { type RequestContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { type OpenContext, type RequestContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -7,10 +7,10 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { groveVersion } from "../../../base/version.ts";
 import { countEntities } from "../../../identity/entities.ts";
+import { countByMount } from "../../../listing/inventory/queries.ts";
 import { metricsObject, prometheusText } from "../../../metrics/family.ts";
 import { isolateFamilies } from "../../../metrics/isolate-families.ts";
-import { loadInstallation } from "../../../system/installation.ts";
-import { countByMount } from "../../../tree/inventory/queries.ts";
+import type { Installation } from "../../../system/installation.ts";
 import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 import { installationFamilies, installationFigures, stateFamilies } from "./installation-figures.ts";
@@ -41,9 +41,9 @@ export const METRICS_ROUTES: readonly Route[] = [
     },
     z.object({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
     {
-      openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? metrics : null),
+      openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? openMetrics : null),
       prepare: async () => ok(null),
-      handle: metrics,
+      handle: async (context) => metrics(context, context.installation),
     },
   ),
 
@@ -76,16 +76,20 @@ export const METRICS_ROUTES: readonly Route[] = [
   ),
 ];
 
-async function metrics({ env, request }: Pick<RequestContext, "env" | "request">): Promise<Result<Reply, Failure>> {
+const openMetrics = (context: OpenContext) => metrics(context, context.loaded.ok ? context.loaded.value : null);
+
+async function metrics(
+  { env, request }: RequestContext,
+  installation: Installation | null,
+): Promise<Result<Reply, Failure>> {
   const { format } = request.data;
   if (format !== undefined && format !== "" && format !== "prometheus")
     return err(invalid("format is prometheus or none"));
   const now = currentTime();
-  const loaded = await loadInstallation(env);
   const families = [
-    ...stateFamilies(loaded.ok ? loaded.value : null, groveVersion(env), now),
+    ...stateFamilies(installation, groveVersion(env), now),
     ...isolateFamilies(),
-    ...(loaded.ok ? installationFamilies(await installationFigures(env, loaded.value), now) : []),
+    ...(installation ? installationFamilies(await installationFigures(env, installation), now) : []),
   ];
   return format === "prometheus"
     ? ok({ kind: "text", status: 200, mediaType: PROMETHEUS, text: prometheusText(families) })

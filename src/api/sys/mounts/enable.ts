@@ -59,7 +59,6 @@ export async function disableMount({
   if (path === "token/") return err(invalid("token credential backend cannot be disabled"));
   const mount = await systemOf(env).findMount(path);
   if (!mount) return ok(EMPTY);
-  if (mount.move && !mount.move.finished) return err(invalid(`the mount is moving to ${mount.move.to}`));
   const { uuid, type } = mount;
   const job: EndJob = { mode: "revoke", prefix: `auth/${path}`, createdBefore: null, mount: { path, uuid, type } };
   const ended = await walkOfMount(env, uuid).endTokens(job);

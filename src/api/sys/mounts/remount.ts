@@ -43,7 +43,7 @@ export const REMOUNT_ROUTES: readonly Route[] = [
         mode: "revoke",
         prefix: `auth/${from}`,
         createdBefore: null,
-        mount: { path: from, uuid: mount.uuid, move: { id, to, issuer: issuerOf(mount) } },
+        mount: { path: from, uuid: mount.uuid, type: mount.type, move: { id, to, issuer: issuerOf(mount) } },
       });
       if (!ended.ok) return ended;
       const warnings = [MOVED, ...stalenessWarnings(env)];
@@ -88,6 +88,7 @@ function readPaths(from: string, to: string): Result<{ readonly from: string; re
   return ok({ from: normalizeMountPath(source.slice(5)), to: normalizeMountPath(target.slice(5)) });
 }
 
-function infoOf({ from, to, finished }: MountMove): Record<string, string> {
-  return { source_mount: `auth/${from}`, target_mount: `auth/${to}`, status: finished ? "success" : "in-progress" };
+/** A move is one step, so one that is found is over. */
+function infoOf({ from, to }: MountMove): Record<string, string> {
+  return { source_mount: `auth/${from}`, target_mount: `auth/${to}`, status: "success" };
 }

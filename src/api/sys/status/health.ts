@@ -1,4 +1,4 @@
-import { openRoute, type RequestContext, type Route } from "../../../auth/route.ts";
+import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -10,7 +10,7 @@ import { installationAgeMs } from "../../../system/installation.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { lastReadiness, readiness } from "./readiness.ts";
-import { API_VERSION, CLUSTER_NAME, readState } from "./state.ts";
+import { API_VERSION, CLUSTER_NAME, stateOf } from "./state.ts";
 
 const HEALTH_SHAPE: Shape = {
   initialized: "boolean",
@@ -72,8 +72,8 @@ export const HEALTH_ROUTES: readonly Route[] = [
 ];
 
 /** Whether requests can be served now: the service works, and so do the objects behind it. */
-async function ready({ env }: RequestContext): Promise<Result<Reply, Failure>> {
-  const { initialized, sealed } = await readState(env);
+async function ready({ env, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
+  const { initialized, sealed } = stateOf(loaded);
   const objects = sealed ? null : await readiness(env);
   const failing = objects?.failing ?? [];
   const isReady = !sealed && failing.length === 0;
@@ -91,8 +91,8 @@ async function ready({ env }: RequestContext): Promise<Result<Reply, Failure>> {
   });
 }
 
-async function health({ env, request }: RequestContext): Promise<Result<Reply, Failure>> {
-  const { initialized, sealed, clusterId } = await readState(env);
+async function health({ env, request, loaded }: OpenContext): Promise<Result<Reply, Failure>> {
+  const { initialized, sealed, clusterId } = stateOf(loaded);
   const { activecode, sealedcode, uninitcode } = request.data;
   const [active, without, closed] = [
     readStatus(activecode, 200),

@@ -6,11 +6,19 @@ import { err, ok } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import type { Env } from "../../../env.ts";
 import { plainReply } from "../../../wire/reply.ts";
-import { readState } from "./state.ts";
+import { canBeRebound } from "../../../wire/sender.ts";
+import { stateOf } from "./state.ts";
 
 const NEEDS_INIT_TOKEN: Failure = {
   code: "forbidden",
   message: "sys/init needs the secret GROVE_INIT_TOKEN of this deployment as its token",
+};
+
+/** Else any page whose name its owner lets lead to this server's address could initialise a server that only its visitor reaches. */
+const REBINDABLE_PAGE: Failure = {
+  code: "forbidden",
+  message:
+    "a web page can call sys/init over plain HTTP only by an address or as localhost, unless GROVE_INIT_TOKEN is set",
 };
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -37,7 +45,7 @@ export const INIT_ROUTES: readonly Route[] = [
       fields: {},
       answers: plainAnswer({ initialized: "boolean" }),
     },
-    async ({ env }) => ok(plainReply({ initialized: (await readState(env)).initialized })),
+    async ({ loaded }) => ok(plainReply({ initialized: stateOf(loaded).initialized })),
   ),
 
   openRoute(
@@ -49,9 +57,11 @@ export const INIT_ROUTES: readonly Route[] = [
       fields: INIT_FIELDS,
       answers: plainAnswer({ keys: ["string"], keys_base64: ["string"], root_token: "string" }),
     },
-    async ({ env, request }) => {
+    async ({ env, request, loaded }) => {
       if (!mayInitialize(env, request.token)) return err(NEEDS_INIT_TOKEN);
-      const root = await initialize(env, "");
+      if (!env.GROVE_INIT_TOKEN && request.sender() !== "program" && canBeRebound(request.baseUrl()))
+        return err(REBINDABLE_PAGE);
+      const root = await initialize(env, loaded, "");
       // No unseal keys exist: the seal key is the deployment's secret. Clients expect the lists all the same.
       return root.ok ? ok(plainReply({ keys: [], keys_base64: [], root_token: root.value })) : root;
     },

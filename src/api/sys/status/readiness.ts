@@ -1,10 +1,10 @@
-import { currentTime } from "../../../base/clock.ts";
+import { currentTime, isWithin } from "../../../base/clock.ts";
 import { inTime } from "../../../base/in-time.ts";
 import type { Env } from "../../../env.ts";
-import { identityOf } from "../../../identity/identity.ts";
+import { identityOf } from "../../../identity/directory/stub.ts";
+import { ACCESSOR_SHARDS, accessorShard } from "../../../listing/accessor-shard.ts";
 import { systemOf } from "../../../system/system.ts";
 import { tidyOf } from "../../../tidy/tidy.ts";
-import { ACCESSOR_SHARDS, accessorShard } from "../../../tree/index/accessor-shard.ts";
 
 /** How long an isolate answers what it found last, in ms: anybody may ask, so asking must not reach objects every time. */
 const MAX_AGE_MS = 5_000;
@@ -40,10 +40,6 @@ export async function readiness(env: Env): Promise<Readiness> {
   }
 }
 
-function isWithin(since: number, ms: number, now: number): boolean {
-  return now >= since && now - since < ms;
-}
-
 async function failingObjects(env: Env): Promise<string[]> {
   const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number): [string, () => Promise<unknown>] => [
     `accessor shard ${number}`,
@@ -51,7 +47,7 @@ async function failingObjects(env: Env): Promise<string[]> {
   ]);
   const probes: readonly [string, () => Promise<unknown>][] = [
     ["system", () => systemOf(env).findMount("token/")],
-    ["identity", () => identityOf(env).countEntities(1)],
+    ["identity", () => identityOf(env).shards()],
     ["tidy", () => tidyOf(env).status()],
     ...shards,
   ];

@@ -1,10 +1,9 @@
-import { openRoute, type Route } from "../../../auth/route.ts";
+import { type OpenContext, openRoute, type Route } from "../../../auth/route.ts";
 import { plainAnswer } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
 import { plainReply } from "../../../wire/reply.ts";
 import type { Shape } from "../../../wire/shape.ts";
-import { API_VERSION, CLUSTER_NAME, readState } from "./state.ts";
+import { API_VERSION, CLUSTER_NAME, stateOf } from "./state.ts";
 
 const SEAL_SHAPE: Shape = {
   type: "string",
@@ -35,7 +34,7 @@ export const SEAL_ROUTES: readonly Route[] = [
       fields: {},
       answers: plainAnswer(SEAL_SHAPE),
     },
-    async ({ env }) => ok(plainReply(await sealStatus(env))),
+    async ({ loaded }) => ok(plainReply(sealStatus(loaded))),
   ),
   // Nothing can be unsealed; clients that try get the state.
   openRoute(
@@ -51,12 +50,12 @@ export const SEAL_ROUTES: readonly Route[] = [
       },
       answers: plainAnswer(SEAL_SHAPE),
     },
-    async ({ env }) => ok(plainReply(await sealStatus(env))),
+    async ({ loaded }) => ok(plainReply(sealStatus(loaded))),
   ),
 ];
 
-async function sealStatus(env: Env): Promise<Record<string, unknown>> {
-  const { initialized, sealed, clusterId, sealKeyVersion } = await readState(env);
+function sealStatus(loaded: OpenContext["loaded"]): Record<string, unknown> {
+  const { initialized, sealed, clusterId, sealKeyVersion } = stateOf(loaded);
   return {
     type: "secret",
     initialized,

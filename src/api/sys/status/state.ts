@@ -1,5 +1,6 @@
-import type { Env } from "../../../env.ts";
-import { loadInstallation } from "../../../system/installation.ts";
+import type { Failure } from "../../../base/errors.ts";
+import type { Result } from "../../../base/result.ts";
+import type { Installation } from "../../../system/installation.ts";
 
 /**
  * The version that clients see. They enable features by it and know only versions of the reference server, so it is the
@@ -19,9 +20,8 @@ export interface ServiceState {
   readonly sealKeyVersion: number;
 }
 
-/** The state as this isolate knows it: anybody may ask, so asking must not reach an object every time. */
-export async function readState(env: Env): Promise<ServiceState> {
-  const loaded = await loadInstallation(env);
+/** The state as the isolate knows it that serves the request. */
+export function stateOf(loaded: Result<Installation, Failure>): ServiceState {
   if (loaded.ok) {
     const { clusterId, sealKeyVersion } = loaded.value;
     return { initialized: true, sealed: false, clusterId, sealKeyVersion };

@@ -1,10 +1,10 @@
 import type * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
+import type { TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
-import { TOKEN_MOUNT } from "../../../tree/inventory/entry.ts";
-import type { TokenFilter } from "../../../tree/inventory/filter.ts";
 import { flag, sent, text, time } from "../../../wire/fields.ts";
 
 /** The fields of a filter. An empty text is as none. */

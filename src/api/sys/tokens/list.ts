@@ -7,14 +7,14 @@ import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
+import { cursorText, readCursor } from "../../../listing/inventory/cursor.ts";
+import { judged, type ListedToken } from "../../../listing/inventory/entry.ts";
+import type { TokenFilter } from "../../../listing/inventory/filter.ts";
+import type { Order, Position } from "../../../listing/inventory/order.ts";
+import { type InventoryPage, pageOfInventory } from "../../../listing/inventory/queries.ts";
+import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
+import { tellRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
-import { FRESHNESS_MS } from "../../../tree/index/telling-times.ts";
-import { cursorText, readCursor } from "../../../tree/inventory/cursor.ts";
-import { judged, type ListedToken } from "../../../tree/inventory/entry.ts";
-import type { TokenFilter } from "../../../tree/inventory/filter.ts";
-import type { Order, Position } from "../../../tree/inventory/order.ts";
-import { type InventoryPage, isFilling, pageOfInventory } from "../../../tree/inventory/queries.ts";
-import { tellRecent } from "../../../tree/inventory/recent.ts";
 import { text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import type { Reply } from "../../../wire/reply.ts";
@@ -34,11 +34,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
   "-end": { by: "end", descending: true },
 };
 
-/** What an answer says while tokens of before the inventory are still coming into it. */
-export const FILLING =
-  "tokens of an earlier release are still being added to the inventory: counts and pages lack some of them";
-
-const LISTING = z.object({
+const LISTING = z.strictObject({
   ...FILTER,
   sort: text().describe("Order: created, -created, end or -end."),
   after: PAGE.after.describe("The cursor in next of the page before."),
@@ -92,7 +88,7 @@ async function listed(
   // What a watermark ended stays in the inventory until it is cleaned up.
   const page = {
     ...read,
-    tokens: read.tokens.filter((token) => !isEnded(installation.watermarks.open, judged(token))),
+    tokens: read.tokens.filter((token) => !isEnded(installation.watermarks, "open", judged(token))),
   };
   const mounts = mountNames(installation);
   const tokens = page.tokens.map((token) => tokenObject(token, mounts));
@@ -103,7 +99,7 @@ async function listed(
     scanned: page.scanned,
     fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
   };
-  return ok({ kind: "data", data, ...((await isFilling(env)) && { warnings: [FILLING] }) });
+  return ok({ kind: "data", data });
 }
 
 /** The first page from `after` on that has a token, or the last one that this request reads. */

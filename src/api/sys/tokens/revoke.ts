@@ -8,14 +8,14 @@ import { inGroups } from "../../../base/parallel.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
+import type { ListedToken } from "../../../listing/inventory/entry.ts";
+import { matches, type TokenFilter } from "../../../listing/inventory/filter.ts";
+import { countMeant, findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
+import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocations.ts";
+import { tellRecent } from "../../../listing/updates/recent.ts";
 import { ROOT_POLICY } from "../../../policy/name.ts";
+import { treeOf } from "../../../token/find-tree.ts";
 import { decodeStoredId, readAccessor, type TokenAddress } from "../../../token/ids.ts";
-import { treeOf } from "../../../tree/find-tree.ts";
-import type { ListedToken } from "../../../tree/inventory/entry.ts";
-import { matches, type TokenFilter } from "../../../tree/inventory/filter.ts";
-import { countMeant, findInInventory, pageOfInventory } from "../../../tree/inventory/queries.ts";
-import { tellRecent } from "../../../tree/inventory/recent.ts";
-import { type RevocationJob, revocationsOf } from "../../../tree/inventory/revocations.ts";
 import { count, flag, list, NO_FIELDS, sent } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
@@ -25,7 +25,7 @@ import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 const MAX_NAMED = 1000;
 const SAMPLE = 20;
 
-const BODY = z.object({
+const BODY = z.strictObject({
   ...FILTER,
   accessors: list().describe("Accessors of the tokens, at most 1000, in place of a filter."),
   dry_run: flag(true).describe("Counts what would be revoked and changes nothing."),
@@ -45,6 +45,7 @@ const JOB_SHAPE = {
   revoked: "integer",
   ended_before: "integer",
   spared: "integer",
+  mismatched: "integer",
   remaining: "integer | null",
   failures: ["string"],
 } as const;
@@ -144,9 +145,8 @@ async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<
   if (preview.count > fields.expected_count) {
     return err(invalid(`the filter means ${preview.count} tokens now, which is more than expected_count`));
   }
-  const { dry_run: _, expected_count: __, ...sentFilter } = request.data;
   const selection = {
-    sent: JSON.stringify(sentFilter),
+    sent: JSON.stringify(selectionOf(request.data)),
     filter: meant.value.kind === "filter" ? meant.value.filter : null,
     accessors: meant.value.kind === "named" ? meant.value.accessors : null,
     includeRoot: fields.include_root,
@@ -155,12 +155,28 @@ async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<
   return ok(dataReply({ job: await revocationsOf(env).start(selection, preview.count) }));
 }
 
+/**
+ * The fields that say which tokens are meant, as they were sent. What the job keeps is shown to whoever reads it, so it is
+ * of known names alone: a token that was sent by mistake must not be among them.
+ */
+function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const kept = [...Object.keys(FILTER), "accessors", "include_root", "include_self"];
+  return Object.fromEntries(Object.entries(sentFields).filter(([name]) => kept.includes(name)));
+}
+
 /** The tokens that a request means. */
 type Meant =
   | { readonly kind: "filter"; readonly filter: TokenFilter }
   | { readonly kind: "named"; readonly accessors: readonly string[] };
 
-async function readMeant({ installation, fields }: CallContext<RevokeFields, null>): Promise<Result<Meant, Failure>> {
+async function readMeant({
+  installation,
+  fields,
+  request,
+}: CallContext<RevokeFields, null>): Promise<Result<Meant, Failure>> {
+  // A script whose variable has no value sends an empty text, which would narrow nothing.
+  const empty = Object.keys(FILTER).find((name) => request.data[name] === "" || request.data[name] === null);
+  if (empty) return err(invalid(`${empty} is empty: leave it out, or say what it has to be`));
   const filter = readFilter(fields, installation);
   if (!filter.ok) return filter;
   const filters = Object.values(filter.value).some((value) => value !== undefined);
@@ -257,7 +273,8 @@ function jobObject(job: RevocationJob): Record<string, unknown> {
     revoked: job.revoked,
     ended_before: job.gone,
     spared: job.spared,
-    remaining: job.state === "running" ? Math.max(0, job.expected - job.revoked - job.gone) : null,
+    mismatched: job.mismatched,
+    remaining: job.state === "running" ? Math.max(0, job.expected - job.revoked - job.gone - job.mismatched) : null,
     failures: job.failures,
   };
 }

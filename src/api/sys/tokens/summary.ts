@@ -7,23 +7,21 @@ import { inGroups } from "../../../base/parallel.ts";
 import { err, ok } from "../../../base/result.ts";
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
-import type { Installation } from "../../../system/installation.ts";
-import { decodeStoredId } from "../../../token/ids.ts";
-import { FRESHNESS_MS } from "../../../tree/index/telling-times.ts";
 import {
   countByGroup,
   countByMount,
   findInInventory,
-  isFilling,
   largestTrees,
   MAX_SHOWN_GROUPS,
-} from "../../../tree/inventory/queries.ts";
-import { tellRecent } from "../../../tree/inventory/recent.ts";
-import type { GroupCount } from "../../../tree/inventory/shard/counts.ts";
-import type { CountKind } from "../../../tree/inventory/terms.ts";
+} from "../../../listing/inventory/queries.ts";
+import type { GroupCount } from "../../../listing/inventory/shard/counts.ts";
+import type { CountKind } from "../../../listing/inventory/terms.ts";
+import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
+import { tellRecent } from "../../../listing/updates/recent.ts";
+import type { Installation } from "../../../system/installation.ts";
+import { decodeStoredId } from "../../../token/ids.ts";
 import { NO_FIELDS, text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
-import { FILLING } from "./list.ts";
 import { type MappedMount, withRest } from "./map-rest.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 
@@ -56,7 +54,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         fresh_as_of: "string",
       }),
     },
-    z.object({
+    z.strictObject({
       group_by: text().describe("What is counted by: mount, role, policy, end_hour, created_hour, entity or tree."),
       mount: text().describe("Path of an auth mount, whose tokens alone are counted."),
     }),
@@ -80,7 +78,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         ...(by !== "policy" && { other: Math.max(0, counted.total - shown) }),
         fresh_as_of: formatRfc3339(now - FRESHNESS_MS),
       };
-      return ok({ kind: "data", data, ...((await isFilling(env)) && { warnings: [FILLING] }) });
+      return ok({ kind: "data", data });
     },
   ),
 
@@ -115,7 +113,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       );
       const total = counts.reduce((sum, { count }) => sum + count, 0);
       const data = { groups: withRest(groups), total, fresh_as_of: formatRfc3339(now - FRESHNESS_MS) };
-      return ok({ kind: "data", data, ...((await isFilling(env)) && { warnings: [FILLING] }) });
+      return ok({ kind: "data", data });
     },
   ),
 ];

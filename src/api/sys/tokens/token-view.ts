@@ -1,8 +1,8 @@
 import { formatRfc3339 } from "../../../base/rfc3339.ts";
+import { createdAtOf, type ListedToken, TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
-import { createdAtOf, type ListedToken, TOKEN_MOUNT } from "../../../tree/inventory/entry.ts";
 import type { Shape } from "../../../wire/shape.ts";
 
 /** The shape of a token in answers. */

@@ -3,9 +3,10 @@ import type { CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import type { Keys } from "../../../crypto/key-ring.ts";
 import { organizationNamed } from "../../../team/find.ts";
 import type { SealedWebhook } from "../../../team/notices/record.ts";
-import { readWebhookUrl, sealSecret, sendToWebhook } from "../../../team/notices/send.ts";
+import { moveSecret, readWebhookUrl, sealSecret, sendToWebhook } from "../../../team/notices/send.ts";
 import { MAX_WEBHOOKS } from "../../../team/notices/webhook-store.ts";
 import { refused } from "../../json-api/document.ts";
 import type { WEBHOOK_CHANGE } from "./fields.ts";
@@ -31,10 +32,11 @@ export async function storeWebhook(
 ): Promise<Result<SealedWebhook, Failure>> {
   const { env, installation, params } = context;
   const name = params.organization ?? "";
-  const { token } = changes;
   const url = readWebhookUrl(env, changes.url ?? before.url);
   if (!url.ok) return refused("/data/attributes/url", url.error.replace("target", "url"));
   const enabled = changes.enabled ?? before.enabled;
+  const secret = await secretFor(installation.keys, before, url.value, changes.token);
+  if (!secret.ok) return secret;
   const webhook: SealedWebhook = {
     ...before,
     name: changes.name ?? before.name,
@@ -43,7 +45,7 @@ export async function storeWebhook(
     triggers: changes.triggers ?? before.triggers,
     since: enabled && !before.enabled ? currentTime() : before.since,
     revision: before.revision + 1,
-    secret: token ? await sealSecret(installation.keys, before.id, token) : token === null ? null : before.secret,
+    secret: secret.value,
   };
   if (!(await organizationNamed(env, name).show(name))) return err({ code: "not_found" });
   const problem = enabled ? await verifyWebhook(context, webhook) : null;
@@ -59,6 +61,24 @@ export async function storeWebhook(
     case "changed":
       return refused("/data", "the notification configuration was changed by another request meanwhile: try again");
   }
+}
+
+/**
+ * The sealed key of the signatures of a webhook that goes to `url` from now on.
+ *
+ * @param token undefined: the key stays. null: there is none any more.
+ */
+async function secretFor(
+  keys: Keys,
+  before: SealedWebhook,
+  url: string,
+  token: string | null | undefined,
+): Promise<Result<SealedWebhook["secret"], Failure>> {
+  if (token === null) return ok(null);
+  if (token !== undefined) return ok(await sealSecret(keys, { id: before.id, url }, token));
+  if (before.secret === null || url === before.url) return ok(before.secret);
+  const moved = await moveSecret(keys, before, url, before.secret);
+  return moved ? ok(moved) : refused("/data/attributes/token", "the token does not open any more: send it again");
 }
 
 /** Sends a verification. @returns why the webhook did not take it; null when it did. */

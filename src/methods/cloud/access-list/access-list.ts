@@ -29,20 +29,12 @@ export interface EnteredLogin {
 /**
  * A shard of the access list of a cloud mount: what is remembered of the logins of its instances, whose nonces it decides about
  * in one transaction.
- *
- * A release of before kept the whole list in the mount's object. A shard takes its entries over in batches; until that is
- * done, an instance that it has no entry of is looked up there, so that every entry holds all the time. Nobody writes them
- * there any more.
  */
 export class CloudAccessList extends DurableObject<Env> {
   readonly #store: AccessListStore;
   readonly #jobs: TidyJobs<AccessEntry>;
   readonly #keys: ObjectKeys;
   readonly #alarm: ObjectAlarm;
-  /** Counts what was deleted here: an old entry that was read before a deletion is read again. */
-  #deletions = 0;
-  /** True once it is known that the mount's object has no entries of before, also when nothing was written here since. */
-  #nothingOld = false;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
@@ -70,7 +62,7 @@ export class CloudAccessList extends DurableObject<Env> {
     login: InstanceLogin,
     now: number,
   ): Promise<Result<EnteredLogin, Failure>> {
-    await this.#open(place, instanceId);
+    await this.#keys.open();
     const decided = this.#decide(instanceId, login, now);
     if (!decided.ok) return decided;
     this.#write(place, instanceId, decided.value.entry);
@@ -80,13 +72,8 @@ export class CloudAccessList extends DurableObject<Env> {
   }
 
   /** What `enterLogin` would answer; null for an entry. Enters nothing. */
-  async judgeLogin(
-    place: ShardPlace,
-    instanceId: string,
-    login: InstanceLogin,
-    now: number,
-  ): Promise<Result<null, Failure>> {
-    await this.#open(place, instanceId);
+  async judgeLogin(instanceId: string, login: InstanceLogin, now: number): Promise<Result<null, Failure>> {
+    await this.#keys.open();
     const decided = this.#decide(instanceId, login, now);
     return decided.ok ? ok(null) : decided;
   }
@@ -108,46 +95,30 @@ export class CloudAccessList extends DurableObject<Env> {
    *
    * @returns the entry, or null when an operator has deleted it: then the token may not be renewed.
    */
-  async extend(place: ShardPlace, instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
-    await this.#open(place, instanceId);
+  async extend(instanceId: string, expiresAt: number, now: number): Promise<AccessEntry | null> {
+    await this.#keys.open();
     const entry = this.#store.entries.read(instanceId);
     if (!entry) return null;
     const extended = { ...entry, updatedAt: now, expiresAt: Math.max(entry.expiresAt, expiresAt) };
-    this.#write(place, instanceId, extended);
+    this.#store.entries.write(instanceId, extended);
     return extended;
   }
 
   /** The entry of an instance, or null. Times in ms. */
-  async read(place: ShardPlace, instanceId: string): Promise<AccessEntry | null> {
-    await this.#open(place, instanceId);
+  async read(instanceId: string): Promise<AccessEntry | null> {
+    await this.#keys.open();
     return this.#store.entries.read(instanceId);
   }
 
-  /** At most `limit` ids of instances after `after`, in order: those that this shard has taken over. */
+  /** At most `limit` ids of instances after `after`, in order. */
   list(after: string, limit: number): string[] {
     return this.#store.entries.names(after, limit);
   }
 
   /** Forgets an instance: its tokens are not renewed, and its next login is a first one. Safe to repeat. */
-  async delete(place: ShardPlace, instanceId: string): Promise<void> {
+  async delete(instanceId: string): Promise<void> {
     await this.#keys.open();
-    if (!this.#isComplete()) await this.#mountOf(place).deleteOldAccess(instanceId);
-    this.#deletions++;
     this.#store.entries.delete(instanceId);
-  }
-
-  /** Takes over a batch of the entries of before. Safe to repeat. True when none are left. */
-  async takeOver(place: ShardPlace): Promise<boolean> {
-    await this.#keys.open();
-    if (this.#isComplete()) return true;
-    const [from, deletions] = [this.#store.takenOver() ?? "", this.#deletions];
-    const old = await this.#mountOf(place).oldAccessOf(place, from);
-    // What was deleted meanwhile must not come back: the batch is read anew.
-    if (deletions !== this.#deletions || from !== this.#store.takenOver()) return false;
-    this.#store.takeOver(old.entries);
-    this.#noteTakenOver(place, old.next);
-    this.#arm();
-    return this.#isComplete();
   }
 
   /** Begins to remove ended entries. False when that is under way already. `now` in ms. */
@@ -171,10 +142,9 @@ export class CloudAccessList extends DurableObject<Env> {
     if (!place) return;
     try {
       await this.#keys.open();
-      const settings = (await this.#mountOf(place).readTidy("access")) ?? DEFAULT_TIDY;
+      const mount = within(this.env, this.env.CLOUD_AUTH).getByName(place.mount);
+      const settings = (await mount.readTidy("access")) ?? DEFAULT_TIDY;
       const now = currentTime();
-      // An entry that has not come here yet would come back after it was removed.
-      if (!(await this.takeOver(place))) return this.#alarm.arm(now + RETRY_MS);
       this.#jobs.startPeriodic(settings, now);
       const report = this.#jobs.run(now);
       if (report) logInfo(this.env, { type: "tidy", ...report, shard: place.shard });
@@ -193,46 +163,10 @@ export class CloudAccessList extends DurableObject<Env> {
     return checkSeals([this.#store.entries.sealed], from);
   }
 
-  /**
-   * Gets the keys, and the instance's entry of before if there is one. What follows needs no await, and is one transaction.
-   */
-  async #open(place: ShardPlace, instanceId: string): Promise<void> {
-    await this.#keys.open();
-    while (!this.#isComplete() && !this.#store.entries.has(instanceId)) {
-      const deletions = this.#deletions;
-      const { left, entry } = await this.#mountOf(place).oldAccess(place, instanceId);
-      if (deletions !== this.#deletions) continue;
-      if (!left) this.#noteTakenOver(place, null);
-      if (entry) {
-        this.#store.takeOver([entry]);
-        this.#settle(place);
-      }
-      return;
-    }
-  }
-
-  #mountOf({ mount }: ShardPlace) {
-    return within(this.env, this.env.CLOUD_AUTH).getByName(mount);
-  }
-
-  #isComplete(): boolean {
-    return this.#nothingOld || this.#store.takenOver() === null;
-  }
-
-  /** Where nothing was written, nothing is: then what is known stays in memory. */
-  #noteTakenOver(place: ShardPlace, upTo: string | null): void {
-    if (upTo === null) this.#nothingOld = true;
-    if (upTo !== null || this.#store.exists) this.#store.notePlace(place, upTo);
-  }
-
   #write(place: ShardPlace, instanceId: string, entry: AccessEntry): void {
     this.#store.entries.write(instanceId, entry);
-    this.#settle(place);
-  }
-
-  /** Notes with the first entry where this shard is: its alarm has to know. */
-  #settle(place: ShardPlace): void {
-    if (!this.#store.place()) this.#store.notePlace(place, this.#nothingOld ? null : "");
+    // The alarm has to know where this shard is.
+    if (!this.#store.place()) this.#store.notePlace(place);
   }
 
   #decide(instanceId: string, login: InstanceLogin, now: number): Result<EnteredLogin, Failure> {

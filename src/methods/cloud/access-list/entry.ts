@@ -14,13 +14,6 @@ export interface AccessEntry {
   readonly pendingTimeMs: number;
 }
 
-/** An entry as a release of before kept it, in the object of the mount. */
-export interface OldEntry {
-  readonly instanceId: string;
-  /** null when it was tampered with. */
-  readonly entry: AccessEntry | null;
-}
-
 /** The shape of a read. */
 export const ENTRY_SHAPE = {
   role: "string",

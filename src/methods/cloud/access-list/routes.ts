@@ -3,8 +3,8 @@ import { type CallContext, type Route, simpleRoute } from "../../../auth/route.t
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { err, ok } from "../../../base/result.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
-import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
 import { ENTRY_SHAPE, renderAccessEntry } from "./entry.ts";
 import { accessShardFor, accessShardsOf } from "./shards.ts";
@@ -23,11 +23,9 @@ function accessListRoutes(path: string, name: string): Route[] {
     listRoute(
       path,
       { summary: "Lists the instances that logged in.", operationId: `list-${name}` },
-      async (auth, after, limit, { env, mount }) => {
-        // An entry leaves the mount's object after a shard has it: asked in this order, it is in one of the answers.
-        const old = await auth.listOldAccess(after, limit);
+      async (_auth, after, limit, { env, mount }) => {
         const lists = await Promise.all(accessShardsOf(env, mount).map(({ list }) => list.list(after, limit)));
-        return [...new Set([old, ...lists].flat())].sort().slice(0, limit);
+        return lists.flat().sort().slice(0, limit);
       },
     ),
 
@@ -42,8 +40,8 @@ function accessListRoutes(path: string, name: string): Route[] {
       },
       NO_FIELDS,
       async (context) => {
-        const { instanceId, list, place } = entryOf(context);
-        const entry = await list.read(place, instanceId);
+        const { instanceId, list } = entryOf(context);
+        const entry = await list.read(instanceId);
         return entry ? ok(dataReply(renderAccessEntry(entry))) : err({ code: "not_found" });
       },
     ),
@@ -59,8 +57,8 @@ function accessListRoutes(path: string, name: string): Route[] {
       },
       NO_FIELDS,
       async (context) => {
-        const { instanceId, list, place } = entryOf(context);
-        await list.delete(place, instanceId);
+        const { instanceId, list } = entryOf(context);
+        await list.delete(instanceId);
         return ok(EMPTY);
       },
     ),

@@ -3,12 +3,12 @@ import { type Migration, Schema } from "../../../storage/schema.ts";
 import { ExpiringRows } from "../expiring-rows.ts";
 import type { RowsHost } from "../rows.ts";
 import { TIDY_JOBS_TABLE } from "../tidy/jobs.ts";
-import type { AccessEntry, OldEntry } from "./entry.ts";
+import type { AccessEntry } from "./entry.ts";
 
 export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "a shard of the access list of a mount, and how far it has taken over what was in the mount's object",
+    description: "a shard of the access list of a mount, and where it is",
     sql: `
       CREATE TABLE access_list (name TEXT PRIMARY KEY, value TEXT NOT NULL, expires_at INTEGER NOT NULL, seal BLOB)
         WITHOUT ROWID;
@@ -16,8 +16,7 @@ export const CLOUD_ACCESS_LIST_MIGRATIONS: readonly Migration[] = [
       CREATE TABLE place (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         mount TEXT NOT NULL,
-        shard INTEGER NOT NULL,
-        taken_over TEXT
+        shard INTEGER NOT NULL
       );
       ${TIDY_JOBS_TABLE}
     `,
@@ -31,15 +30,7 @@ export interface ShardPlace {
   readonly shard: number;
 }
 
-interface PlaceRow extends Record<string, SqlStorageValue> {
-  mount: string;
-  shard: number;
-  /** The last instance up to which old entries were taken over; null when there are none left. */
-  taken_over: string | null;
-}
-
-/** A seal that fits nothing. */
-const NO_SEAL = new Uint8Array(32);
+type PlaceRow = { mount: string; shard: number };
 
 /** What is stored of a shard. */
 export class AccessListStore implements RowsHost {
@@ -48,7 +39,7 @@ export class AccessListStore implements RowsHost {
   readonly entries: ExpiringRows<AccessEntry>;
   readonly #schema: Schema;
   /** The row of the place, once it was read: every login needs it. */
-  #known: PlaceRow | null = null;
+  #known: ShardPlace | null = null;
 
   constructor(sql: SqlStorage, seals: RowSeals) {
     this.sql = sql;
@@ -72,49 +63,15 @@ export class AccessListStore implements RowsHost {
 
   /** Where this shard is; null until something was written. */
   place(): ShardPlace | null {
-    return this.#row();
-  }
-
-  /** The last instance up to which old entries were taken over; null when all were, "" at the beginning. */
-  takenOver(): string | null {
-    const row = this.#row();
-    return row ? row.taken_over : "";
-  }
-
-  /** Notes where this shard is, and how far old entries were taken over. */
-  notePlace({ mount, shard }: ShardPlace, upTo: string | null): void {
-    this.create();
-    this.sql.exec(
-      "INSERT OR REPLACE INTO place (id, mount, shard, taken_over) VALUES (1, ?, ?, ?)",
-      mount,
-      shard,
-      upTo,
-    );
-    this.#known = { mount, shard, taken_over: upTo };
-  }
-
-  /** Takes over entries of before, but none of an instance that has one here: that is newer. */
-  takeOver(old: readonly OldEntry[]): void {
-    for (const { instanceId, entry } of old) {
-      if (entry) this.entries.writeNew(instanceId, entry);
-      else this.#writeTampered(instanceId);
-    }
-  }
-
-  /** An entry that was tampered with stays one: without it the instance could log in as for the first time. */
-  #writeTampered(instanceId: string): void {
-    this.create();
-    this.sql.exec(
-      // An end that is no number: it stays until somebody deletes it by name.
-      "INSERT OR IGNORE INTO access_list (name, value, expires_at, seal) VALUES (?, 'null', 'tampered', ?)",
-      instanceId,
-      NO_SEAL,
-    );
-  }
-
-  #row(): PlaceRow | null {
     if (!this.exists) return null;
-    this.#known ??= this.sql.exec<PlaceRow>("SELECT mount, shard, taken_over FROM place").toArray()[0] ?? null;
+    this.#known ??= this.sql.exec<PlaceRow>("SELECT mount, shard FROM place").toArray()[0] ?? null;
     return this.#known;
+  }
+
+  /** Notes where this shard is. */
+  notePlace({ mount, shard }: ShardPlace): void {
+    this.create();
+    this.sql.exec("INSERT OR REPLACE INTO place (id, mount, shard) VALUES (1, ?, ?)", mount, shard);
+    this.#known = { mount, shard };
   }
 }

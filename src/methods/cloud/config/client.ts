@@ -21,8 +21,8 @@ export interface ClientConfig extends StsSettings {
   readonly sealedSecretKey: SealedText | null;
   readonly endpoint: string;
   readonly iamEndpoint: string;
-  /** Absent in a configuration of before; null without one. */
-  readonly webIdentity?: WebIdentity | null;
+  /** null without one. */
+  readonly webIdentity: WebIdentity | null;
 }
 
 /** How the mount gets credentials without a stored key: it assumes a role by a token that this service signs. */

@@ -1,4 +1,4 @@
-import { GenerationalCache } from "../../../base/generational-cache.ts";
+import { IsolateCopy, type Reading } from "../../../base/isolate-copy.ts";
 import { type CopyUse, useOfCopy } from "../../../system/copy-age.ts";
 import type { CopySource, UsedCopy } from "../../../system/copy-source.ts";
 import type { RegisteredCertificate } from "../certificates/registered.ts";
@@ -37,8 +37,6 @@ interface Copy {
   readonly part: Parts[keyof Parts];
   /** The state that the object was in. */
   readonly state: number;
-  /** ms. */
-  readonly readAt: number;
 }
 
 /** Which mount's copy, and how it is judged. */
@@ -62,9 +60,7 @@ export interface KnownPart<P extends keyof Parts> extends UsedCopy {
   readonly use: Exclude<CopyUse, "wait">;
 }
 
-const copies = new GenerationalCache<string, Copy>(MAX_CHARACTERS);
-/** Counts the changes that this isolate made: what was read while one was made may be older than it, and is not kept. */
-let changes = 0;
+const copies = new IsolateCopy<string, Copy>(MAX_CHARACTERS, (one, other) => one.state === other.state);
 
 /**
  * The copy of a part, or undefined. `name` is that of a role or an account, "" for the settings. `now` in ms.
@@ -79,29 +75,30 @@ export function copyOf<P extends keyof Parts>(
   name: string,
   now: number,
 ): KnownPart<P> | undefined {
-  const copy = copies.get(keyOf(of, part, name));
-  if (!copy) return undefined;
+  const copied = copies.copied(keyOf(of, part, name));
+  if (!copied) return undefined;
+  const { value: copy, readAt: checkedAt } = copied;
   const { renewalBegan, troubleAt } = of.source;
   const age: UsedCopy = {
-    checkedAt: copy.readAt,
+    checkedAt,
     maxAgeMs: copy.state === of.announced ? LONGEST_MS : of.maxAgeMs,
     graceMs: copy.state >= of.announced ? of.graceMs : 0,
   };
-  const use = useOfCopy({ checkedAt: copy.readAt, renewalBegan, troubleAt }, age, now);
+  const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, age, now);
   return use === "wait" ? undefined : { ...age, part: copy.part as Parts[P], use };
 }
 
 /** Drops a copy of what is not there any more. */
-export function dropCopy(of: Pick<CopyOf, "object">, part: keyof Parts, name: string): void {
-  copies.forget(keyOf(of, part, name));
+export function dropCopy(of: Pick<CopyOf, "object">, part: keyof Parts, name: string, reading: Reading): void {
+  copies.keep(keyOf(of, part, name), undefined, reading);
 }
 
-/** What `keepCopy` takes. Call it before the object is asked. `now` in ms. */
-export function beginReading(now: number): Reading {
-  return { changes, now };
+/** What `keepCopy` takes. Call it before the object is asked. */
+export function beginReading(): Reading {
+  return copies.begin();
 }
 
-/** Keeps a part that was read in some state of the object, unless this isolate made a change meanwhile. */
+/** Keeps a part that was read in some state of the object, see `IsolateCopy.keep`. */
 export function keepCopy<P extends keyof Parts>(
   of: Pick<CopyOf, "object">,
   part: P,
@@ -110,19 +107,12 @@ export function keepCopy<P extends keyof Parts>(
   state: number,
   reading: Reading,
 ): void {
-  if (reading.changes !== changes) return;
-  copies.set(keyOf(of, part, name), { part: value, state, readAt: reading.now }, JSON.stringify(value).length + 256);
+  copies.keep(keyOf(of, part, name), { part: value, state }, reading, JSON.stringify(value).length + 256);
 }
 
 /** Drops all copies. Called with every change that this isolate makes, so that it sees its own at once. */
 export function forgetCopies(): void {
-  changes++;
   copies.clear();
-}
-
-interface Reading {
-  readonly changes: number;
-  readonly now: number;
 }
 
 function keyOf({ object }: Pick<CopyOf, "object">, part: keyof Parts, name: string): string {

@@ -1,7 +1,7 @@
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import { CopySource } from "../../../system/copy-source.ts";
-import { snapshotGraceMs, snapshotMaxAgeMs } from "../../../system/snapshot-age.ts";
+import { copyLimits } from "../../../system/snapshot-age.ts";
 import type { CloudAccess } from "../clients/open-client.ts";
 import type { CloudAuth } from "../cloud-auth.ts";
 import { cloudAuthAt } from "../mount.ts";
@@ -18,15 +18,25 @@ export interface LoginConfiguration {
   readonly stsRole: StsRole | null;
 }
 
-/** What is needed of the configuration: a role by its name, in lower case, and the role to assume for an account. */
+type MountAccess = Pick<CloudAccess, "env" | "mount">;
+
+/** What is needed of the configuration: the settings, a role by its name, in lower case, and the role to assume for an account. */
 interface Needed {
+  readonly settings: boolean;
   readonly roleName: string | null;
   readonly accountId: string | null;
 }
 
+/** The parts that were needed; null for another one, and for one that is not there. */
+interface Parts {
+  readonly settings: LoginSettings | null;
+  readonly role: CloudRole | null;
+  readonly stsRole: StsRole | null;
+}
+
 /** Copies of what is needed; undefined for one that is lacking, null for what is not needed. */
 interface Known {
-  readonly settings: KnownPart<"settings"> | undefined;
+  readonly settings: KnownPart<"settings"> | null | undefined;
   readonly role: KnownPart<"role"> | null | undefined;
   readonly stsRole: KnownPart<"sts"> | null | undefined;
 }
@@ -44,41 +54,46 @@ const sources = new GenerationalCache<string, CopySource>(MAX_SOURCES);
  * @param roleName in lower case; null for none. `accountId` likewise.
  */
 export async function configurationForLogin(
-  { env, mount }: Pick<CloudAccess, "env" | "mount">,
+  access: MountAccess,
   roleName: string | null,
   accountId: string | null,
 ): Promise<LoginConfiguration> {
+  const { settings, ...roles } = await loadParts(access, { settings: true, roleName, accountId });
+  if (!settings) throw new Error("a mount's object left out the settings");
+  return { settings, ...roles };
+}
+
+/** The same without the settings, for a login that has them already. */
+export async function rolesForLogin(
+  access: MountAccess,
+  roleName: string | null,
+  accountId: string,
+): Promise<Omit<LoginConfiguration, "settings">> {
+  return loadParts(access, { settings: false, roleName, accountId });
+}
+
+async function loadParts({ env, mount }: MountAccess, needed: Needed): Promise<Parts> {
   const { object, source } = objectOf({ env, mount });
-  const of: CopyOf = {
-    object,
-    announced: mount.methodState ?? 0,
-    maxAgeMs: snapshotMaxAgeMs(env),
-    graceMs: snapshotGraceMs(env),
-    source,
-  };
-  const needed = { roleName, accountId };
+  const of: CopyOf = { object, announced: mount.methodState ?? 0, ...copyLimits(env), source };
+  const { settings, roleName, accountId } = needed;
   const now = currentTime();
   const known: Known = {
-    settings: copyOf(of, "settings", "", now),
+    settings: settings ? copyOf(of, "settings", "", now) : null,
     role: roleName === null ? null : copyOf(of, "role", roleName, now),
     stsRole: accountId === null ? null : copyOf(of, "sts", accountId, now),
   };
   const read = () => readAnew(cloudAuthAt(env, mount), of, source, needed, known, now);
   const copy = wholeCopy(known);
-  return copy ? source.serve(copy.oldest.use, copy.oldest, copy.configuration, read) : read();
+  return copy ? source.serve(copy.oldest.use, copy.oldest, copy.parts, read) : read();
 }
 
 /** What is needed from copies alone, with the one of them that has to be read anew first; null when one is lacking. */
 function wholeCopy({ settings, role, stsRole }: Known) {
-  if (!settings || role === undefined || stsRole === undefined) return null;
-  const configuration: LoginConfiguration = {
-    settings: settings.part,
-    role: role?.part ?? null,
-    stsRole: stsRole?.part ?? null,
-  };
-  const parts = [settings, role, stsRole].filter((part) => part !== null);
-  const oldest = parts.find(({ use }) => use === "try") ?? parts.find(({ use }) => use === "renew") ?? settings;
-  return { configuration, oldest };
+  if (settings === undefined || role === undefined || stsRole === undefined) return null;
+  const parts: Parts = { settings: settings?.part ?? null, role: role?.part ?? null, stsRole: stsRole?.part ?? null };
+  const copies = [settings, role, stsRole].filter((part) => part !== null);
+  const oldest = copies.find(({ use }) => use === "try") ?? copies.find(({ use }) => use === "renew") ?? copies[0];
+  return oldest ? { parts, oldest } : null;
 }
 
 /** Asks the mount's object for what is lacking or old. */
@@ -86,14 +101,15 @@ async function readAnew(
   auth: DurableObjectStub<CloudAuth>,
   of: CopyOf,
   source: CopySource,
-  { roleName, accountId }: Needed,
+  needed: Needed,
   known: Known,
   now: number,
-): Promise<LoginConfiguration> {
+): Promise<Parts> {
+  const { roleName, accountId } = needed;
   const [settings, role, stsRole] = [fresh(known.settings), fresh(known.role), fresh(known.stsRole)];
-  const reading = beginReading(now);
+  const reading = beginReading();
   const read = await auth.readForLogin({
-    settings: !settings,
+    settings: needed.settings && !settings,
     roleName: role ? null : roleName,
     accountId: stsRole ? null : accountId,
   });
@@ -101,12 +117,14 @@ async function readAnew(
   if (read.settings) keepCopy(of, "settings", "", read.settings, read.state, reading);
   if (!role && roleName !== null) {
     if (read.role) keepCopy(of, "role", roleName, read.role, read.state, reading);
-    else dropCopy(of, "role", roleName);
+    else dropCopy(of, "role", roleName, reading);
   }
   if (!stsRole && accountId !== null) keepCopy(of, "sts", accountId, read.stsRole, read.state, reading);
-  const all = settings?.part ?? read.settings;
-  if (!all) throw new Error("a mount's object left out the settings");
-  return { settings: all, role: role ? role.part : read.role, stsRole: stsRole ? stsRole.part : read.stsRole };
+  return {
+    settings: settings ? settings.part : read.settings,
+    role: role ? role.part : read.role,
+    stsRole: stsRole ? stsRole.part : read.stsRole,
+  };
 }
 
 /** A copy that need not be read anew. */
@@ -123,7 +141,7 @@ interface MountObject {
 /** The objects of the mounts that the isolate's copy of the installation has. */
 const OBJECTS = new WeakMap<CloudAccess["mount"], MountObject>();
 
-function objectOf({ env, mount }: Pick<CloudAccess, "env" | "mount">): MountObject {
+function objectOf({ env, mount }: MountAccess): MountObject {
   const known = OBJECTS.get(mount);
   if (known) return known;
   const object = cloudAuthAt(env, mount).id.toString();

@@ -4,8 +4,8 @@ import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-desc
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
-import { namedSegment } from "../../path-name.ts";
 import { listRoute } from "../list-route.ts";
 import { cloudAuthOf } from "../mount.ts";
 import { changeConfiguration } from "./change.ts";

@@ -6,8 +6,8 @@ export interface DenyEntry {
   readonly createdAt: number;
   /** When the last token that the tag gave has ended. The tag itself never ends. */
   readonly expiresAt: number;
-  /** The id of the role whose key signed the tag; absent in entries of before it was kept. */
-  readonly roleId?: string;
+  /** The id of the role whose key signed the tag. */
+  readonly roleId: string;
 }
 
 /**
@@ -21,7 +21,7 @@ export function isStillGenuine(
 ): boolean {
   const read = readTagValue(tag);
   const role = read.ok ? roleNamed(read.value.tag.role) : null;
-  return role !== null && role.roleId === (entry.roleId ?? role.roleId);
+  return role !== null && role.roleId === entry.roleId;
 }
 
 /** What a read shows. */

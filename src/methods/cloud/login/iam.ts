@@ -17,12 +17,16 @@ import type { LoginFields } from "./fields.ts";
 import { checkInstance } from "./instance.ts";
 import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
 import { isBoundTo } from "./principal.ts";
+import type { Signature } from "./signature-uses.ts";
 import type { LoginSteps } from "./steps.ts";
 import { roleTerms, untagged } from "./terms.ts";
 import { writeTokenData } from "./token-data.ts";
 
+/** Who logs in, and the signature that proved it; null where somebody only said so. */
+export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
+
 /** What proves, or is taken to prove, who logs in. */
-export type CallerProof = (settings: LoginSettings) => Promise<Result<CallerIdentity, Failure>>;
+export type CallerProof = (settings: LoginSettings) => Promise<Result<ProvenCaller, Failure>>;
 
 /**
  * A login by a signed GetCallerIdentity request: STS says who signed it, and where the role asks for it, the instance
@@ -42,11 +46,11 @@ export async function verifyPrincipal(
   const { steps } = attempt;
   const start = await startLogin(attempt, "iam", roleName);
   if (!start.ok) return start;
-  const proven = await prove(start.value);
+  const proven = await prove(start.value.settings);
   if (!proven.ok) return proven;
   const { principal, accountId } = proven.value;
   attempt.notes.principal = principal.arn;
-  const found = await findTarget(attempt, "iam", roleName || principal.friendlyName, accountId);
+  const found = await findTarget(attempt, "iam", start.value, principal.friendlyName, accountId);
   if (!found.ok) return found;
   const target = found.value;
   const compared = { bound: target.role.bounds.bound_iam_principal_arn ?? [], actual: principal.arn };
@@ -68,7 +72,7 @@ export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fie
  * The caller, if the role is bound to it. One whose unique id nobody has said yet gets it from IAM, where it counts.
  * Messages are those of the reference's AWS method (login).
  */
-async function checkPrincipal(target: LoginTarget, caller: CallerIdentity): Promise<Result<CallerIdentity, Failure>> {
+async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller, Failure>> {
   const { principal } = caller;
   const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
   if (!known.ok) return known;
@@ -80,8 +84,8 @@ async function checkPrincipal(target: LoginTarget, caller: CallerIdentity): Prom
 
 async function withUniqueId(
   { client, account, role }: LoginTarget,
-  caller: CallerIdentity,
-): Promise<Result<CallerIdentity, Failure>> {
+  caller: ProvenCaller,
+): Promise<Result<ProvenCaller, Failure>> {
   const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
   if (!counts) return ok(caller);
   const found = await findPrincipal(client, account, caller.principal);
@@ -92,7 +96,7 @@ async function identifyCaller(
   env: Env,
   config: ClientConfig,
   fields: LoginFields,
-): Promise<Result<CallerIdentity, Failure>> {
+): Promise<Result<ProvenCaller, Failure>> {
   const request = checkSignedRequest(
     {
       iam_http_request_method: fields.iam_http_request_method ?? "",
@@ -105,7 +109,9 @@ async function identifyCaller(
   );
   if (!request.ok) return request;
   const caller = await askCallerIdentity({ hosts: privateHosts(env), maxRetries: config.maxRetries }, request.value);
-  return caller.ok ? caller : err(inContext("error making upstream request", caller.error));
+  if (!caller.ok) return err(inContext("error making upstream request", caller.error));
+  const { signature: text, endsAt } = request.value;
+  return ok({ ...caller.value, signature: { text, endsAt } });
 }
 
 /**
@@ -137,7 +143,7 @@ const OTHER_ROLE = "the session is named like an instance whose role is another 
 
 function principalLogin(
   { role, roleName, identity, boundCidrs }: LoginTarget,
-  { principal, uniqueId, accountId }: CallerIdentity,
+  { principal, uniqueId, accountId, signature }: ProvenCaller,
   inferredInstanceId: string,
 ): VerifiedLogin {
   const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
@@ -155,6 +161,7 @@ function principalLogin(
   const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
   return {
     terms: roleTerms(role, untagged(role), boundCidrs),
+    signature,
     alias: aliases[identity.iamAlias],
     metadata: { ...chosen, role_id: role.roleId },
     aliasMetadata: chosen,

@@ -1,6 +1,7 @@
 import { type IssuedLogin, issueLogin, planIssue } from "../../../auth/login.ts";
-import type { Failure } from "../../../base/errors.ts";
-import type { Result } from "../../../base/result.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, type Result } from "../../../base/result.ts";
 import { entityForLogin, findEntityForLogin } from "../../../identity/login.ts";
 import type { Mount } from "../../../system/mount.ts";
 import type { Login, LoginPlan } from "../../../token/rules/login.ts";
@@ -8,11 +9,14 @@ import type { Metadata } from "../config/identity.ts";
 import { mountTypeOf } from "../mount.ts";
 import { translateMetadata } from "../vocabulary.ts";
 import type { Attempt } from "./attempt.ts";
+import { type Signature, SignatureUses, tokensPerSignature } from "./signature-uses.ts";
 import type { RoleTerms } from "./terms.ts";
 
 /** What the method says about a client that it verified. */
 export interface VerifiedLogin {
   readonly terms: RoleTerms;
+  /** What proved who it is, where that can be shown again; null for a document, which its nonce guards. */
+  readonly signature: Signature | null;
   /** The name that the mount knows the client by. */
   readonly alias: string;
   /** Told to clients, in the inner vocabulary. */
@@ -24,6 +28,13 @@ export interface VerifiedLogin {
   readonly internal: Metadata;
 }
 
+/** What the signatures of this isolate's logins have given. */
+const signatureUses = new SignatureUses();
+
+const SIGNATURE_USED_UP = invalid(
+  "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request anew",
+);
+
 /**
  * Gives a verified client its token: the last step of every login.
  *
@@ -33,6 +44,17 @@ export async function issueVerifiedLogin(
   attempt: Attempt,
   login: VerifiedLogin,
 ): Promise<Result<IssuedLogin, Failure>> {
+  const { signature } = login;
+  if (!signature) return issue(attempt, login);
+  // Counted before anything is waited for: of many logins at once no more than the allowed ones get past here.
+  const most = tokensPerSignature(attempt.env.TOKENS_PER_SIGNATURE);
+  if (!signatureUses.take(signature, most, currentTime())) return err(SIGNATURE_USED_UP);
+  const issued = await issue(attempt, login);
+  if (!issued.ok) signatureUses.giveBack(signature, currentTime());
+  return issued;
+}
+
+async function issue(attempt: Attempt, login: VerifiedLogin): Promise<Result<IssuedLogin, Failure>> {
   const { env, installation, mount } = attempt;
   const entity = await entityForLogin(env, {
     mountAccessor: mount.accessor,

@@ -58,8 +58,8 @@ async function renewInstance(
   if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
   const now = currentTime();
   const expiresAt = now + memorySeconds(role, tagMaxTtl, mountTtl(mount)) * 1000;
-  const { list, place } = accessShardFor(env, mount, instanceId);
-  const entry = await list.extend(place, instanceId, expiresAt, now);
+  const { list } = accessShardFor(env, mount, instanceId);
+  const entry = await list.extend(instanceId, expiresAt, now);
   if (!entry) return err(invalid("failed to verify the access list identity entry of the instance"));
   return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
 }

@@ -71,11 +71,11 @@ export async function verifyInstance(
   const { env, keys, mount, steps } = attempt;
   const start = await startLogin(attempt, "vm", roleName);
   if (!start.ok) return start;
-  const document = await prove(start.value);
+  const document = await prove(start.value.settings);
   if (!document.ok) return document;
   const { accountId, instanceId, imageId, region, pendingTime, pendingTimeMs } = document.value;
   attempt.notes.principal = instanceId;
-  const found = await findTarget(attempt, "vm", roleName || imageId, accountId);
+  const found = await findTarget(attempt, "vm", start.value, imageId, accountId);
   if (!found.ok) return found;
   const target = found.value;
   const nonce = steps.judge("nonce", {}, await prepareNonce(keys, mount, instanceId, sentNonce));
@@ -176,6 +176,7 @@ function instanceLogin(
   const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
   return {
     terms: roleTerms(role, grant, boundCidrs),
+    signature: null,
     alias: aliases[identity.vmAlias],
     metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
     aliasMetadata: chosen,
@@ -204,5 +205,5 @@ async function issueOrUndo(
 /** Adds a new nonce to the metadata of the answer. It is not stored with the token, which others may look up. */
 function withNonce(issued: IssuedLogin, nonce: string | null): IssuedLogin {
   if (nonce === null) return issued;
-  return { ...issued, auth: { ...issued.auth, metadata: { ...issued.auth.metadata, nonce } } };
+  return { ...issued, auth: { ...issued.auth, secretMetadata: { nonce } } };
 }

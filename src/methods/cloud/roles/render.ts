@@ -9,7 +9,7 @@ export const ROLE_SHAPE = {
   bound_region: ["string"],
   bound_image_id: ["string"],
   bound_iam_instance_profile_arn: ["string"],
-  bound_vm_instance_id: ["string", null],
+  bound_vm_instance_id: ["string"],
   bound_iam_role_arn: ["string"],
   bound_iam_principal_arn: ["string"],
   bound_iam_principal_id: ["string"],
@@ -30,8 +30,6 @@ export function renderRole(role: CloudRole): Record<string, unknown> {
   const bounds = Object.fromEntries(BOUND_FIELDS.map((field) => [field, role.bounds[field] ?? []]));
   return {
     ...bounds,
-    // Clients know this one list as null until it was set.
-    bound_vm_instance_id: role.bounds.bound_vm_instance_id ?? null,
     auth_type: role.authType,
     bound_iam_principal_id: role.principalIds,
     inferred_entity_type: role.inferredEntityType,

@@ -6,6 +6,8 @@ export type SignatureScope = {
   readonly region: string;
   /** Names in lower case. */
   readonly signedHeaders: ReadonlySet<string>;
+  /** 64 hex digits. */
+  readonly signature: string;
 };
 
 const ALGORITHM = "AWS4-HMAC-SHA256";
@@ -24,11 +26,20 @@ const MAX_AGE_SECONDS = 15 * 60;
  * covers the date, and STS checks the same one.
  */
 export function ageProblem(amzDate: string, now: number): string | null {
-  const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
-  const signedAt = iso === amzDate ? Number.NaN : Date.parse(iso);
+  const signedAt = signedAtOf(amzDate);
   if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
   const isFar = Math.abs(now - signedAt) > MAX_AGE_SECONDS * 1000;
   return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request anew" : null;
+}
+
+/** The first moment at which a request with this `X-Amz-Date` is too old to be shown, ms; NaN for one that is malformed. */
+export function endOfSignature(amzDate: string): number {
+  return signedAtOf(amzDate) + MAX_AGE_SECONDS * 1000 + 1;
+}
+
+function signedAtOf(amzDate: string): number {
+  const iso = amzDate.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6Z");
+  return iso === amzDate ? Number.NaN : Date.parse(iso);
 }
 
 /** Reads an Authorization header. Each item stands once and in the usual order: a second reading is not possible. */
@@ -37,7 +48,7 @@ export function parseAuthorization(header: string): Result<SignatureScope, strin
   if (credential === undefined || signedHeaders === undefined || signature === undefined) {
     return err(`Authorization header is not a signature of the form ${ALGORITHM}`);
   }
-  return readScope(credential, signedHeaders);
+  return readScope(credential, signedHeaders, signature);
 }
 
 /** Reads the signature of a pre-signed URL from its query. */
@@ -52,10 +63,10 @@ export function parsePresigned(query: ReadonlyMap<string, string>): Result<Signa
     return err("pre-signed URL lacks a part of its signature");
   }
   if (Number(expires) > MAX_AGE_SECONDS) return err("X-Amz-Expires of the pre-signed URL is more than 15 minutes");
-  return readScope(credential, signedHeaders);
+  return readScope(credential, signedHeaders, signature);
 }
 
-function readScope(credential: string, signedHeaders: string): Result<SignatureScope, string> {
+function readScope(credential: string, signedHeaders: string, signature: string): Result<SignatureScope, string> {
   const [, region] = CREDENTIAL.exec(credential) ?? [];
   if (region === undefined) return err("region missing from the signature, or the signature is not one for sts");
   if (!SIGNED_HEADERS.test(signedHeaders)) return err("list of signed headers is malformed");
@@ -63,5 +74,5 @@ function readScope(credential: string, signedHeaders: string): Result<SignatureS
   const unique = new Set(names);
   if (unique.size !== names.length) return err("list of signed headers names a header twice");
   if (!unique.has("host")) return err("Host header is not signed");
-  return ok({ region, signedHeaders: unique });
+  return ok({ region, signedHeaders: unique, signature });
 }

@@ -6,7 +6,7 @@ import { selectHeaders, serverIdProblem } from "./header-rules.ts";
 import { type HeaderValues, readHeaderValues } from "./header-values.ts";
 import { chooseTarget, type Origin, parseOrigin } from "./origin.ts";
 import type { StsSettings } from "./settings.ts";
-import { ageProblem, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
+import { ageProblem, endOfSignature, parseAuthorization, parsePresigned, type SignatureScope } from "./signature-v4.ts";
 
 /** The signed request of an iam login, as its fields carry it; absent fields are "". */
 export type SignedRequestFields = {
@@ -29,6 +29,10 @@ export type CallerIdentityRequest = {
   readonly body: string | null;
   /** The partition of the region that was signed for: an answer about another one is wrong. */
   readonly partition: Partition;
+  /** 64 hex digits. Whether it is genuine, the answer tells. */
+  readonly signature: string;
+  /** When the request is too old to be shown again, ms. */
+  readonly endsAt: number;
 };
 
 /** Base64 of a URL. A pre-signed one with a session token of 4 kB, percent-encoded, has some 6 kB. */
@@ -95,6 +99,8 @@ export function checkSignedRequest(
     headers: selected.value,
     body,
     partition,
+    signature: scope.signature,
+    endsAt: endOfSignature(signed.value.amzDate),
   });
 }
 

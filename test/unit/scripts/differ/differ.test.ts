@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseDifferArguments } from "../../../../scripts/differ/arguments.ts";
-import { Choices } from "../../../../scripts/differ/choices.ts";
 import { differences } from "../../../../scripts/differ/compare.ts";
 import { renderReport } from "../../../../scripts/differ/report.ts";
+import { Choices } from "../../../../scripts/local/choices.ts";
 
 const answer = (body: unknown, status = 200) => ({ status, body });
 const found = (reference: unknown, tested: unknown, texts = false) =>

@@ -41,6 +41,7 @@ describe("the command line of grove", () => {
     [["tokens", "--yes"], "tokens takes no --yes"],
     [["tokens", "--limit", "many"], '--limit takes a number, not "many"'],
     [["tokens", "--count-by", "role", "--limit", "3"], "--count-by takes no --sort and no --limit"],
+    [["tokens", "--count-by", "role", "--policy", "x"], "--count-by takes no filter but --mount"],
     [["tree", "a", "b"], 'tree does not take "b"'],
     [["revoke"], "revoke needs a filter or --accessor: without one it would end everything"],
     [["revoke", "--dry-run"], "revoke needs a filter or --accessor: without one it would end everything"],

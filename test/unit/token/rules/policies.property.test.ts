@@ -38,6 +38,9 @@ function mayHave(granted: string, { requested, noDefaultPolicy, callerPolicies, 
   if (granted === "response-wrapping") return false;
   if (granted === "default" && noDefaultPolicy) return false;
   const asked = (requested ?? []).map((item) => item.trim().toLowerCase()).includes(granted);
+  if (granted === "default" && role?.tokenNoDefaultPolicy) {
+    if (requested === null ? !role.allowedPolicies.includes("default") : !asked) return false;
+  }
   const allow = role ? [...role.allowedPolicies, ...role.allowedPoliciesGlob] : [];
   const refuse = role ? [...role.disallowedPolicies, ...role.disallowedPoliciesGlob] : [];
   if (role && (allow.length > 0 || refuse.length > 0)) {

@@ -61,8 +61,23 @@ describe("without the lists of a role", () => {
     ["T23: a plain role keeps the subset rule", { role: {}, requested: ["test4"] }, NOT_SUBSET],
     ["T23: a plain role adds no default", { role: {}, callerPolicies: ["policy1"] }, ["policy1"]],
     [
-      "a plain role that wants no default has no say without lists",
+      "a plain role without default adds none to what is asked for",
       { role: { tokenNoDefaultPolicy: true }, requested: ["test1"] },
+      ["test1"],
+    ],
+    [
+      "a plain role without default adds none for a caller with sudo",
+      { role: { tokenNoDefaultPolicy: true }, requested: ["policy1"], sudo: true },
+      ["policy1"],
+    ],
+    [
+      "a plain role without default does not pass on the caller's",
+      { role: { tokenNoDefaultPolicy: true }, callerPolicies: ["default", "policy1"] },
+      ["policy1"],
+    ],
+    [
+      "a plain role without default leaves the one that is asked for",
+      { role: { tokenNoDefaultPolicy: true }, requested: [" Default ", "test1"] },
       ["default", "test1"],
     ],
     ["default is removed even when asked for", { requested: ["default", "test1"], noDefaultPolicy: true }, ["test1"]],

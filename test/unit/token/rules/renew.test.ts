@@ -35,7 +35,7 @@ const TOKEN: TokenView = {
 
 interface Case {
   readonly token?: Partial<TokenView>;
-  readonly role?: Partial<Pick<TokenRole, "tokenPeriod" | "tokenExplicitMaxTtl">>;
+  readonly role?: Partial<Pick<TokenRole, "tokenPeriod">>;
   readonly increment?: number;
   /** Seconds since the creation. */
   readonly age?: number;
@@ -46,7 +46,7 @@ interface Case {
 function renew({ token, role, increment = 0, age = 0, maxSeconds = 768 * HOUR }: Case): number | string {
   const mount = { defaultSeconds: maxSeconds, maxSeconds };
   const view = { ...TOKEN, ...token };
-  const terms = role ? roleTerms(view, { tokenPeriod: 0, tokenExplicitMaxTtl: 0, ...role }) : ownTerms(view);
+  const terms = role ? roleTerms(view, { tokenPeriod: 0, ...role }) : ownTerms(view);
   const result = planRenew(view, terms, increment, mount, NOW + age * 1000);
   if (result.ok) return result.value.ttl;
   return result.error.code === "invalid_request" ? result.error.message : result.error.code;
@@ -66,22 +66,16 @@ describe("a renewal", () => {
     ["T54: for ever", { token: { period: 60 }, age: 100 * 768 * HOUR }, 60],
     ["T54: below the explicit maximum", { token: { period: 5, explicitMaxTtl: 4 } }, 4],
     ["T54: until its end", { token: { period: 5, explicitMaxTtl: 4 }, age: 2 }, 2],
-    ["T54: the same through a role", { role: { tokenPeriod: 5, tokenExplicitMaxTtl: 4 }, age: 2 }, 2],
+    ["T54: the same with the period of a role", { token: { explicitMaxTtl: 4 }, role: { tokenPeriod: 5 }, age: 2 }, 2],
     ["T38: the period of the role", { role: { tokenPeriod: 5 }, increment: 300, maxSeconds: 10, age: 100 }, 5],
     ["T38: without a role the mount's maximum holds", { increment: 300, maxSeconds: 10, age: 5 }, 5],
-    ["T40: the explicit maximum of the role", { role: { tokenExplicitMaxTtl: 10 }, increment: 300, age: 4 }, 6],
+    ["T40: the explicit maximum on the token", { token: { explicitMaxTtl: 10 }, role: {}, increment: 300, age: 4 }, 6],
     [
       "T40: and its end",
-      { role: { tokenExplicitMaxTtl: 10 }, increment: 300, age: 10 },
+      { token: { explicitMaxTtl: 10 }, role: {}, increment: 300, age: 10 },
       "past the max TTL, cannot renew",
     ],
     ["a role without limits", { role: {}, increment: 300 }, 300],
-    [
-      "the explicit maximum of the call is fixed, whatever the role says later",
-      { token: { explicitMaxTtl: 10 }, role: { tokenExplicitMaxTtl: 100 }, increment: 300, age: 4 },
-      6,
-    ],
-    ["also when the role sets none any more", { token: { explicitMaxTtl: 10 }, role: {}, increment: 300, age: 4 }, 6],
     ["the period of the call holds with a role", { token: { period: 60 }, role: {}, increment: HOUR }, 60],
     ["the lesser period", { token: { period: 60 }, role: { tokenPeriod: 30 }, increment: HOUR }, 30],
   ])("%s", (_, input, expected) => {

@@ -133,17 +133,17 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
     };
     const first = await enterAt(NOW);
     await list.undoLogin("i-1", first);
-    expect(await list.read(place, "i-1")).toBeNull();
+    expect(await list.read("i-1")).toBeNull();
 
     const kept = await enterAt(NOW);
     const second = await enterAt(NOW + 1);
     await list.undoLogin("i-1", second);
-    expect(await list.read(place, "i-1")).toEqual(kept.entry);
+    expect(await list.read("i-1")).toEqual(kept.entry);
 
     const third = await enterAt(NOW + 2);
     const fourth = await enterAt(NOW + 3);
     await list.undoLogin("i-1", third);
-    expect(await list.read(place, "i-1")).toEqual(fourth.entry);
+    expect(await list.read("i-1")).toEqual(fourth.entry);
   });
 
   it("is looked through in the hour after the first of its entries ends, whichever was entered first", async () => {
@@ -162,16 +162,16 @@ describe.each(VOCABULARIES)("the access list of a mount of the type $type", (wor
   });
 
   it("is extended by renewals, never shortened, and says when an entry is gone", async () => {
-    const { list, place } = await shardOf("i-1");
-    expect(await list.extend(place, "i-1", NOW, NOW)).toBeNull();
+    const { list } = await shardOf("i-1");
+    expect(await list.extend("i-1", NOW, NOW)).toBeNull();
     await enter("mine");
-    expect(await list.extend(place, "i-1", NOW + 9_000_000, NOW + 5)).toMatchObject({
+    expect(await list.extend("i-1", NOW + 9_000_000, NOW + 5)).toMatchObject({
       role: "web",
       expiresAt: NOW + 9_000_000,
       updatedAt: NOW + 5,
       createdAt: NOW,
     });
-    expect((await list.extend(place, "i-1", NOW, NOW + 6))?.expiresAt).toBe(NOW + 9_000_000);
+    expect((await list.extend("i-1", NOW, NOW + 6))?.expiresAt).toBe(NOW + 9_000_000);
     expect(await enter("mine")).toBeNull();
   });
 });

@@ -1,17 +1,16 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { CloudAccessList } from "../../../../src/methods/cloud/access-list/access-list.ts";
-import { accessShardsOf } from "../../../../src/methods/cloud/access-list/shards.ts";
 import { CloudLookups } from "../../../../src/methods/cloud/clients/lookups.ts";
 import { CloudAuth } from "../../../../src/methods/cloud/cloud-auth.ts";
 import { forgetCopies } from "../../../../src/methods/cloud/config/copies.ts";
 import { forgetInstallation } from "../../../../src/system/installation.ts";
-import { cloudObject, mountRow } from "../../../support/cloud.ts";
+import { cloudObject } from "../../../support/cloud.ts";
 import { DocumentSigner } from "../../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../../support/cloud-mount.ts";
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
-import { bindings, dataOf, initialized } from "../../../support/service.ts";
+import { dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let mount: CloudMount;
@@ -20,9 +19,6 @@ beforeAll(async () => {
   const root = await initialized();
   replaceInternet(cloud);
   mount = await mountCloud(root, "cloud", cloud, new DocumentSigner());
-  // Each shard of the access list asks the mount once whether a release of before left it entries.
-  const row = await mountRow("cloud");
-  await Promise.all(accessShardsOf(bindings, row).map(({ list, place }) => list.takeOver(place)));
   await mount.write("role/web", { auth_type: "vm", bound_account_id: HOME, token_ttl: "10m" });
   await mount.write("role/tagged", { auth_type: "vm", bound_account_id: HOME, role_tag: "GroveTag" });
   cloud.world.addUser(HOME, "ann");

@@ -4,7 +4,7 @@ import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../su
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { type Outbound, replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { type Key, type Role, roleArn, type User, userArn } from "../../../support/fake-cloud/world.ts";
-import { call, dataOf, initialized } from "../../../support/service.ts";
+import { bindings, call, dataOf, initialized } from "../../../support/service.ts";
 
 const cloud = new FakeCloud();
 let sent: Outbound[];
@@ -199,5 +199,44 @@ describe("what is told of a principal", () => {
       client_user_id: worker.id,
     });
     await mount.write("config/identity", { iam_metadata: "default" });
+  });
+});
+
+describe("one signature", () => {
+  /** A principal whose logins nobody else has signed in this second, with a role for it at each mount. */
+  async function principal(name: string, ...mounts: CloudMount[]): Promise<Key> {
+    const user = cloud.world.addUser(HOME, name);
+    for (const each of mounts) await each.write(`role/${name}`, { bound_iam_principal_arn: userArn(user) });
+    return cloud.world.addKey(user);
+  }
+
+  beforeAll(() => {
+    Object.assign(bindings, { TOKENS_PER_SIGNATURE: "10" });
+  });
+
+  it("gives as many tokens as are set, at every mount together and however many ask at once", async () => {
+    const other = await mountCloud(root, "cloud-2", cloud, new DocumentSigner());
+    const key = await principal("captured", mount, other);
+    const fields = await signCaller(key);
+    const logins = Array.from({ length: 14 }, (_, i) => (i % 2 ? other : mount).login({ role: "captured", ...fields }));
+    const statuses = (await Promise.all(logins)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array(10).fill(200), ...Array(4).fill(400)]);
+    const refused = refusalOf(await mount.login({ role: "captured", ...fields }));
+    expect(refused).toEqual([400, expect.stringContaining("sign the request anew")]);
+    const anew = await signCaller(key, { now: Date.now() + 1000 });
+    expect((await mount.login({ role: "captured", ...anew })).status).toBe(200);
+  });
+
+  it("gives them to logins that make one: those that are refused do not count", async () => {
+    const key = await principal("refused", mount);
+    const fields = await signCaller(key);
+    const login = () => mount.login({ role: "refused", ...fields });
+    const entity = `identity/entity/id/${(await login()).body.auth.entity_id}`;
+    await call("POST", entity, { token: root, body: { disabled: true } });
+    for (let i = 0; i < 12; i++) expect((await login()).status).toBe(403);
+    expect((await mount.login({ role: "people", ...fields })).status).toBe(400);
+    await call("POST", entity, { token: root, body: { disabled: false } });
+    for (let i = 1; i < 10; i++) expect((await login()).status).toBe(200);
+    expect((await login()).status).toBe(400);
   });
 });

@@ -126,6 +126,12 @@ describe("the audit log of a login", () => {
     const found = await linesOf(async () => {
       answer = await mount.loginInstance(instance, { role: "Web" });
     });
+    const auth = {
+      accessor: answer?.body.auth.accessor,
+      policies: ["default", "web"],
+      entity_id: expect.stringMatching(/./),
+      metadata: { role: "web", account_id: HOME, auth_type: "vm", nonce: expect.stringMatching(/^hmac-sha256:/) },
+    };
     expect(found).toMatchObject([
       { type: "request", mount: "auth/cloud/", data: { pkcs7: expect.stringMatching(/^hmac-sha256:/) } },
       {
@@ -133,11 +139,13 @@ describe("the audit log of a login", () => {
         status: 200,
         role: "web",
         principal: instance.id,
-        issued_accessor: answer?.body.auth.accessor,
-        issued_policies: ["default", "web"],
-        issued_entity_id: expect.stringMatching(/./),
+        response: { auth },
+        // There is no other caller.
+        auth,
       },
     ]);
+    // The nonce is a secret: whoever has it may log in again.
+    expect(JSON.stringify(found)).not.toContain(answer?.body.auth.metadata.nonce);
   });
 
   it("has who was refused, as soon as that is proved", async () => {

@@ -26,7 +26,7 @@ describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
     await at.post("role/MYROLE", { token_ttl: "1m" });
     expect((await at.get("role/myrole")).body.data).toMatchObject({
       [words.bound_image_id]: ["ami-1"],
-      [words.bound_vm_instance_id]: null,
+      [words.bound_vm_instance_id]: [],
       auth_type: words.vm,
       token_ttl: 60,
     });

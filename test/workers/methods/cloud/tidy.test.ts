@@ -48,7 +48,7 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     await at.post("config/identity", {});
     const { list, place } = await shard();
     await list.enterLogin(place, INSTANCE, FIRST, NOW);
-    await list.delete(place, INSTANCE);
+    await list.delete(INSTANCE);
   });
 
   const shard = async () => accessShardFor(bindings, await mountRow(at.path), INSTANCE);
@@ -279,17 +279,5 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     vi.setSystemTime(NOW + 925 * HOUR);
     await tidy();
     expect(await names("deny_list")).toEqual([]);
-  });
-
-  it("keeps a tag that was denied before entries said whose it is", async () => {
-    await at.post("role/web", { auth_type: words.vm, bound_vpc_id: "v", role_tag: "cap" });
-    const tag = String((await at.post("role/web/tag")).body.data.tag_value);
-    await fill("deny_list", tag, 1, NOW - 10 * DAY);
-    await runInDurableObject(await cloudObject(at.path), (_, { storage }) => {
-      storage.sql.exec("UPDATE deny_list SET name = ?", tag);
-    });
-    await at.post("tidy/roletag-denylist");
-    await ring();
-    expect(await names("deny_list")).toEqual([tag]);
   });
 });

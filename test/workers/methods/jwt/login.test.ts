@@ -130,6 +130,19 @@ describe("a login by JWT", () => {
     expect([refused.status, String(refused.body.errors)]).toEqual([400, "role ci does not exist during renewal"]);
   });
 
+  it("keeps the explicit maximum of its creation, whatever the role says later", async () => {
+    const login = await mount("capped", byKey(), { token_explicit_max_ttl: "15m" });
+    const token = (await login(await issuer.sign({}))).auth?.client_token as string;
+    for (const token_explicit_max_ttl of ["5m", "8h", 0]) {
+      await post("auth/capped/role/ci", { user_claim: "sub", token_ttl: "1h", token_explicit_max_ttl });
+      const { auth } = (await post("auth/token/renew-self", {}, token)).body;
+      // What is left of 15 minutes, to the end of the minute that this test may take.
+      expect(Math.ceil(Number(auth.lease_duration) / 60)).toBe(15);
+      const seen = await call("GET", "auth/token/lookup-self", { token });
+      expect(seen.body.data.explicit_max_ttl).toBe(900);
+    }
+  });
+
   it("is refused to a disabled entity", async () => {
     const login = await mount("disabled", byKey());
     const { auth } = await login(await issuer.sign({}));
@@ -327,8 +340,22 @@ describe("keys of an issuer", () => {
     expect((await login(await issuer.sign({}))).status).toBe(200);
     const next = await newIssuer("RS256", "key-9");
     pages.set(url, json({ keys: [next.jwk] }));
-    vi.setSystemTime(now + 600_001);
+    vi.setSystemTime(now + 600_000);
     expect((await login(await issuer.sign({}))).status).toBe(400);
+  });
+
+  it("that are withdrawn while the issuer does not answer end within ten minutes as well", async () => {
+    const url = `${ISSUER}/down`;
+    pages.set(url, json({ keys: [issuer.jwk] }));
+    const login = await mount("down", { jwks_url: url });
+    const now = Date.now();
+    vi.useFakeTimers({ now, toFake: ["Date"] });
+    expect((await login(await issuer.sign({}))).status).toBe(200);
+    pages.delete(url);
+    vi.setSystemTime(now + 599_999);
+    expect((await login(await issuer.sign({}))).status).toBe(200);
+    vi.setSystemTime(now + 600_000);
+    expect((await login(await issuer.sign({}))).status).toBe(503);
   });
 
   it("that can't be fetched are a 503 that another try may mend, and an outage is survived for a while", async () => {
@@ -348,9 +375,9 @@ describe("keys of an issuer", () => {
     vi.setSystemTime(now + 3_000);
     expect((await login()).status).toBe(200);
     pages.delete(url);
-    vi.setSystemTime(now + 700_000);
+    vi.setSystemTime(now + 400_000);
     expect((await login()).status).toBe(200);
-    vi.setSystemTime(now + 1_400_000);
+    vi.setSystemTime(now + 700_000);
     expect((await login()).status).toBe(503);
   });
 

@@ -143,6 +143,35 @@ describe("a later login", () => {
   });
 });
 
+describe("whatever clients try, in whichever order their logins arrive", () => {
+  const nonces = Promise.all(["owner", "somebody", "another"].map((nonce) => sent(nonce)));
+  /** Who logs in, and whether this login asks to be the last. A client that had no answer simply repeats it. */
+  const attempts = fc.array(fc.record({ who: fc.nat(2), last: fc.integer({ min: 0, max: 9 }).map((n) => n === 0) }));
+
+  it("only the first gets in, again and again, until reauthentication has ended", async () => {
+    const known = await nonces;
+    fc.assert(
+      fc.property(attempts, (all) => {
+        let entry: AccessEntry | null = null;
+        let holder: number | null = null;
+        let isEnded = false;
+        for (const [at, { who, last }] of all.entries()) {
+          const nonce: PresentedNonce = last
+            ? { kind: "none", reserved: false }
+            : (known[who] ?? { kind: "none", reserved: false });
+          const decided = decideLogin(entry, login(nonce), NOW + at);
+          const mayEnter: boolean = holder === null || (!isEnded && holder === who && !last);
+          expect(decided.ok).toBe(mayEnter);
+          if (!decided.ok) continue;
+          entry = decided.value;
+          holder = who;
+          isEnded = entry.nonceHash === null;
+        }
+      }),
+    );
+  });
+});
+
 describe("the hash of a nonce", () => {
   const hash = (nonce: PresentedNonce) => (nonce.kind === "none" ? null : nonce.hash);
 

@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import {
   beginReading,
   copyOf,
@@ -15,45 +15,52 @@ const mount = (announced: number) => ({ object: "mount", announced, maxAgeMs: 5_
 const partOf = (...[of, part, name, now]: Parameters<typeof copyOf>) => copyOf(of, part, name, now)?.part;
 const useOf = (...[of, part, name, now]: Parameters<typeof copyOf>) => copyOf(of, part, name, now)?.use;
 
-beforeEach(() => forgetCopies());
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: T0 });
+  forgetCopies();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 it("a copy of the announced state is good for a minute without asking", () => {
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
   expect(partOf(mount(7), "sts", "111111111111", T0 + 59_999)).toEqual(STS_ROLE);
   expect(partOf(mount(7), "sts", "111111111111", T0 + 60_000)).toBeUndefined();
 });
 
 it("a copy of another state is good for POLICY_CACHE_SECONDS, whichever of both is newer", () => {
   for (const announced of [6, 8]) {
-    keepCopy(mount(announced), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+    keepCopy(mount(announced), "sts", "111111111111", STS_ROLE, 7, beginReading());
     expect(partOf(mount(announced), "sts", "111111111111", T0 + 4_999)).toEqual(STS_ROLE);
     expect(partOf(mount(announced), "sts", "111111111111", T0 + 5_000)).toBeUndefined();
   }
 });
 
 it("a change ends its copies as soon as the isolate hears of it, if they are that old", () => {
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
   expect(partOf(mount(7), "sts", "111111111111", T0 + 20_000)).toEqual(STS_ROLE);
   expect(partOf(mount(8), "sts", "111111111111", T0 + 20_000)).toBeUndefined();
 });
 
 it("with a POLICY_CACHE_SECONDS of 0 only copies of the announced state are used", () => {
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 6, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 6, beginReading());
   expect(partOf({ ...mount(7), maxAgeMs: 0 }, "sts", "111111111111", T0)).toBeUndefined();
 });
 
 it("what was read while this isolate made a change is not kept, and a change drops what was kept", () => {
-  const reading = beginReading(T0);
+  const reading = beginReading();
   forgetCopies();
   keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, reading);
   expect(partOf(mount(7), "sts", "111111111111", T0)).toBeUndefined();
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
   forgetCopies();
   expect(partOf(mount(7), "sts", "111111111111", T0)).toBeUndefined();
 });
 
 it("an account without a role is remembered, and mounts, accounts and kinds of parts do not mix", () => {
-  keepCopy(mount(7), "sts", "111111111111", null, 7, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", null, 7, beginReading());
   expect(partOf(mount(7), "sts", "111111111111", T0)).toBeNull();
   expect(partOf(mount(7), "sts", "222222222222", T0)).toBeUndefined();
   expect(partOf(mount(7), "role", "111111111111", T0)).toBeUndefined();
@@ -61,12 +68,12 @@ it("an account without a role is remembered, and mounts, accounts and kinds of p
 });
 
 it("a clock that went back makes a copy count as old", () => {
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
   expect(partOf(mount(7), "sts", "111111111111", T0 - 1)).toBeUndefined();
 });
 
 it("a copy is read anew in the background before it is too old", () => {
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
   expect(useOf(mount(7), "sts", "111111111111", T0 + 47_999)).toBe("use");
   expect(useOf(mount(7), "sts", "111111111111", T0 + 48_000)).toBe("renew");
   expect(useOf(mount(8), "sts", "111111111111", T0 + 4_000)).toBe("renew");
@@ -74,7 +81,7 @@ it("a copy is read anew in the background before it is too old", () => {
 
 it("a copy is good for POLICY_GRACE_SECONDS more while its object does not answer", () => {
   const of = { ...mount(7), graceMs: 60_000 };
-  keepCopy(of, "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(of, "sts", "111111111111", STS_ROLE, 7, beginReading());
   expect(useOf(of, "sts", "111111111111", T0 + 60_000)).toBe("try");
   expect(useOf(of, "sts", "111111111111", T0 + 119_999)).toBe("try");
   expect(useOf(of, "sts", "111111111111", T0 + 120_000)).toBeUndefined();
@@ -86,14 +93,14 @@ it("a copy is good for POLICY_GRACE_SECONDS more while its object does not answe
 
 it("a copy of before an announced change gets no grace, one of after it does", () => {
   const of = (announced: number) => ({ ...mount(announced), graceMs: 60_000 });
-  keepCopy(of(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
+  keepCopy(of(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
   expect(useOf(of(8), "sts", "111111111111", T0 + 5_000)).toBeUndefined();
   expect(useOf(of(6), "sts", "111111111111", T0 + 5_000)).toBe("try");
   expect(useOf(of(6), "sts", "111111111111", T0 + 65_000)).toBeUndefined();
 });
 
 it("a copy of what is not there any more is dropped", () => {
-  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading(T0));
-  dropCopy(mount(7), "sts", "111111111111");
+  keepCopy(mount(7), "sts", "111111111111", STS_ROLE, 7, beginReading());
+  dropCopy(mount(7), "sts", "111111111111", beginReading());
   expect(useOf(mount(7), "sts", "111111111111", T0)).toBeUndefined();
 });

@@ -140,7 +140,7 @@ describe("a role", () => {
       auth_type: "iam",
       bound_account_id: [],
       bound_image_id: [],
-      bound_vm_instance_id: null,
+      bound_vm_instance_id: [],
       bound_iam_instance_profile_arn: [],
       bound_iam_principal_arn: [`${ARN}*`],
       bound_iam_principal_id: [],

@@ -92,6 +92,8 @@ describe("a signed POST", () => {
         },
         body: FORM,
         partition: "aws",
+        signature: SIGNATURE,
+        endsAt: Date.UTC(2026, 10, 21, 4, 15) + 1,
       },
     });
   });
@@ -144,6 +146,8 @@ describe("a pre-signed GET", () => {
         headers: { "x-service-cloud-iam-server-id": "grove.example" },
         body: null,
         partition: "aws",
+        signature: SIGNATURE,
+        endsAt: Date.UTC(2026, 10, 21, 4, 15) + 1,
       },
     });
   });
@@ -576,4 +580,12 @@ describe("whatever is sent", () => {
       { numRuns: 1000 },
     );
   });
+});
+
+it("ends at the first moment at which it is too old to be taken", () => {
+  const request = checkSignedRequest(post(), withServerId, NOW);
+  if (!request.ok) throw new Error("the request is refused");
+  const { endsAt } = request.value;
+  expect(checkSignedRequest(post(), withServerId, endsAt - 1).ok).toBe(true);
+  expect(checkSignedRequest(post(), withServerId, endsAt).ok).toBe(false);
 });

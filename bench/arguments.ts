@@ -1,0 +1,85 @@
+import { readFlags } from "../gateway/flags.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
+
+/** The cases, in the order in which they run. */
+export const CASES = ["operations", "clean-ups", "load", "growth", "console"] as const;
+
+export type CaseName = (typeof CASES)[number];
+
+export const HELP = `Usage: npm run bench -- [options]
+
+Measures Grove as npm run serve runs it, with the CPU of its processes for each request.
+
+  --only LIST       cases, separated by commas (default all): ${CASES.join(", ")}
+  --rounds N        turns of each measurement (default 5)
+  --seconds S       length of one measurement (default 2)
+  --load-seconds S  length of the mixed load (default 120; 600 for the page)
+  --tokens N        tokens of a large installation (default 100000)
+  --quick           1 round of a second, 2000 tokens, a short load: to see that it works
+  --against URL     measures operations and load on another server with the same API too, in turns with Grove;
+                    the variable AGAINST_TOKEN has a root token of it
+  --pid PID         the process of that server, for its CPU and memory
+  --dir DIR         where the servers keep their data (default the system's temporary directory): a disk, or a tmpfs
+  --write           keeps the figures in docs/performance/figures.json and writes docs/performance.md
+  --help            this text
+`;
+
+/** What the command line asks for. */
+export interface BenchCommand {
+  readonly kind: "run";
+  readonly cases: readonly CaseName[];
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly loadSeconds: number;
+  readonly tokens: number;
+  readonly against: { readonly url: string; readonly pid: number } | null;
+  readonly directory: string | null;
+  readonly write: boolean;
+  /** The words that change what is measured. */
+  readonly options: string;
+}
+
+/** Reads the command line; the error is for the operator. */
+export function parseBenchArguments(argv: readonly string[]): Result<BenchCommand | { readonly kind: "help" }, string> {
+  const flags = readFlags(argv, {
+    only: { type: "string", default: CASES.join(",") },
+    rounds: { type: "string" },
+    seconds: { type: "string" },
+    "load-seconds": { type: "string" },
+    tokens: { type: "string" },
+    quick: { type: "boolean", default: false },
+    against: { type: "string" },
+    pid: { type: "string" },
+    dir: { type: "string" },
+    write: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h" },
+  });
+  if (!flags.ok) return flags;
+  const { only, quick, against, pid, dir, write, help } = flags.value;
+  if (help) return ok({ kind: "help" });
+  const asked = only.split(",");
+  const unknown = asked.find((name) => !CASES.some((known) => known === name));
+  if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
+  const numbers = {
+    rounds: Number(flags.value.rounds ?? (quick ? 1 : 5)),
+    seconds: Number(flags.value.seconds ?? (quick ? 1 : 2)),
+    loadSeconds: Number(flags.value["load-seconds"] ?? (quick ? 10 : 120)),
+    tokens: Number(flags.value.tokens ?? (quick ? 2000 : 100_000)),
+  };
+  const wrong = Object.entries(numbers).find(([, value]) => !(Number.isInteger(value) && value >= 1));
+  if (wrong) return err(`--${wrong[0].replace("loadS", "load-s")} takes a whole number from 1`);
+  if (numbers.tokens < 2000) return err("--tokens takes a number from 2000");
+  if ((against === undefined) !== (pid === undefined)) return err("--against URL and --pid PID go together");
+  if (against !== undefined && !/^http:\/\/[^/]+$/.test(against)) return err("--against takes http://HOST:PORT");
+  if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes the number of a process, not "${pid}"`);
+  if (write && quick) return err("--write takes figures of whole runs, not of --quick");
+  return ok({
+    kind: "run",
+    cases: CASES.filter((name) => asked.includes(name)),
+    ...numbers,
+    against: against === undefined ? null : { url: against, pid: Number(pid) },
+    directory: dir ?? null,
+    write,
+    options: `--rounds ${numbers.rounds} --seconds ${numbers.seconds} --load-seconds ${numbers.loadSeconds} --tokens ${numbers.tokens}`,
+  });
+}

@@ -1,0 +1,108 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { type Bench, type CaseFigures, lookUps, type Measured, type Row, type Target } from "../case.ts";
+import { type LoadRequest, runStream, type Stream } from "../load.ts";
+import { type Client, makeToken } from "../servers/client.ts";
+import { ServeProcess } from "../servers/serve.ts";
+import { median } from "../statistics.ts";
+
+/** The longest wait of an answered request (ms), and p99 as a ratio to p50. */
+const LONGEST_MS = 1000;
+const TAIL = 10;
+/** How much memory may grow between the second sixth of the load, when caches have filled, and the last. */
+const STEADY = 1.15;
+
+/** Sends a mixture at saturation for minutes, to Grove and then to the other server where there is one. */
+export async function measureLoad(bench: Bench): Promise<CaseFigures> {
+  const grove = await ServeProcess.start(`${bench.directory}/load`, bench.secrets);
+  const { against } = bench;
+  try {
+    const own = await loadOn(bench, "Grove", grove);
+    const other = against && (await loadOn(bench, "the other server", against));
+    const tables = [
+      [...own.streams, ...(other?.streams ?? [])],
+      [own.memory, ...(other ? [other.memory] : [])],
+    ];
+    return { tables, targets: own.targets };
+  } finally {
+    await grove.stop();
+  }
+}
+
+async function loadOn(bench: Bench, name: string, server: Measured) {
+  bench.say(`${bench.loadSeconds} s of mixed load on ${name}`);
+  const memory: number[] = [];
+  const streams = Object.entries(await mixture(server));
+  const done = Promise.all(streams.map(([, stream]) => runStream(server.url, stream, bench.loadSeconds)));
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const { worker, gateway } = server.usage();
+      memory.push(worker.memoryMiB + gateway.memoryMiB);
+      await pause(1000);
+    }
+  })();
+  const results = await done;
+  isOver = true;
+  await watching;
+  const rows = results.map(({ statuses, lost, answers, p50, p99, longest }, at): Row => {
+    const answered = Object.entries(statuses).map(([status, count]) => `${status}: ${count}`);
+    const figures = { answers, "p50 ms": p50, "p99 ms": p99, "longest ms": longest };
+    return { server: name, requests: streams[at]?.[0] ?? "", ...figures, statuses: answered.join(", "), lost };
+  });
+  const sixth = Math.ceil(memory.length / 6);
+  const [early, late] = [median(memory.slice(sixth, 2 * sixth)), median(memory.slice(-sixth))];
+  const failures = results.reduce((sum, { statuses, lost }) => {
+    const failed = Object.entries(statuses).filter(([status]) => Number(status) >= 500 && status !== "503");
+    return failed.reduce((all, [, count]) => all + count, sum + lost);
+  }, 0);
+  const targets: Target[] = [
+    { what: "mixed load: 5xx but 503, and lost connections", got: failures, atMost: 0 },
+    {
+      what: "mixed load: longest wait, ms",
+      got: Math.max(...results.map(({ longest }) => longest)),
+      atMost: LONGEST_MS,
+    },
+    {
+      what: "mixed load: p99 as a ratio to p50",
+      got: Math.max(...results.map(({ p50, p99 }) => p99 / p50)),
+      atMost: TAIL,
+    },
+    { what: "mixed load: memory at the end as a ratio to after the first third", got: late / early, atMost: STEADY },
+  ];
+  return {
+    streams: rows,
+    memory: { server: name, "MiB after the first third": early, "MiB at the end": late },
+    targets,
+  };
+}
+
+/** Look-ups and renewals, whole lives of tokens in one tree and of trees, and requests that are refused. */
+async function mixture(root: Client): Promise<Record<string, Stream>> {
+  const plain = { ttl: "24h", policies: ["default"] };
+  const services: string[] = [];
+  while (services.length < 8) services.push((await makeToken(root, "create-orphan", plain)).token);
+  const batch = await makeToken(root, "create-orphan", { ...plain, type: "batch" });
+  const maker = await makeToken(root, "create-orphan", { ttl: "24h", policies: ["root"] });
+  const post = (endpoint: string, body: unknown, token?: string): LoadRequest => {
+    return { method: "POST", path: `/v1/auth/token/${endpoint}`, body, ...(token !== undefined && { token }) };
+  };
+  const life = (endpoint: string): LoadRequest[] => [
+    { ...post(endpoint, { ttl: "1h", policies: ["default"] }, maker.token), givesToken: true },
+    { method: "GET", path: "/v1/auth/token/lookup-self" },
+    post("renew-self", {}),
+    post("revoke-self", {}),
+  ];
+  const refused: LoadRequest[] = [
+    ...lookUps(["s.bad"]),
+    post("create", { ttl: "a while" }, maker.token),
+    { method: "GET", path: "/v1/auth/token/nothing-here", token: services[0] ?? "" },
+    post("lookup", { token: [1] }, maker.token),
+  ];
+  return {
+    "look-ups": { connections: 6, requests: lookUps([...services, batch.token]) },
+    renewals: { connections: 2, requests: services.map((token) => post("renew-self", {}, token)) },
+    "lives of children": { connections: 4, requests: life("create") },
+    "lives of orphans": { connections: 4, requests: life("create-orphan") },
+    refused: { connections: 1, requests: refused },
+  };
+}

@@ -1,0 +1,70 @@
+import { exportSPKI, generateKeyPair, SignJWT } from "jose";
+import { documentOf, signCaller } from "../../test/support/cloud-login.ts";
+import { userArn } from "../../test/support/fake-cloud/world.ts";
+import type { LoadRequest } from "../load.ts";
+import { ask, type Client } from "../servers/client.ts";
+import { ACCOUNT, type LocalCloud, mountMethod, REGION, startCloud } from "../servers/cloud.ts";
+
+/** A kind of login. */
+export interface LoginKind {
+  readonly name: string;
+  readonly requests: readonly LoadRequest[];
+  /** CPU of the Worker for one, in microseconds. */
+  readonly atMost?: number;
+}
+
+/** Instances that log in again and again. */
+const INSTANCES = 32;
+/** Signed requests that all logins share, each made in a second of its own within ten minutes. */
+const SIGNATURES = 600;
+const TOKEN = { token_policies: "default", token_ttl: "1h" };
+
+/** Starts what vouches for clients, and prepares logins of each kind. */
+export async function loginRequests(root: Client): Promise<{ kinds: LoginKind[]; stop(): Promise<void> }> {
+  const cloud = await startCloud(root);
+  const kinds = [
+    { name: "login by a vm document", requests: await byDocument(root, cloud, "service"), atMost: 3500 },
+    { name: "the same, batch token", requests: await byDocument(root, cloud, "batch") },
+    { name: "login by a signed request", requests: await bySignedRequest(root, cloud), atMost: 2800 },
+    { name: "login by a JWT", requests: await byJwt(root) },
+  ];
+  return { kinds, stop: () => cloud.stop() };
+}
+
+async function byDocument(root: Client, { cloud, signer }: LocalCloud, type: string): Promise<LoadRequest[]> {
+  const role = { auth_type: "vm", bound_account_id: ACCOUNT, token_type: type, ...TOKEN };
+  await ask(root, "POST", `v1/auth/cloud/role/${type}`, role);
+  return Array.from({ length: INSTANCES }, () => {
+    const { pkcs7 } = signer.sign(documentOf(cloud.world.addInstance(ACCOUNT, REGION)));
+    // The same nonce each time: these are the instance's own logins.
+    return login("cloud", { role: type, pkcs7, nonce: "bench" });
+  });
+}
+
+/** Requests signed in different seconds: one signature is good for a hundred logins. */
+async function bySignedRequest(root: Client, { cloud }: LocalCloud): Promise<LoadRequest[]> {
+  const user = cloud.world.addUser(ACCOUNT, "signed");
+  const role = { auth_type: "iam", bound_iam_principal_arn: userArn(user), ...TOKEN };
+  await ask(root, "POST", "v1/auth/cloud/role/signed", role);
+  const key = cloud.world.addKey(user);
+  const now = Date.now();
+  const signed = Array.from({ length: SIGNATURES }, (_, i) =>
+    signCaller(key, { now: now + (i - SIGNATURES / 2) * 1000 }),
+  );
+  return (await Promise.all(signed)).map((fields) => login("cloud", { role: "signed", ...fields }));
+}
+
+async function byJwt(root: Client): Promise<LoadRequest[]> {
+  const { publicKey, privateKey } = await generateKeyPair("ES256", { extractable: true });
+  await mountMethod(root, "jwt");
+  await ask(root, "POST", "v1/auth/jwt/config", { jwt_validation_pubkeys: await exportSPKI(publicKey) });
+  const role = { role_type: "jwt", user_claim: "sub", bound_audiences: "grove", ...TOKEN };
+  await ask(root, "POST", "v1/auth/jwt/role/job", role);
+  const claims = new SignJWT({ sub: "job", aud: "grove" }).setProtectedHeader({ alg: "ES256" });
+  const jwt = await claims.setIssuedAt().setExpirationTime("12h").sign(privateKey);
+  return [login("jwt", { role: "job", jwt })];
+}
+
+function login(mount: string, body: unknown): LoadRequest {
+  return { method: "POST", path: `/v1/auth/${mount}/login`, body };
+}

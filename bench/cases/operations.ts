@@ -1,0 +1,130 @@
+import {
+  type Bench,
+  type CaseFigures,
+  lookUps,
+  type Measured,
+  measure,
+  type Row,
+  type Sample,
+  type Target,
+} from "../case.ts";
+import type { LoadRequest } from "../load.ts";
+import { type Client, makeToken } from "../servers/client.ts";
+import { ServeProcess } from "../servers/serve.ts";
+import { median, pairedRatio } from "../statistics.ts";
+import { loginRequests } from "./logins.ts";
+
+/** The operations, with the most CPU for one request as a ratio to the other server's. */
+const RATIOS = {
+  "look-up of one token": 0.9,
+  "look-up of 64 trees": 0.45,
+  "look-up of a batch token": 0.45,
+  "creation of a batch token": 1,
+  "creation of a child": 0.55,
+  renewal: 0.5,
+  "creation of an orphan": 1.2,
+} as const;
+
+type Operation = keyof typeof RATIOS;
+
+/** Trees that the look-ups of several are spread over. */
+const TREES = 64;
+
+/** Measures each operation, in turns with the same on the other server where there is one; and logins. */
+export async function measureOperations(bench: Bench): Promise<CaseFigures> {
+  const grove = await ServeProcess.start(`${bench.directory}/operations`, bench.secrets);
+  const { against } = bench;
+  const logins = await loginRequests(grove);
+  try {
+    const requests = await requestsFor(grove);
+    const others = against && (await requestsFor(against));
+    const operations: Row[] = [];
+    const targets: Target[] = [];
+    for (const name of Object.keys(RATIOS) as Operation[]) {
+      const [own, other = []] = await inTurns(bench, name, [
+        [grove, requests[name]],
+        ...(against && others ? [[against, others[name]] as const] : []),
+      ]);
+      operations.push({ operation: name, ...figuresOf(own ?? []), ...(against && comparison(own ?? [], other)) });
+      const ratio = pairedRatio((own ?? []).map(cpuOf), other.map(cpuOf)).median;
+      if (against) targets.push({ what: `${name}: CPU beside the other server`, got: ratio, atMost: RATIOS[name] });
+    }
+    const rows: Row[] = [];
+    for (const { name, requests: login, atMost } of logins.kinds) {
+      const [samples = []] = await inTurns(bench, name, [[grove, login]]);
+      rows.push({ login: name, ...figuresOf(samples) });
+      const got = median(samples.map(({ workerMicros }) => workerMicros));
+      if (atMost !== undefined) targets.push({ what: `${name}: CPU of the Worker, us`, got, atMost });
+    }
+    return { tables: [operations, rows], targets };
+  } finally {
+    await logins.stop();
+    await grove.stop();
+  }
+}
+
+/** Measures the same on several servers, round by round; the first round warms up compilers and caches, and is not counted. */
+async function inTurns(
+  bench: Bench,
+  name: string,
+  sides: readonly (readonly [Measured, readonly LoadRequest[]])[],
+): Promise<Sample[][]> {
+  bench.say(name);
+  const samples: Sample[][] = sides.map(() => []);
+  for (let round = 0; round <= bench.rounds; round++) {
+    for (const [at, [server, requests]] of sides.entries()) {
+      const sample = await measure(server, requests, bench.seconds);
+      if (round > 0) samples[at]?.push(sample);
+    }
+  }
+  return samples;
+}
+
+function figuresOf(samples: readonly Sample[]): Row {
+  const middle = (value: (sample: Sample) => number) => median(samples.map(value));
+  return {
+    "requests/s": middle(({ perSecond }) => perSecond),
+    "p50 ms": middle(({ p50 }) => p50),
+    "p99 ms": middle(({ p99 }) => p99),
+    "Worker us": middle(({ workerMicros }) => workerMicros),
+    "gateway us": middle(({ gatewayMicros }) => gatewayMicros),
+  };
+}
+
+function comparison(own: readonly Sample[], other: readonly Sample[]): Row {
+  const ratio = pairedRatio(own.map(cpuOf), other.map(cpuOf));
+  return {
+    "other: requests/s": median(other.map(({ perSecond }) => perSecond)),
+    "other: us": median(other.map(cpuOf)),
+    "CPU ratio": ratio.median,
+    least: ratio.min,
+    most: ratio.max,
+  };
+}
+
+function cpuOf({ workerMicros, gatewayMicros }: Sample): number {
+  return workerMicros + gatewayMicros;
+}
+
+/** The requests of every operation, with tokens made for them. */
+async function requestsFor(root: Client): Promise<Record<Operation, readonly LoadRequest[]>> {
+  const plain = { ttl: "24h", policies: ["default"] };
+  const { token } = await makeToken(root, "create-orphan", plain);
+  const batch = await makeToken(root, "create-orphan", { ...plain, type: "batch" });
+  const maker = await makeToken(root, "create-orphan", { ttl: "24h", policies: ["root"] });
+  const trees: string[] = [];
+  while (trees.length < TREES) trees.push((await makeToken(root, "create-orphan", plain)).token);
+  const fields = { ttl: "1h", policies: ["default"] };
+  const post = (endpoint: string, by: string, body: unknown): LoadRequest[] => {
+    return [{ method: "POST", path: `/v1/auth/token/${endpoint}`, token: by, body }];
+  };
+  return {
+    "look-up of one token": lookUps([token]),
+    "look-up of 64 trees": lookUps(trees),
+    "look-up of a batch token": lookUps([batch.token]),
+    "creation of a batch token": post("create", maker.token, { ...fields, type: "batch" }),
+    "creation of a child": post("create", maker.token, fields),
+    renewal: post("renew-self", token, {}),
+    "creation of an orphan": post("create-orphan", maker.token, fields),
+  };
+}

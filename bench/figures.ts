@@ -1,0 +1,63 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { amount, fillPageFile, markdownTable } from "../scripts/docs/page.ts";
+import { PROJECT } from "../scripts/local/worker-definition.ts";
+import type { CaseFigures, Row } from "./case.ts";
+
+/** The figures of one case, with how they were taken. */
+export interface KeptFigures extends CaseFigures {
+  /** `2026-11-22` */
+  readonly date: string;
+  /** The commit that was measured; "" outside of a repository. */
+  readonly commit: string;
+  readonly machine: string;
+  /** The words of the command line. */
+  readonly options: string;
+}
+
+const FILE = join(PROJECT, "docs/performance/figures.json");
+const PAGE = join(PROJECT, "docs/performance.md");
+/** Digits of a figure that are kept. */
+const DIGITS = 4;
+
+/** Keeps the figures of a case in place of its older ones, and writes all into docs/performance.md. */
+export function keepFigures(name: string, figures: KeptFigures): void {
+  const kept = { ...readFigures(), [name]: figures };
+  const short = (_: string, value: unknown) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
+  writeFileSync(FILE, `${JSON.stringify(kept, short, 1)}\n`);
+  fillPageFile(PAGE, renderFigures(readFigures()));
+}
+
+/** The figures of all cases, by name. */
+export function readFigures(): Record<string, KeptFigures> {
+  return JSON.parse(readFileSync(FILE, "utf8")) as Record<string, KeptFigures>;
+}
+
+/** The parts of the page. */
+export function renderFigures(all: Readonly<Record<string, KeptFigures>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(all).map(([name, figures]) => [name, renderCase(figures)]));
+}
+
+/** One case as Markdown: how it was measured, its tables, and its targets. */
+export function renderCase({ date, commit, machine, options, tables, targets }: KeptFigures): string {
+  const rows = targets.map(({ what, got, atMost }) => [
+    what,
+    amount(got),
+    amount(atMost),
+    got <= atMost ? "yes" : "NO",
+  ]);
+  return [
+    `Measured on ${date}${commit === "" ? "" : ` at commit ${commit}`}${options === "" ? "" : ` with \`${options}\``}: ${machine}.`,
+    ...tables.filter((table) => table.length > 0).map(renderTable),
+    ...(rows.length > 0 ? [markdownTable(["target", "measured", "at most", "met"], rows)] : []),
+  ].join("\n\n");
+}
+
+function renderTable(rows: readonly Row[]): string {
+  const header = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const cell = (value: string | number = "") => (typeof value === "number" ? amount(value) : value);
+  return markdownTable(
+    header,
+    rows.map((row) => header.map((name) => cell(row[name]))),
+  );
+}

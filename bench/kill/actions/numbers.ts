@@ -1,0 +1,83 @@
+import { ask, type Client, type Json, member, send } from "../../servers/client.ts";
+import type { Action, Kept, Writer } from "../writer.ts";
+
+/** Uses that the token with counted uses begins with. */
+export const USES = 1_000_000;
+/** What a renewal asks for is a multiple of this, so that the look-up shows which one was the last. */
+const RENEWAL_STEP_SECONDS = 3600;
+const CLOUD_ROLE = { auth_type: "vm", bound_account_id: "111111111111" };
+
+/** A number of a writer that only grows: how it is written, and how it is read back. Nothing written yet reads as 0. */
+interface Counter {
+  readonly write: (writer: Writer, next: number) => Promise<Json>;
+  readonly read: (root: Client, writer: string, kept: Kept) => Promise<number>;
+}
+
+/** Writes that replace what was there: the last one that was answered, or a later one, must be there afterwards. */
+const COUNTERS: Readonly<Record<string, Counter>> = {
+  policy: {
+    write: (writer, n) => {
+      const policy = `# ${n}\npath "secret/${n}" { capabilities = ["read"] }`;
+      return writer.ask("PUT", `v1/sys/policies/acl/${writer.name}`, { policy });
+    },
+    read: async (root, writer) => {
+      const policy = await read(root, `v1/sys/policies/acl/${writer}`, "policy");
+      return Number(/^# (\d+)/.exec(String(policy))?.[1] ?? 0);
+    },
+  },
+  cubbyhole: {
+    write: (writer, n) => writer.ask("PUT", "v1/cubbyhole/number", { value: n }, { token: writer.kept.maker.id }),
+    read: async ({ url }, _, kept) => Number(await read({ url, token: kept.maker.id }, "v1/cubbyhole/number", "value")),
+  },
+  uses: {
+    write: (writer) => writer.ask("GET", "v1/auth/token/lookup-self", undefined, { token: writer.kept.counted }),
+    read: async (root, _, kept) => USES - Number(member(await lookUp(root, kept.counted), "num_uses")),
+  },
+  renewals: {
+    write: (writer, n) => {
+      const fields = { token: writer.kept.renewed, increment: n * RENEWAL_STEP_SECONDS };
+      return writer.ask("POST", "v1/auth/token/renew", fields);
+    },
+    read: async (root, _, kept) => {
+      const found = await lookUp(root, kept.renewed);
+      if (member(found, "last_renewal_time") === undefined) return 0;
+      return Math.ceil(Number(member(found, "ttl")) / RENEWAL_STEP_SECONDS);
+    },
+  },
+  "cloud role": {
+    write: (writer, n) => writer.ask("POST", `v1/auth/cloud/role/${writer.name}`, { ...CLOUD_ROLE, token_ttl: n }),
+    read: async (root, writer) => Number(await read(root, `v1/auth/cloud/role/${writer}`, "token_ttl")),
+  },
+  entity: {
+    write: (writer, n) =>
+      writer.ask("POST", `v1/identity/entity/name/${writer.name}`, { metadata: { number: String(n) } }),
+    read: async (root, writer) => Number(await read(root, `v1/identity/entity/name/${writer}`, "metadata", "number")),
+  },
+};
+
+/** Writes of numbers. */
+export const NUMBER_ACTIONS: readonly Action[] = Object.entries(COUNTERS).map(
+  ([what, { write }]): Action =>
+    (writer) =>
+      writer.count(what, (next) => write(writer, next)),
+);
+
+/** Reads the number that the ledger calls `name` from the server. */
+export function readNumber(root: Client, name: string, kept: ReadonlyMap<string, Kept>): Promise<number> {
+  const [writer = "", ...what] = name.split(" ");
+  const own = kept.get(writer);
+  const counter = COUNTERS[what.join(" ")];
+  if (!own || !counter) throw new Error(`there is no way to read ${name}`);
+  return counter.read(root, writer, own);
+}
+
+/** A member of what a path has; 0 where nothing is there yet. */
+async function read(client: Client, path: string, ...names: readonly string[]): Promise<unknown> {
+  const { status, body } = await send(client, "GET", path);
+  if (status !== 200 && status !== 404) throw new Error(`${path} answered ${status}: ${JSON.stringify(body)}`);
+  return member(body, "data", ...names) ?? 0;
+}
+
+async function lookUp(root: Client, token: string): Promise<unknown> {
+  return member(await ask(root, "POST", "v1/auth/token/lookup", { token }), "data");
+}

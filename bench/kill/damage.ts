@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { verifyDatabases } from "../../scripts/backup/verify.ts";
+import { databasesOf } from "../seed/objects.ts";
+
+/** What must not be in the database of a tree, by table: things of a token that is not there. A tree makes its tables as it needs them. */
+const ORPHANS = {
+  leases:
+    "SELECT count(*) AS n FROM leases l WHERE state = 0 AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = l.token)",
+  cubbyhole: "SELECT count(*) AS n FROM cubbyhole c WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.row)",
+  tokens: `SELECT count(*) AS n FROM tokens c
+           WHERE parent IS NOT NULL AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.row = c.parent)`,
+} as const;
+
+/** What is wrong in the databases of a stopped server: damaged files, and things without their token. */
+export function findDamage(data: string): string[] {
+  const broken = [...verifyDatabases(join(data, "objects")).damage];
+  for (const file of databasesOf(data, "TokenTree")) {
+    const database = new DatabaseSync(file);
+    const has = database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?");
+    for (const [table, query] of Object.entries(ORPHANS)) {
+      const count = has.get(table) ? Number(database.prepare(query).get()?.n) : 0;
+      if (count > 0) broken.push(`${count} rows of the table of ${table} in one tree belong to no token`);
+    }
+    database.close();
+  }
+  return broken;
+}

@@ -1,0 +1,56 @@
+import { readFlags } from "../../gateway/flags.ts";
+import { runKills } from "./run.ts";
+
+const HELP = `Usage: npm run bench:kill -- [options]
+
+Kills npm run serve (kill -9) at random moments of writes of all kinds (tokens, leases, logins, teams, policies, wrapped
+answers, tidy), again and again, and looks after each start whether everything that was answered is still so. At the end
+the revocation of every lease that has ended must have been sent to its engine, and the databases must be whole.
+
+  --rounds N   kills (default 50)
+  --minutes M  no further kill after this (default 10); the end takes a few more
+  --seed TEXT  repeats the same random choices (default: by the clock; printed)
+  --dir DIR    where the data are kept (default the system's temporary directory)
+  --help       this text
+
+A kill of the processes is not a power cut: what the operating system has taken over reaches the disk.
+`;
+
+const say = (line: string): void => console.error(`bench:kill: ${line}`);
+
+async function main(): Promise<number> {
+  const flags = readFlags(process.argv.slice(2), {
+    rounds: { type: "string", default: "50" },
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    dir: { type: "string", default: "" },
+    help: { type: "boolean", short: "h" },
+  });
+  if (!flags.ok) {
+    say(flags.error);
+    return 2;
+  }
+  const { seed, dir: directory, help } = flags.value;
+  if (help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const [rounds, minutes] = [Number(flags.value.rounds), Number(flags.value.minutes)];
+  if (!(rounds >= 1) || !(minutes > 0)) {
+    say("--rounds and --minutes take numbers");
+    return 2;
+  }
+  say(`seed ${seed}`);
+  const { broken, ...result } = await runKills({ rounds, minutes, seed, directory, say });
+  const alike = Object.entries(Object.groupBy(broken, (line) => line));
+  for (const [line, lines] of alike) say(`BROKEN: ${line} (${lines?.length} times)`);
+  const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} answers were lost`;
+  const things = Object.entries(result.made).map(([kind, count]) => `${count} of kind "${kind}"`);
+  process.stdout.write(`${result.rounds} kills: ${verdict}\n`);
+  process.stdout.write(`made: ${things.join(", ")}; ${result.changes} changes of other things\n`);
+  process.stdout.write(`${result.revocations} revocations of leases were sent\n`);
+  return broken.length === 0 ? 0 : 1;
+}
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
+process.exit(await main());

@@ -1,0 +1,45 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, fsyncSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { join } from "node:path";
+import { findWorkerd } from "../scripts/serve/workerd.ts";
+import { median } from "./statistics.ts";
+
+const WRITES = 50;
+
+/** In one line: the machine that figures were taken on, the disk that holds `directory`, and the programs. */
+export function describeMachine(directory: string): string {
+  const [{ model } = { model: "unknown" }] = cpus();
+  const workerd = findWorkerd();
+  return [
+    `${model.trim()}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB`,
+    `${fileSystemOf(directory)}, a small write with fsync takes ${syncMs(directory).toFixed(2)} ms`,
+    `Node ${process.version}`,
+    workerd.ok ? execFileSync(workerd.value, ["--version"], { encoding: "utf8" }).trim() : "no workerd",
+  ].join("; ");
+}
+
+/** The file system that holds a directory: that of the longest mount point above it. */
+function fileSystemOf(directory: string): string {
+  const mounts = readFileSync("/proc/mounts", "utf8").split("\n");
+  const above = mounts
+    .map((line) => line.split(" "))
+    .filter(([, point]) => point !== undefined && `${directory}/`.startsWith(point === "/" ? "/" : `${point}/`))
+    .toSorted(([, a = ""], [, b = ""]) => b.length - a.length);
+  return above[0]?.[2] ?? "unknown";
+}
+
+/** The middle time (ms) of a small write that is on disk when it returns: what every commit of a database waits for. */
+function syncMs(directory: string): number {
+  const path = join(directory, "sync-probe");
+  const file = openSync(path, "w");
+  const times = Array.from({ length: WRITES }, (_, write) => {
+    const began = performance.now();
+    writeSync(file, Buffer.alloc(4096, write));
+    fsyncSync(file);
+    return performance.now() - began;
+  });
+  closeSync(file);
+  rmSync(path);
+  return median(times);
+}

@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { sourceCommit } from "../scripts/local/version.ts";
+import type { BenchCommand, CaseName } from "./arguments.ts";
+import type { Bench, CaseFigures, Measured } from "./case.ts";
+import { measureCleanUps } from "./cases/clean-ups.ts";
+import { measureConsole } from "./cases/console.ts";
+import { measureGrowth } from "./cases/growth.ts";
+import { measureLoad } from "./cases/load.ts";
+import { measureOperations } from "./cases/operations.ts";
+import { type KeptFigures, keepFigures, renderCase } from "./figures.ts";
+import { describeMachine } from "./machine.ts";
+import { newSecrets } from "./servers/serve.ts";
+import { usageOf } from "./servers/usage.ts";
+
+const MEASURE: Readonly<Record<CaseName, (bench: Bench) => Promise<CaseFigures>>> = {
+  operations: measureOperations,
+  "clean-ups": measureCleanUps,
+  load: measureLoad,
+  growth: measureGrowth,
+  console: measureConsole,
+};
+
+/** Runs the cases that the command line asks for, and prints the figures of each when it is over. */
+export async function runBench(command: BenchCommand, say: (line: string) => void): Promise<void> {
+  const { rounds, seconds, loadSeconds, tokens, options } = command;
+  const root = resolve(command.directory ?? tmpdir());
+  mkdirSync(root, { recursive: true });
+  const directory = mkdtempSync(join(root, "grove-bench-"));
+  // Also when the bench is stopped in the middle.
+  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const machine = describeMachine(directory);
+  const about = { date: new Date().toISOString().slice(0, 10), commit: sourceCommit(), machine, options };
+  for (const name of command.cases) {
+    const data = join(directory, name);
+    mkdirSync(data);
+    const against = otherServer(command.against);
+    const bench = { directory: data, secrets: newSecrets(), rounds, seconds, loadSeconds, tokens, against, say };
+    const began = performance.now();
+    const figures: KeptFigures = { ...about, ...(await MEASURE[name](bench)) };
+    say(`${name}: took ${Math.round((performance.now() - began) / 1000)} s`);
+    process.stdout.write(`\n## ${name}\n\n${renderCase(figures)}\n`);
+    if (command.write && figures.tables.length > 0) keepFigures(name, figures);
+    rmSync(data, { recursive: true, force: true });
+  }
+}
+
+function otherServer(other: BenchCommand["against"]): Measured | null {
+  if (other === null) return null;
+  const { url, pid } = other;
+  const gateway = { cpuSeconds: 0, memoryMiB: 0 };
+  return { url, token: process.env.AGAINST_TOKEN ?? "", usage: () => ({ worker: usageOf(pid), gateway }) };
+}

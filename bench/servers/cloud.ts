@@ -1,0 +1,35 @@
+import { DocumentSigner } from "../../test/support/cloud-login.ts";
+import { FakeCloud } from "../../test/support/fake-cloud/fake-cloud.ts";
+import { serveCloud } from "../../test/support/fake-cloud/server.ts";
+import { ask, type Client } from "./client.ts";
+
+/** The account and the region that instances are in. */
+export const ACCOUNT = "111111111111";
+export const REGION = "eu-west-1";
+
+/** A cloud on this machine that answers at once, for the mount `auth/cloud`. */
+export interface LocalCloud {
+  readonly cloud: FakeCloud;
+  /** Signs documents of instances. */
+  readonly signer: DocumentSigner;
+  stop(): Promise<void>;
+}
+
+/** Starts a cloud and mounts the method for it. */
+export async function startCloud(root: Client): Promise<LocalCloud> {
+  const cloud = new FakeCloud();
+  const signer = new DocumentSigner();
+  const { endpoint, close } = await serveCloud(cloud);
+  const { id, secret } = cloud.world.addKey(cloud.world.addUser(ACCOUNT, "grove"));
+  const endpoints = { endpoint, iam_endpoint: endpoint, sts_endpoint: endpoint };
+  await mountMethod(root, "cloud");
+  await ask(root, "POST", "v1/auth/cloud/config/client", { access_key: id, secret_key: secret, ...endpoints });
+  await ask(root, "POST", "v1/auth/cloud/config/certificate/pkcs7", { cloud_public_cert: signer.pem, type: "pkcs7" });
+  return { cloud, signer, stop: close };
+}
+
+/** Mounts an auth method at the path that is its name, without a limit of logins: the load comes from one address. */
+export async function mountMethod(root: Client, type: "cloud" | "jwt"): Promise<void> {
+  await ask(root, "POST", `v1/sys/auth/${type}`, { type });
+  await ask(root, "POST", `v1/sys/quotas/rate-limit/bench-${type}`, { path: `auth/${type}`, rate: 1_000_000 });
+}

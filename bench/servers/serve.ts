@@ -1,0 +1,123 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { PROJECT } from "../../scripts/local/worker-definition.ts";
+import type { Client } from "./client.ts";
+import { type Usage, usageOf } from "./usage.ts";
+
+/** What is killed. */
+export type KillTarget = "workerd" | "serve" | "both";
+
+/** What all servers on the same data share. Secrets. */
+export interface Secrets {
+  readonly GROVE_SEAL_KEY: string;
+  readonly GROVE_DEV_ROOT_TOKEN: string;
+}
+
+/** Secrets of a new installation. */
+export function newSecrets(): Secrets {
+  return {
+    GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
+    GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
+  };
+}
+
+/** The longest start on a busy machine: a build, the runtime, the first request (ms). */
+const START_MS = 90_000;
+
+/** `npm run serve` (without npm) on a data directory: workerd, and the process with the gateway in front of it. */
+export class ServeProcess implements Client {
+  readonly url: string;
+  /** The root token. */
+  readonly token: string;
+  readonly #child: ChildProcess;
+  readonly #workerd: number;
+
+  private constructor(child: ChildProcess, workerd: number, url: string, token: string) {
+    this.#child = child;
+    this.#workerd = workerd;
+    this.url = url;
+    this.token = token;
+  }
+
+  /**
+   * Starts the server and waits until it answers. Audit lines go to /dev/null: the cost of writing them is measured, that of a disk is not.
+   *
+   * @param listen where; port 0 for any free one.
+   */
+  static async start(data: string, secrets: Secrets, listen = "127.0.0.1:0"): Promise<ServeProcess> {
+    const words = [...serveWords(), "--listen", listen, "--data", data, "--allow-private-host=127.0.0.0/8"];
+    const child = spawn(process.execPath, words, {
+      cwd: PROJECT,
+      env: { ...process.env, ...secrets },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    // Also when this process ends by a fault of its own.
+    const stop = (): void => void child.kill("SIGTERM");
+    process.once("exit", stop);
+    child.once("exit", () => process.off("exit", stop));
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
+    });
+    for (const end = performance.now() + START_MS; performance.now() < end && isRunning(child); await pause(20)) {
+      const url = /Grove listens on (http:\S+)/.exec(said)?.[1];
+      const workerd = childrenOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
+      if (url && workerd) return new ServeProcess(child, workerd, url, secrets.GROVE_DEV_ROOT_TOKEN);
+    }
+    child.kill("SIGKILL");
+    throw new Error(`the server does not start:\n${said}`);
+  }
+
+  /** What its two processes have used so far. */
+  usage(): { readonly worker: Usage; readonly gateway: Usage } {
+    return { worker: usageOf(this.#workerd), gateway: usageOf(this.#child.pid ?? 0) };
+  }
+
+  /** Kills it with SIGKILL and waits until nothing of it is left. */
+  async kill(victim: KillTarget): Promise<void> {
+    if (victim !== "serve") process.kill(this.#workerd, "SIGKILL");
+    if (victim !== "workerd") this.#child.kill("SIGKILL");
+    await this.#end();
+    while (nameOf(this.#workerd) === "workerd") await pause(10);
+  }
+
+  /** Asks it to end; what it has answered is on disk. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
+    if (isRunning(this.#child)) await once(this.#child, "exit");
+  }
+}
+
+/** The words after `node` of the script `serve` of package.json: what is measured is what users start. */
+function serveWords(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
+    readonly scripts: { readonly serve: string };
+  };
+  return scripts.serve.split(" ").slice(1);
+}
+
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean).map(Number);
+}
+
+/** The name of a running program; "" when it has ended. */
+function nameOf(pid: number): string {
+  try {
+    const [, name, state] = /^\d+ \((.*)\) (\S)/s.exec(readFileSync(`/proc/${pid}/stat`, "latin1")) ?? [];
+    return state === "Z" ? "" : (name ?? "");
+  } catch {
+    return "";
+  }
+}

@@ -1,0 +1,29 @@
+// Makes .dev.vars, where a plain `wrangler dev` reads the secrets of the Worker, unless the file is there. Wrangler runs this before each
+// build (wrangler.toml), and reads the file after the first one. Only `wrangler dev` needs it: a deployment has its own secrets, and
+// Wrangler does not upload this file. Plain JavaScript: Wrangler may start any Node.
+import { randomBytes } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const FILE = fileURLToPath(new URL("../.dev.vars", import.meta.url));
+
+function makeDevVars() {
+  const lines = [
+    "# Made by scripts/dev-vars.js for `wrangler dev` on this machine. Without this key the data in .wrangler/state can't be opened.",
+    `GROVE_SEAL_KEY='1:${randomBytes(32).toString("base64")}'`,
+    "",
+  ];
+  // Only this user can read it. A file that is there stays as it is.
+  writeFileSync(FILE, lines.join("\n"), { flag: "wx", mode: 0o600 });
+}
+
+/** @param {unknown} error */
+const isThere = (error) => error instanceof Error && "code" in error && error.code === "EEXIST";
+
+if (process.env.WRANGLER_COMMAND === "dev") {
+  try {
+    makeDevVars();
+  } catch (error) {
+    if (!isThere(error)) throw error;
+  }
+}

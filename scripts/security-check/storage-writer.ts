@@ -1,0 +1,122 @@
+import { createServer } from "node:http";
+import { type Check, createToken, must } from "./check.ts";
+import type { Subject } from "./subject.ts";
+
+/** What the second review found that a writer of the storage can do without the keys. */
+export const STORAGE_WRITER: readonly Check[] = [
+  { name: "2.2 tokens made above every watermark", attack: aboveEveryWatermark },
+  { name: "2.4 a webhook of the database's writer", attack: foreignWebhook },
+  { name: "2 a key that is never rotated again", attack: endlessKey },
+  { name: "2 a token put under another's filter", attack: steeredRevocation },
+];
+
+/** Waits for the log line about a row of this kind whose seal does not hold. */
+const onRecord = (subject: Subject, kind: string) =>
+  subject.until(`the line about the ${kind}`, () =>
+    subject.lines().some((line) => line.type === "tampering" && line.kind === kind),
+  );
+
+async function aboveEveryWatermark(subject: Subject): Promise<string> {
+  await subject.call("POST", "sys/leases/revoke-prefix/auth/token/create/none", { body: {} });
+  const highest = Number.MAX_SAFE_INTEGER;
+  let before = 0;
+  await subject.betweenStarts("System", "watermarks", (database) => {
+    before = Number(database.prepare("SELECT MAX(number) AS number FROM watermarks").get()?.number);
+    database.prepare("UPDATE watermarks SET number = ? WHERE number = ?").run(highest, before);
+  });
+  const { client_token: token } = await createToken(subject, {});
+  await onRecord(subject, "watermark");
+  await subject.betweenStarts("System", "watermarks", (database) => {
+    database.prepare("UPDATE watermarks SET number = ? WHERE number = ?").run(before, highest);
+  });
+  await subject.call("POST", "sys/leases/revoke-prefix/auth/token/create-orphan", { body: {} });
+  const { status } = await subject.call("GET", "auth/token/lookup-self", { token });
+  must(status === 403, `the token was answered with ${status}`);
+  return "revoked by prefix, and on record as tampering";
+}
+
+/** A request to the interface of teams; the id of the resource that is answered. */
+async function makeResource(subject: Subject, path: string, type: string, attributes: object): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${subject.port}/api/v2/${path}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${subject.root}`, "Content-Type": "application/vnd.api+json" },
+    body: JSON.stringify({ data: { type, attributes } }),
+  });
+  const { data } = (await response.json()) as { data?: { id: string } };
+  must(data !== undefined, `${path} was answered with ${response.status}`);
+  return data?.id ?? "";
+}
+
+async function foreignWebhook(subject: Subject): Promise<string> {
+  const asked: string[] = [];
+  const target = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    response.writeHead(204).end();
+  });
+  try {
+    await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
+    const address = target.address();
+    const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/`;
+    const organization = await makeResource(subject, "organizations", "organizations", {
+      name: "hooked",
+      email: "admin@example.com",
+    });
+    const team = await makeResource(subject, `organizations/${organization}/teams`, "teams", { name: "team" });
+    const webhook = { name: "pager", url: `${url}mine`, token: "the key of the signatures", enabled: true };
+    const webhooks = `organizations/${organization}/notification-configurations`;
+    await makeResource(subject, webhooks, "notification-configurations", webhook);
+    await makeResource(subject, `teams/${team}/authentication-tokens`, "authentication-tokens", {
+      description: "soon",
+      "expired-at": new Date(Date.now() + 2_000).toISOString(),
+    });
+    await subject.betweenStarts("Organization", "webhooks", (database) => {
+      database.prepare("UPDATE webhooks SET record = replace(record, '/mine', '/theirs')").run();
+    });
+    await onRecord(subject, "webhook");
+  } finally {
+    target.close();
+  }
+  must(asked.length > 0 && asked.every((path) => path === "/mine"), `what was asked: ${asked.join(", ")}`);
+  return "nothing is sent there, and on record as tampering";
+}
+
+async function endlessKey(subject: Subject): Promise<string> {
+  await subject.call("POST", "identity/oidc/key/rotated", { body: { algorithm: "ES256", allowed_client_ids: "*" } });
+  await subject.call("POST", "sys/rotate/config", { body: { max_operations: 2_000_000 } });
+  await subject.betweenStarts("OidcIssuer", "keys", (database) => {
+    database.prepare("UPDATE keys SET next_rotation = 9000000000000000").run();
+  });
+  const key = await subject.call("GET", "identity/oidc/key/rotated");
+  must(key.status === 404, `the key was answered with ${key.status}`);
+  await onRecord(subject, "issuer key");
+  await subject.betweenStarts("System", "key_rotation", (database) => {
+    database.prepare("UPDATE key_rotation SET enabled = 0").run();
+  });
+  const { body } = await subject.call("GET", "sys/rotate/config");
+  must((body.data as { enabled?: boolean })?.enabled === true, `the rotation is ${JSON.stringify(body.data)}`);
+  await onRecord(subject, "key rotation");
+  return "refused, the defaults hold, and on record as tampering";
+}
+
+async function steeredRevocation(subject: Subject): Promise<string> {
+  const victim = await createToken(subject, { display_name: "victim" });
+  const bait = await createToken(subject, { display_name: "bait" });
+  const filter = { display_name: "token-bait" };
+  const dry = await subject.call("POST", "sys/tokens/revoke", { body: filter });
+  must((dry.body.data as { count?: number })?.count === 1, `a dry run was answered with ${JSON.stringify(dry.body)}`);
+  await subject.betweenStarts("AccessorShard", "inventory", (database) => {
+    database.prepare("UPDATE inventory SET accessor = ? WHERE accessor = ?").run(victim.accessor, bait.accessor);
+  });
+  const body = { ...filter, dry_run: false, expected_count: 1 };
+  const { job } = (await subject.call("POST", "sys/tokens/revoke", { body })).body.data as { job: string };
+  const ended = async () => {
+    const { data } = (await subject.call("GET", `sys/tokens/jobs/${job}`)).body;
+    return (data as { state?: string; mismatched?: number }) ?? {};
+  };
+  await subject.until("the end of the job", async () => (await ended()).state === "done");
+  must((await ended()).mismatched === 1, `the job is ${JSON.stringify(await ended())}`);
+  const { status } = await subject.call("GET", "auth/token/lookup-self", { token: victim.client_token });
+  must(status === 200, `the other token was answered with ${status}`);
+  await onRecord(subject, "inventory entry");
+  return "not revoked, and on record as tampering";
+}

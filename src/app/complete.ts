@@ -1,0 +1,50 @@
+import { wrapAnswer } from "../auth/wrap.ts";
+import { ok } from "../base/result.ts";
+import type { Env } from "../env.ts";
+import { policiesOfEntity } from "../identity/standing.ts";
+import { answerToWrap } from "../wire/envelope.ts";
+import type { Reply } from "../wire/reply.ts";
+import { respond } from "./answer.ts";
+import type { Answer, AppContext } from "./context.ts";
+
+/**
+ * Responds with the answer to a login or to a caller with a token, wrapped when the client asks for that. Wrapping stores
+ * something, for as long as the client says; what needs no token holds nothing secret, and is answered as it is.
+ *
+ * @param loggedPath the path of the request without a token in it.
+ */
+export async function complete(c: AppContext, answer: Answer, loggedPath: string): Promise<Response> {
+  const { result } = answer;
+  const whole =
+    result.ok && result.value.kind === "auth" ? await withIdentityPolicies(c.env, answer, result.value) : answer;
+  const wraps = c.get("request").wrapTtlSeconds > 0;
+  return respond(c, wraps ? await wrapped(c, whole, loggedPath) : whole);
+}
+
+/** An answer that hands out or renews a token also states the policies of its entity. */
+async function withIdentityPolicies(
+  env: Env,
+  answer: Answer,
+  reply: Extract<Reply, { kind: "auth" }>,
+): Promise<Answer> {
+  const { auth } = reply;
+  const identityPolicies = await policiesOfEntity(env, auth.entityId);
+  return { ...answer, result: ok({ ...reply, auth: { ...auth, identityPolicies } }) };
+}
+
+/**
+ * Stores a successful answer and answers with its wrapping token. Failures and answers without a body stay as they are.
+ */
+async function wrapped(c: AppContext, answer: Answer, loggedPath: string): Promise<Answer> {
+  const { id, wrapTtlSeconds } = c.get("request");
+  if (!answer.result.ok) return answer;
+  const reply = answer.result.value;
+  const stored = answerToWrap(id, reply, answer.warnings);
+  if (!stored) return answer;
+  const loaded = c.get("installation");
+  if (!loaded.ok) return { ...answer, result: loaded };
+  const wrapping = await wrapAnswer(c.env, loaded.value, stored, wrapTtlSeconds, loggedPath);
+  if (!wrapping.ok) return { ...answer, warnings: [], result: wrapping };
+  const inside = reply.kind === "auth" && { auth: reply.auth };
+  return { ...answer, warnings: [], result: ok({ kind: "wrapped", wrapInfo: wrapping.value, ...inside }) };
+}

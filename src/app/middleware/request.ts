@@ -1,0 +1,27 @@
+import { currentTime } from "../../base/clock.ts";
+import { loadInstallation } from "../../system/installation.ts";
+import { refuse } from "../answer.ts";
+import type { Middleware } from "../context.ts";
+import { limitRole, withLimits } from "./limits.ts";
+
+/** A client that takes so long (ms) to send its body does not keep the policies of when it began. */
+const SLOW_BODY_MS = 1_000;
+
+/**
+ * Reads the request in its dialect: the token, the fields of body or query, and what else its head says. A login with a limit for
+ * its role is counted here.
+ */
+export const request: Middleware = async (c, next) => {
+  const began = currentTime();
+  const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), c.env, c.get("requestId"));
+  if (!read.ok) return refuse(c, read.error);
+  if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
+  c.set("request", read.value);
+  const { dialect, operation, clientAddress, token, data, notes } = read.value;
+  c.get("record").learn({ operation, clientAddress, token, data, notes });
+  const refused = c.get("admission").byRole ? await limitRole(c, read.value) : null;
+  if (refused) return refused;
+  await next();
+  // Clients of the interface of teams slow themselves down for good when they are told a limit.
+  if (dialect !== "json-api") withLimits(c.res, c.get("admission"));
+};

@@ -1,0 +1,61 @@
+import { inPool, MAX_PARALLEL_CALLS } from "../parallel.ts";
+import { sweepThreads } from "./threads.ts";
+import type { SweepTurns } from "./turns.ts";
+
+/** Trees that are marked in one turn: some ms, the waking of the objects included. */
+const TREES_IN_TURN = 3;
+/** So many trees are marked and then swept together: each list hears once of what goes in all of them. */
+const TREES_TOGETHER = 24;
+/** While some are swept, others are marked. */
+const PARTS_AT_ONCE = 2;
+
+/** What is done to each tree, one after the other. */
+export interface CleanUp<T, R> {
+  /** Marks what is dead. Safe to repeat. */
+  readonly mark: (item: T) => Promise<R>;
+  /** Waits until the tree has swept what was marked. What fails at it is left to the alarm of the tree. */
+  readonly sweep: (item: T, marked: R) => Promise<void>;
+  /** True when marking waits for somebody who is not one of the objects. */
+  readonly waitsElsewhere?: boolean;
+}
+
+/**
+ * Marks what is dead in each of many trees and waits until that is swept, so that no more than a few sweep at a time, however many
+ * there are. Where one thread serves everything, marking takes turns with the pieces of sweeps.
+ *
+ * @returns what the marking of each item gave, in their order.
+ */
+export async function cleanUpTrees<T, R>(items: readonly T[], work: CleanUp<T, R>): Promise<R[]> {
+  const { shared } = sweepThreads();
+  if (shared && !work.waitsElsewhere) return inTurns(items, work, shared);
+  return inPool(items, MAX_PARALLEL_CALLS, async (item) => {
+    const marked = await work.mark(item);
+    await sweep(work, item, marked);
+    return marked;
+  });
+}
+
+async function inTurns<T, R>(items: readonly T[], work: CleanUp<T, R>, turns: SweepTurns): Promise<R[]> {
+  const done = await inPool(partsOf(items, TREES_TOGETHER), PARTS_AT_ONCE, async (part) => {
+    const marked: { item: T; of: R }[] = [];
+    for (const few of partsOf(part, TREES_IN_TURN)) {
+      const mark = async (item: T) => ({ item, of: await work.mark(item) });
+      marked.push(...(await turns.piece(() => Promise.all(few.map(mark)))));
+    }
+    await Promise.all(marked.map(({ item, of }) => sweep(work, item, of)));
+    return marked.map(({ of }) => of);
+  });
+  return done.flat();
+}
+
+function partsOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size));
+}
+
+async function sweep<T, R>(work: CleanUp<T, R>, item: T, marked: R): Promise<void> {
+  try {
+    await work.sweep(item, marked);
+  } catch (error) {
+    console.error(JSON.stringify({ type: "sweep", error: String(error) }));
+  }
+}

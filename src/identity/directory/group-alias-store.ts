@@ -1,0 +1,120 @@
+import { nameKey } from "../../base/name.ts";
+import type { RowSeals } from "../../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import type { GroupAliasRecord } from "../model.ts";
+
+interface GroupAliasRow extends Record<string, SqlStorageValue> {
+  id: string;
+  group_id: string;
+  name: string;
+  name_key: string;
+  mount_accessor: string;
+  created_at: number;
+  updated_at: number;
+}
+
+const SHAPE: TableShape = {
+  table: "group_aliases",
+  kind: "group alias",
+  key: ["id"],
+  sealed: ["group_id", "name", "name_key", "mount_accessor"],
+};
+
+/**
+ * The table of the names that auth mounts know external groups by, at most one for each group. Rows that were tampered with
+ * count as absent.
+ */
+export class GroupAliasStore {
+  readonly #sql: SqlStorage;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<GroupAliasRow>;
+
+  constructor(sql: SqlStorage, seals: RowSeals) {
+    this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
+  }
+
+  byId(id: string): GroupAliasRecord | null {
+    return this.#read("SELECT * FROM group_aliases WHERE id = ?", id)[0] ?? null;
+  }
+
+  /** The alias with this name on this mount, whatever the case of the name. */
+  byName(mountAccessor: string, name: string): GroupAliasRecord | null {
+    const query = "SELECT * FROM group_aliases WHERE mount_accessor = ? AND name_key = ?";
+    return this.#read(query, mountAccessor, nameKey(name))[0] ?? null;
+  }
+
+  ofGroup(groupId: string): GroupAliasRecord | null {
+    return this.#read("SELECT * FROM group_aliases WHERE group_id = ?", groupId)[0] ?? null;
+  }
+
+  /** All of them. */
+  all(): GroupAliasRecord[] {
+    return this.#read("SELECT * FROM group_aliases");
+  }
+
+  /** At most `limit` after the id `after`. */
+  list(after: string, limit: number): GroupAliasRecord[] {
+    return this.#read("SELECT * FROM group_aliases WHERE id > ? ORDER BY id LIMIT ?", after, limit);
+  }
+
+  /** The groups that a mount knows by these names. */
+  groupIdsOf(mountAccessor: string, names: readonly string[]): string[] {
+    const query =
+      "SELECT * FROM group_aliases WHERE mount_accessor = ? AND name_key IN (SELECT value FROM json_each(?))";
+    return this.#read(query, mountAccessor, JSON.stringify(names.map(nameKey))).map(({ groupId }) => groupId);
+  }
+
+  /** The groups of an entity that it is in by the word of a mount. */
+  groupIdsOfMember(mountAccessor: string, entityId: string): string[] {
+    return this.#read(
+      `SELECT a.* FROM group_entities e JOIN group_aliases a ON a.group_id = e.group_id
+       WHERE e.entity_id = ? AND a.mount_accessor = ?`,
+      entityId,
+      mountAccessor,
+    ).map(({ groupId }) => groupId);
+  }
+
+  /** Creates or replaces an alias. A group has one: its other one is dropped. */
+  write(alias: GroupAliasRecord): void {
+    const row: GroupAliasRow = {
+      id: alias.id,
+      group_id: alias.groupId,
+      name: alias.name,
+      name_key: nameKey(alias.name),
+      mount_accessor: alias.mountAccessor,
+      created_at: alias.createdAt,
+      updated_at: alias.updatedAt,
+    };
+    this.#sql.exec(
+      `INSERT OR REPLACE INTO group_aliases
+         (id, group_id, name, name_key, mount_accessor, created_at, updated_at, seal)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[row.id, row.group_id, row.name, row.name_key, row.mount_accessor, row.created_at, row.updated_at],
+      this.sealed.sealOf(row),
+    );
+  }
+
+  delete(id: string): void {
+    this.#sql.exec("DELETE FROM group_aliases WHERE id = ?", id);
+  }
+
+  deleteOfGroup(groupId: string): void {
+    this.#sql.exec("DELETE FROM group_aliases WHERE group_id = ?", groupId);
+  }
+
+  #read(query: string, ...values: (string | number)[]): GroupAliasRecord[] {
+    return this.sealed.admitted(this.#sql.exec<WithSeal<GroupAliasRow>>(query, ...values).toArray()).map(aliasOfRow);
+  }
+}
+
+function aliasOfRow(row: GroupAliasRow): GroupAliasRecord {
+  return {
+    id: row.id,
+    groupId: row.group_id,
+    name: row.name,
+    mountAccessor: row.mount_accessor,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,269 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Failure } from "../../base/errors.ts";
+import type { Result } from "../../base/result.ts";
+import type { Env } from "../../env.ts";
+import { RowSeals } from "../../storage/row-seals.ts";
+import { Schema } from "../../storage/schema.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
+import { ObjectKeys } from "../../system/object-keys.ts";
+import type {
+  AliasPlace,
+  AllGroups,
+  DirectoryEntry,
+  GroupAliasRecord,
+  GroupAliasWrite,
+  GroupRecord,
+  GroupWrite,
+  NewGroupIds,
+  Written,
+} from "../model.ts";
+import { GroupAliasStore } from "./group-alias-store.ts";
+import { writeGroupAlias } from "./group-alias-writes.ts";
+import { type GroupRow, GroupStore, metadataOf, namesOf } from "./group-store.ts";
+import { writeGroup } from "./group-writes.ts";
+import { NameStore } from "./name-store.ts";
+import { Outbox } from "./outbox.ts";
+import { IDENTITY_MIGRATIONS } from "./schema.ts";
+import { ShardStore } from "./shard-store.ts";
+
+/** How a request names an entity or a group. */
+export type IdOrName = { readonly id: string } | { readonly name: string };
+
+/**
+ * The directory of an installation: what has to be compared across all entities. It decides the names that operators give to
+ * entities, all groups and who is in them, each in one transaction, and sends what it decided about an entity to the entity's
+ * home. Requests read groups here, through their isolate's copy, and entities at their homes.
+ */
+export class Identity extends DurableObject<Env> {
+  readonly #names: NameStore;
+  readonly #groups: GroupStore;
+  readonly #groupAliases: GroupAliasStore;
+  readonly #shards: ShardStore;
+  readonly #outbox: Outbox;
+  readonly #schema: Schema;
+  readonly #keys: ObjectKeys;
+  /** Entities about which the change that is being made decides something. */
+  readonly #changed = new Set<string>();
+
+  constructor(ctx: DurableObjectState, env: Env) {
+    super(ctx, env);
+    const { sql } = ctx.storage;
+    this.#keys = new ObjectKeys(env);
+    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
+    this.#names = new NameStore(sql, seals);
+    this.#groups = new GroupStore(sql, seals, (entityId) => void this.#changed.add(entityId));
+    this.#groupAliases = new GroupAliasStore(sql, seals);
+    this.#shards = new ShardStore(sql);
+    this.#outbox = new Outbox(env, ctx.storage, (entityId) => this.#entryOf(entityId));
+    this.#schema = new Schema(sql, IDENTITY_MIGRATIONS);
+  }
+
+  /** Sends what a crash or an outage kept from being sent. */
+  override async alarm(): Promise<void> {
+    if (!this.#schema.exists) return;
+    await this.#keys.open();
+    await this.#outbox.retry();
+  }
+
+  /** Lists a shard of entities that is about to write. Safe to repeat. */
+  admitShard(number: number): void {
+    this.#schema.create();
+    this.#shards.add(number);
+  }
+
+  /** Numbers of the shards of entities that have ever written, in order. */
+  shards(): number[] {
+    return this.#schema.exists ? this.#shards.all() : [];
+  }
+
+  /** The id of the entity that an operator gave this name; null when there is none. */
+  async entityOfName(name: string): Promise<string | null> {
+    await this.#keys.open();
+    return this.#schema.exists ? this.#names.entityOf(name) : null;
+  }
+
+  /**
+   * Gives an entity a name, unless another one has it.
+   *
+   * @param insteadOf an entity that the caller found gone: it has no name any more.
+   * @returns the id of the entity that has the name now.
+   */
+  async nameEntity(entityId: string, name: string, insteadOf: string | null): Promise<string> {
+    return this.#change(() => {
+      if (insteadOf !== null) this.#forget(insteadOf);
+      const holder = this.#names.entityOf(name) ?? entityId;
+      if (holder !== entityId) return holder;
+      this.#names.write(entityId, name);
+      this.#changed.add(entityId);
+      return entityId;
+    });
+  }
+
+  /** At most `limit` names that operators gave to entities, after `after`, in their order. */
+  async listNames(after: string, limit: number): Promise<string[]> {
+    await this.#keys.open();
+    return this.#schema.exists ? this.#names.list(after, limit) : [];
+  }
+
+  /** Takes entities that are gone out of the names and the groups. Safe to repeat. */
+  async forgetEntities(entityIds: readonly string[]): Promise<void> {
+    if (!this.#schema.exists) return;
+    await this.#change(() => {
+      for (const id of entityIds) this.#forget(id);
+    });
+  }
+
+  /** All groups as requests need them; null when the caller knows them as of this revision. */
+  async allGroups(known: number | null): Promise<AllGroups | null> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return known === 0 ? null : { revision: 0, groups: [] };
+    const revision = this.#groups.revision();
+    if (revision === known) return null;
+    const aliases = new Map(this.#groupAliases.all().map((alias) => [alias.groupId, alias]));
+    return { revision, groups: this.#groups.states(aliases) };
+  }
+
+  /** Makes an entity a member of exactly those external groups of a mount that the mount's method named at its login. */
+  async setLoginGroups(entityId: string, mountAccessor: string, names: readonly string[]): Promise<void> {
+    await this.#change(() => {
+      const before = new Set(this.#groupAliases.groupIdsOfMember(mountAccessor, entityId));
+      const after = new Set(this.#groupAliases.groupIdsOf(mountAccessor, names));
+      for (const id of before) if (!after.has(id)) this.#groups.members.removeEntity(id, entityId);
+      for (const id of after) if (!before.has(id)) this.#groups.members.addEntity(id, entityId);
+    });
+  }
+
+  /**
+   * Creates or changes a group. With an id it must exist; a name finds the group that has it.
+   *
+   * @param write its entities exist.
+   * @param newName the name for a new group that is given none.
+   * @param now ms.
+   */
+  async writeGroup(
+    id: string | null,
+    write: GroupWrite,
+    newId: string,
+    newName: string,
+    now: number,
+  ): Promise<Result<Written, Failure>> {
+    return this.#change(() => writeGroup(this.#groups, id, write, newId, newName, now));
+  }
+
+  /** The group with this id or name, with its members and parents. null when there is none. */
+  async readGroup(key: IdOrName): Promise<GroupRecord | null> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return null;
+    const row = "id" in key ? this.#groups.byId(key.id) : this.#groups.byName(key.name);
+    return row && this.#groupRecord(row);
+  }
+
+  /** Deletes a group; its members stay. Safe to repeat. */
+  async deleteGroup(key: IdOrName): Promise<void> {
+    if (!this.#schema.exists) return;
+    await this.#change(() => {
+      const id = "id" in key ? key.id : this.#groups.idOfName(key.name);
+      if (id === null) return;
+      this.#groupAliases.deleteOfGroup(id);
+      this.#groups.delete(id);
+    });
+  }
+
+  /** At most `limit` groups after `after`, an id or a name. */
+  async listGroups(order: "id" | "name", after: string, limit: number): Promise<GroupRecord[]> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return [];
+    return this.#groups.list(order, after, limit).map((row) => this.#groupRecord(row));
+  }
+
+  /**
+   * Creates or changes a group alias.
+   *
+   * @param ids for a new alias, and for a new external group when none is named.
+   * @param now ms.
+   * @returns null when nothing changes.
+   */
+  async writeGroupAlias(
+    id: string | null,
+    write: GroupAliasWrite,
+    ids: NewGroupIds,
+    now: number,
+  ): Promise<Result<GroupAliasRecord | null, Failure>> {
+    return this.#change(() => writeGroupAlias(this.#groups, this.#groupAliases, id, write, ids, now));
+  }
+
+  /** A group alias by its id, or by its name on a mount; null when there is none. */
+  async readGroupAlias(key: { readonly id: string } | AliasPlace): Promise<GroupAliasRecord | null> {
+    await this.#keys.open();
+    if (!this.#schema.exists) return null;
+    return "id" in key ? this.#groupAliases.byId(key.id) : this.#groupAliases.byName(key.mountAccessor, key.name);
+  }
+
+  /** Deletes a group alias; its group loses all members. Safe to repeat. */
+  async deleteGroupAlias(id: string): Promise<void> {
+    if (!this.#schema.exists) return;
+    await this.#change(() => {
+      const alias = this.#groupAliases.byId(id);
+      this.#groupAliases.delete(id);
+      if (alias) this.#groups.members.replaceEntities(alias.groupId, []);
+      this.#groups.noteChange();
+    });
+  }
+
+  /** At most `limit` group aliases after the id `after`. */
+  async listGroupAliases(after: string, limit: number): Promise<GroupAliasRecord[]> {
+    await this.#keys.open();
+    return this.#schema.exists ? this.#groupAliases.list(after, limit) : [];
+  }
+
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.#schema.exists) return NOTHING_TO_CHECK;
+    await this.#keys.open();
+    const { members } = this.#groups;
+    const tables = [this.#names.sealed, this.#groups.sealed, this.#groupAliases.sealed];
+    return checkSeals([...tables, members.entities, members.groups], from);
+  }
+
+  /** Makes a change in one transaction, and sends to the homes of entities what it decided about them. */
+  async #change<T>(write: () => T): Promise<T> {
+    await this.#keys.open();
+    this.#schema.create();
+    const value = this.ctx.storage.transactionSync(() => {
+      this.#changed.clear();
+      const written = write();
+      this.#outbox.note(this.#changed);
+      return written;
+    });
+    await this.#outbox.send();
+    return value;
+  }
+
+  #forget(entityId: string): void {
+    this.#names.delete(entityId);
+    this.#groups.members.forgetEntity(entityId);
+  }
+
+  #entryOf(entityId: string): DirectoryEntry {
+    const name = this.#names.nameOf(entityId);
+    const groupIds = this.#groups.members.ofEntity(entityId);
+    return name === "tampered" ? { entityId, name: null, groupIds: null } : { entityId, name, groupIds };
+  }
+
+  #groupRecord(row: GroupRow): GroupRecord {
+    const { members } = this.#groups;
+    return {
+      id: row.id,
+      type: row.type,
+      alias: this.#groupAliases.ofGroup(row.id),
+      name: row.name,
+      metadata: metadataOf(row.metadata),
+      policies: namesOf(row.policies),
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+      memberEntityIds: members.entitiesOf(row.id),
+      memberGroupIds: members.groupsOf(row.id),
+      parentGroupIds: members.parentsOf(row.id),
+    };
+  }
+}

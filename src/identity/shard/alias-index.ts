@@ -1,0 +1,92 @@
+import { nameKey } from "../../base/name.ts";
+import type { AliasPlace } from "../model.ts";
+import type { EntityStore, FoundEntity } from "./entity-store.ts";
+
+/** The entity that the shard of an alias's name leads to. Whether it has the alias, only its own shard says. */
+export interface Holder {
+  readonly entityId: string;
+  /** Drawn anew with every write of the pointer; null when the entity is in the same shard, and needs none. */
+  readonly claim: string | null;
+}
+
+/**
+ * Which entities the names of aliases lead to, in the shard that the names say. An alias holds when its name leads to an entity
+ * which has it: what only one of the two says counts for nothing. So the pointers need no seals.
+ */
+export class AliasIndex {
+  readonly #sql: SqlStorage;
+  readonly #entities: EntityStore;
+
+  constructor(sql: SqlStorage, entities: EntityStore) {
+    this.#sql = sql;
+    this.#entities = entities;
+  }
+
+  /** What a login by the alias finds: the entity itself when it is here, else who may have the alias. */
+  find(place: AliasPlace): FoundEntity | Holder {
+    return this.#entities.byAlias(place) ?? this.#pointer(place);
+  }
+
+  /** Who may have the alias; null when nobody has. */
+  holder(place: AliasPlace): Holder | null {
+    const entityId = this.#entities.idByAlias(place);
+    return entityId === null ? this.#pointer(place) : { entityId, claim: null };
+  }
+
+  /**
+   * Makes the name of an alias lead to an entity, unless it leads to another one.
+   *
+   * @param instead of whom: a holder that the caller has seen, and found not to have the alias or to give it away.
+   * @returns null when it does now, else the holder.
+   */
+  claim(place: AliasPlace, entityId: string, instead: Holder | null): Holder | null {
+    const holder = this.holder(place);
+    const isInTheWay = holder !== null && holder.entityId !== entityId;
+    if (isInTheWay && !(holder.entityId === instead?.entityId && holder.claim === instead.claim)) return holder;
+    if (holder?.entityId === entityId && holder.claim === null) return null;
+    this.#dropFromEntities(place);
+    this.#sql.exec(
+      "INSERT OR REPLACE INTO pointers (alias_mount, alias_key, entity_id, claim) VALUES (?, ?, ?, ?)",
+      ...[place.mountAccessor, nameKey(place.name), entityId, crypto.randomUUID()],
+    );
+    return null;
+  }
+
+  /** Makes the name of an alias lead nowhere if it leads to the entity by a pointer. Safe to repeat. */
+  release({ mountAccessor, name }: AliasPlace, entityId: string): void {
+    const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND entity_id = ?";
+    this.#sql.exec(statement, mountAccessor, nameKey(name), entityId);
+  }
+
+  /** Drops the pointer that `instead` is. @returns false when it is another one by now. */
+  drop({ mountAccessor, name }: AliasPlace, { claim }: Holder): boolean {
+    const statement = "DELETE FROM pointers WHERE alias_mount = ? AND alias_key = ? AND claim = ?";
+    return this.#sql.exec(statement, mountAccessor, nameKey(name), claim).rowsWritten > 0;
+  }
+
+  /** At most `limit` pointers of a mount with names after `after`, in their order. */
+  list(mountAccessor: string, after: string, limit: number): { readonly name: string; readonly entityId: string }[] {
+    return this.#sql
+      .exec<{ name: string; entityId: string }>(
+        `SELECT alias_key AS name, entity_id AS entityId FROM pointers
+         WHERE alias_mount = ? AND alias_key > ? ORDER BY alias_key LIMIT ?`,
+        ...[mountAccessor, after, limit],
+      )
+      .toArray();
+  }
+
+  #pointer({ mountAccessor, name }: AliasPlace): Holder | null {
+    const query = "SELECT entity_id AS entityId, claim FROM pointers WHERE alias_mount = ? AND alias_key = ?";
+    return (
+      this.#sql.exec<{ entityId: string; claim: string }>(query, mountAccessor, nameKey(name)).toArray()[0] ?? null
+    );
+  }
+
+  /** Makes the entity that was found by the name need a pointer. One that was tampered with goes: it is of no use to anybody. */
+  #dropFromEntities(place: AliasPlace): void {
+    const found = this.#entities.byAlias(place);
+    const id = this.#entities.idByAlias(place);
+    if (found === "tampered" && id !== null) this.#entities.delete(id);
+    else if (found !== null && found !== "tampered") this.#entities.removeFromIndex(found);
+  }
+}

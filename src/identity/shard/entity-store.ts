@@ -1,0 +1,166 @@
+import { nameKey } from "../../base/name.ts";
+import { RANDOM_REVISION } from "../../storage/revision.ts";
+import type { RowSeals } from "../../storage/row-seals.ts";
+import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import type { AliasPlace } from "../model.ts";
+import { type Entity, isSamePlace } from "./entity.ts";
+
+interface Columns extends Record<string, SqlStorageValue> {
+  id: string;
+  /** The alias by whose name this shard finds the entity; null when its aliases are found by pointers only. */
+  alias_mount: string | null;
+  /** In lower case. */
+  alias_key: string | null;
+  /** As in `Entity`. */
+  name: string | null;
+  /** The rest of `Entity`, as JSON. */
+  content: string;
+  directory_version: number;
+  revision: number;
+}
+
+/** An entity with what its shard notes beside it. */
+export interface StoredEntity {
+  readonly entity: Entity;
+  /** The alias by whose name this shard finds it without a pointer; null for none. */
+  readonly indexed: AliasPlace | null;
+  /** Of what the directory said last about it. */
+  readonly directoryVersion: number;
+  /** Another one after every change. */
+  readonly revision: number;
+}
+
+/** "tampered": whoever wrote the row, this installation did not. */
+export type FoundEntity = StoredEntity | "tampered" | null;
+
+const SHAPE: TableShape = {
+  table: "entities",
+  kind: "entity",
+  key: ["id"],
+  sealed: ["alias_mount", "alias_key", "name", "content", "directory_version"],
+};
+
+/** The table of the entities of a shard: a row each, with all that is known of it, so that requests read one row. */
+export class EntityStore {
+  readonly #sql: SqlStorage;
+  /** The table as seals see it. */
+  readonly sealed: SealedTable<Columns>;
+
+  constructor(sql: SqlStorage, seals: RowSeals) {
+    this.#sql = sql;
+    this.sealed = new SealedTable(sql, seals, SHAPE);
+  }
+
+  byId(id: string): FoundEntity {
+    return this.#one("SELECT * FROM entities WHERE id = ?", id);
+  }
+
+  /** The entity that is found by the name of an alias without a pointer. */
+  byAlias({ mountAccessor, name }: AliasPlace): FoundEntity {
+    // Without the limit SQLite looks at the next row too: a unique index of columns that can be null does not end a search.
+    const query = "SELECT * FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
+    return this.#one(query, mountAccessor, nameKey(name));
+  }
+
+  /** The id of that entity, also when its row was tampered with. */
+  idByAlias({ mountAccessor, name }: AliasPlace): string | null {
+    const query = "SELECT id FROM entities WHERE alias_mount = ? AND alias_key = ? LIMIT 1";
+    return this.#sql.exec<{ id: string }>(query, mountAccessor, nameKey(name)).toArray()[0]?.id ?? null;
+  }
+
+  /** At most `limit` with ids from `first` on, in their order. */
+  list(first: string, limit: number): Entity[] {
+    return this.#all("SELECT * FROM entities WHERE id >= ? ORDER BY id LIMIT ?", first, limit);
+  }
+
+  /** Those of them that no operator has named. */
+  listUnnamed(first: string, limit: number): Entity[] {
+    return this.#all("SELECT * FROM entities WHERE id >= ? AND name IS NULL ORDER BY id LIMIT ?", first, limit);
+  }
+
+  /** How many there are, counted up to `most`: each costs the reading of a row. */
+  count(most: number): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM entities LIMIT ?)", most).one().n;
+  }
+
+  /** Adds an entity. @param indexed the alias by whose name this shard shall find it. */
+  insert(entity: Entity, indexed: AliasPlace | null): StoredEntity {
+    const row = columnsOf(entity, indexed, 0);
+    const { revision } = this.#sql
+      .exec<{ revision: number }>(
+        `INSERT INTO entities (id, alias_mount, alias_key, name, content, directory_version, revision, seal)
+         VALUES (?, ?, ?, ?, ?, ?, ${RANDOM_REVISION}, ?) RETURNING revision`,
+        ...[row.id, row.alias_mount, row.alias_key, row.name, row.content, row.directory_version],
+        this.sealed.sealOf(row),
+      )
+      .one();
+    return { entity, indexed, directoryVersion: 0, revision };
+  }
+
+  /** Stores what became of an entity. This shard finds it by the name of an alias as long as it has this one. */
+  update({ indexed, ...before }: StoredEntity, entity: Entity, version = before.directoryVersion): StoredEntity {
+    const isIndexed = indexed !== null && entity.aliases.some((alias) => isSamePlace(alias, indexed));
+    if (indexed && !isIndexed) this.#dropFromIndex(entity.id);
+    return this.#write(entity, isIndexed ? indexed : null, version);
+  }
+
+  /** Makes this shard find an entity by pointers only. */
+  removeFromIndex({ entity, directoryVersion }: StoredEntity): void {
+    this.#dropFromIndex(entity.id);
+    this.#write(entity, null, directoryVersion);
+  }
+
+  /** Deletes an entity, also one that was tampered with. */
+  delete(id: string): void {
+    this.#sql.exec("DELETE FROM entities WHERE id = ?", id);
+  }
+
+  /** Apart from `#write`, which so leaves the index alone. */
+  #dropFromIndex(id: string): void {
+    this.#sql.exec("UPDATE entities SET alias_mount = NULL, alias_key = NULL WHERE id = ?", id);
+  }
+
+  #write(entity: Entity, indexed: AliasPlace | null, directoryVersion: number): StoredEntity {
+    const row = columnsOf(entity, indexed, directoryVersion);
+    const { revision } = this.#sql
+      .exec<{ revision: number }>(
+        `UPDATE entities SET name = ?, content = ?, directory_version = ?, revision = ${RANDOM_REVISION}, seal = ?
+         WHERE id = ? RETURNING revision`,
+        ...[row.name, row.content, row.directory_version],
+        this.sealed.sealOf(row),
+        row.id,
+      )
+      .one();
+    return { entity, indexed, directoryVersion, revision };
+  }
+
+  #one(query: string, ...values: string[]): FoundEntity {
+    const [row] = this.#sql.exec<WithSeal<Columns>>(query, ...values).toArray();
+    if (!row) return null;
+    if (!this.sealed.admits(row)) return "tampered";
+    const { alias_mount: mountAccessor, alias_key: name, directory_version: directoryVersion, revision } = row;
+    const indexed = mountAccessor === null || name === null ? null : { mountAccessor, name };
+    return { entity: entityOf(row), indexed, directoryVersion, revision };
+  }
+
+  #all(query: string, first: string, limit: number): Entity[] {
+    return this.sealed.admitted(this.#sql.exec<WithSeal<Columns>>(query, first, limit).toArray()).map(entityOf);
+  }
+}
+
+function columnsOf(entity: Entity, indexed: AliasPlace | null, directoryVersion: number): Columns {
+  const { id, name, ...content } = entity;
+  return {
+    id,
+    alias_mount: indexed?.mountAccessor ?? null,
+    alias_key: indexed && nameKey(indexed.name),
+    name,
+    content: JSON.stringify(content),
+    directory_version: directoryVersion,
+    revision: 0,
+  };
+}
+
+function entityOf({ id, name, content }: Columns): Entity {
+  return { ...(JSON.parse(content) as Omit<Entity, "id" | "name">), id, name };
+}

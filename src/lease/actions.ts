@@ -1,0 +1,61 @@
+import type { RowAndTail } from "../token/ids.ts";
+import type { LeaseView, NewLeaseIds } from "./record.ts";
+import type { LeaseRequest } from "./rules.ts";
+
+/** The token that shall hold a lease. */
+export type LeaseHolder =
+  | { readonly by: "token"; readonly row: number; readonly verifier: Uint8Array }
+  | { readonly by: "accessor"; readonly row: number; readonly tail: Uint8Array }
+  /** The parent of a batch token, which nothing stores: its leases live with the parent and end with either. */
+  | { readonly by: "batch"; readonly row: number; readonly endsBy: number };
+
+/** A lease of the tree whose id is known. */
+export interface LeaseReference {
+  readonly row: number;
+  readonly tail: Uint8Array;
+  readonly path: string;
+}
+
+/** What a tree can be asked to do about the leases of its tokens. */
+export type LeaseAction =
+  | {
+      readonly kind: "register";
+      readonly holder: LeaseHolder;
+      readonly request: LeaseRequest;
+      readonly ids: NewLeaseIds;
+      /** Sealed for the lease; null for none. */
+      readonly data: Uint8Array | null;
+    }
+  | { readonly kind: "lookup"; readonly lease: LeaseReference }
+  | { readonly kind: "renew"; readonly lease: LeaseReference; readonly increment: number }
+  /** `wait`: answers after the revocation was sent once. `force`: once is enough, whatever the target says. */
+  | { readonly kind: "revoke"; readonly lease: LeaseReference; readonly wait: boolean; readonly force: boolean };
+
+/** What came of it. */
+export type LeaseOutcome =
+  | { readonly kind: "lease"; readonly lease: LeaseView; readonly warnings: readonly string[] }
+  /** The drawn row is taken; draw again. */
+  | { readonly kind: "row_taken" }
+  /** `error`: what the attempt failed with that the caller waited for; more follow by themselves. */
+  | { readonly kind: "revoked"; readonly error: string | null };
+
+/** Leases of one tree that a walk over a prefix found: rows with the random parts of their ids. */
+export interface FoundInTree {
+  readonly tokens: readonly RowAndTail[];
+  readonly secrets: readonly RowAndTail[];
+}
+
+/** What a walk does with what it finds. `force` sends each revocation once and forgets the lease whatever its target
+ * says. */
+export type WalkMode = "revoke" | "force" | "tidy";
+
+/** What a tree says to a walk. */
+export interface WalkAnswer {
+  /** Rows that the index knows and the tree does not. */
+  readonly unknownTokens: readonly number[];
+  readonly unknownSecrets: readonly number[];
+  /** Secrets whose revocation failed: row and why. */
+  readonly failures: readonly { readonly row: number; readonly error: string }[];
+  /** True when the tree has something to sweep now. */
+  readonly hasDead: boolean;
+}

@@ -1,0 +1,102 @@
+import type { Keys } from "../crypto/key-ring.ts";
+import { openData } from "../crypto/sealed-data.ts";
+import type { Env } from "../env.ts";
+import { countEvent } from "../metrics/events.ts";
+import type { LeaseRecord } from "./record.ts";
+import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
+import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
+
+/** How long a target may take. */
+export const TIMEOUT_MS = 5_000;
+/** Answers that say that another attempt would get the same: the request itself is not understood. */
+const HOPELESS = new Set([400, 405, 415, 422, 501]);
+
+/** A revocation to send. */
+export interface Revocation {
+  readonly leaseId: string;
+  readonly path: string;
+  readonly record: LeaseRecord;
+  /** As `sealLeaseData` made it, or null. */
+  readonly data: Uint8Array | null;
+}
+
+/** What came of an attempt. */
+export type Delivery =
+  | { readonly delivered: true }
+  | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
+
+/** The context in which the data of a lease is sealed: nobody can move it to another lease, or have another target told it. */
+export function leaseDataContext(leaseTail: string, target: string): string {
+  return `lease data ${leaseTail} ${target}`;
+}
+
+/**
+ * Sends one revocation: a signed POST, at most once per call. The lease id is also its idempotency key. Any 2xx answer, and
+ * 410, mean that the secret is gone. Redirects are not followed and the answer's body is not read: neither may lead to what
+ * was not checked.
+ *
+ * @param now ms.
+ */
+export async function sendRevocation(env: Env, keys: Keys, revocation: Revocation, now: number): Promise<Delivery> {
+  const { leaseId, path, record } = revocation;
+  // The settings may have become stricter since the lease was registered.
+  const target = readRevocationEndpoint(record.target, endpointSettings(env));
+  if (!target.ok) return failed(target.error, false);
+  const data = await openLeaseData(keys, revocation);
+  if (data === undefined) return failed("the data of the lease does not open", true);
+  const body = JSON.stringify({
+    lease_id: leaseId,
+    path,
+    target: target.value,
+    issue_time: new Date(record.issuedAt).toISOString(),
+    data,
+  });
+  const headers = {
+    "Content-Type": "application/json",
+    "Idempotency-Key": leaseId,
+    [SIGNATURE_HEADER]: await signBody(await signingKey(keys, target.value), body, now),
+  };
+  // Not AbortSignal.timeout: its timer would outlast the answer and hold the object for as long.
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+  const init = { method: "POST", headers, body, redirect: "manual", signal: timeout.signal } as const;
+  try {
+    const response = await fetchTarget(env, target.value, init);
+    await response.body?.cancel();
+    if (response.ok || response.status === 410) {
+      countEvent("lease_revocation", ["success"]);
+      return { delivered: true };
+    }
+    return failed(`the target answered ${response.status}`, HOPELESS.has(response.status));
+  } catch {
+    const late = timeout.signal.aborted;
+    return failed(late ? `the target did not answer in ${TIMEOUT_MS / 1000} s` : "the target can't be reached", false);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function fetchTarget(env: Env, target: string, init: RequestInit): Promise<Response> {
+  const service = serviceBindingOf(target);
+  if (!service) return fetch(target, init);
+  const binding: unknown = Reflect.get(env, service.name);
+  if (!isFetcher(binding)) throw new Error("there is no service binding of this name");
+  return binding.fetch(`https://${service.name.toLowerCase()}.service${service.path}`, init);
+}
+
+/** True for a service binding: what is bound under a name of the configuration is known only at run time. */
+function isFetcher(binding: unknown): binding is Pick<Fetcher, "fetch"> {
+  return typeof binding === "object" && binding !== null && "fetch" in binding && typeof binding.fetch === "function";
+}
+
+async function openLeaseData(keys: Keys, { leaseId, record, data }: Revocation): Promise<unknown> {
+  if (!data) return null;
+  const tail = leaseId.slice(leaseId.lastIndexOf("/") + 1);
+  const plain = await openData(keys, leaseDataContext(tail, record.target), data);
+  return plain ? (JSON.parse(new TextDecoder().decode(plain)) as unknown) : undefined;
+}
+
+function failed(error: string, hopeless: boolean): Delivery {
+  countEvent("lease_revocation", ["failed"]);
+  return { delivered: false, error, hopeless };
+}

@@ -1,0 +1,117 @@
+import { currentTime } from "../base/clock.ts";
+import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
+import { loadInstallation } from "../system/installation.ts";
+import { routedIdText } from "../token/ids.ts";
+import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
+import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
+import { type LeaseRow, type LeaseStore, leaseRecordOf } from "./store.ts";
+
+/** Revocations that one alarm sends at most. */
+const PER_ALARM = 60;
+/** Characters of an error that is kept. */
+const MAX_ERROR = 240;
+
+/** A revocation that failed. */
+export interface SendFailure {
+  readonly row: number;
+  readonly error: string;
+}
+
+/**
+ * Sends the revocations of leases that have ended: at least once, each attempt counted before it is made. While one is in
+ * flight the tree serves other requests, so afterwards only what is still waiting is touched.
+ */
+export class LeaseOutbox {
+  readonly #env: Env;
+  readonly #store: LeaseStore;
+  readonly #treeId: string;
+
+  constructor(env: Env, store: LeaseStore, treeId: string) {
+    this.#env = env;
+    this.#store = store;
+    this.#treeId = treeId;
+  }
+
+  /** Sends what is due, at most as much as one alarm may. */
+  async sendDue(): Promise<void> {
+    if (this.#store.due(currentTime(), 1).length === 0) return;
+    // Before an attempt is counted: while the service is sealed none can be made.
+    await this.#keys();
+    await this.send(this.#store.due(currentTime(), PER_ALARM).map(({ row }) => row));
+  }
+
+  /** Sends the revocations of these leases now, each once. Returns those that failed. */
+  async send(rows: readonly number[]): Promise<SendFailure[]> {
+    const claimed = this.#claim(rows);
+    const failures: SendFailure[] = [];
+    for (let i = 0; i < claimed.length; i += MAX_PARALLEL_CALLS) {
+      const keys = await this.#keys();
+      const group = claimed.slice(i, i + MAX_PARALLEL_CALLS);
+      const sent = await Promise.all(group.map((lease) => this.#sendOne(lease, keys)));
+      failures.push(...sent.filter((failure) => failure !== null));
+      await this.forget(group.filter((_, at) => sent[at] === null).map(({ row }) => row));
+    }
+    return failures;
+  }
+
+  /** Drops leases that have ended, from the index first: a crash in between repeats the step. */
+  async forget(rows: readonly number[]): Promise<void> {
+    const byShard = new Map<number, string[]>();
+    for (const row of rows) {
+      const lease = this.#store.find(row);
+      if (!lease) continue;
+      const tail = this.#tailOf(lease);
+      const shard = accessorShardNumber(tail);
+      byShard.set(shard, [...(byShard.get(shard) ?? []), tail]);
+    }
+    await Promise.all([...byShard].map(([shard, tails]) => accessorShard(this.#env, shard).removeLeases(tails)));
+    this.#store.remove(rows);
+  }
+
+  /** Takes what is still to be sent. The alarm leaves it alone until this call must be over. */
+  #claim(rows: readonly number[]): LeaseRow[] {
+    const now = currentTime();
+    return rows.flatMap((row, at) => {
+      const waiting = Math.floor(at / MAX_PARALLEL_CALLS) * TIMEOUT_MS;
+      const lease = this.#store.claim(row, (attempts) => now + waiting + retryDelayMs(attempts, Math.random()));
+      return lease ? [lease] : [];
+    });
+  }
+
+  /** null: the target knows, or need not know any more. */
+  async #sendOne(lease: LeaseRow, keys: Keys): Promise<SendFailure | null> {
+    const { row, path } = lease;
+    const revocation = {
+      leaseId: `${path}/${this.#tailOf(lease)}`,
+      path,
+      record: leaseRecordOf(lease),
+      data: lease.data && new Uint8Array(lease.data),
+    };
+    const delivery = await sendRevocation(this.#env, keys, revocation, currentTime());
+    if (delivery.delivered || lease.forced) return null;
+    const error = delivery.error.slice(0, MAX_ERROR);
+    if (delivery.hopeless || lease.attempts >= MAX_ATTEMPTS) await this.#giveUp(lease, error);
+    return { row, error };
+  }
+
+  /** Lists the lease as irrevocable before it stops being sent. */
+  async #giveUp(lease: LeaseRow, error: string): Promise<void> {
+    const tail = this.#tailOf(lease);
+    const shard = accessorShard(this.#env, accessorShardNumber(tail));
+    await shard.giveUpLease({ tail, path: lease.path, expiresAt: lease.expires_at, error });
+    this.#store.giveUp(lease.row, error);
+  }
+
+  async #keys(): Promise<Keys> {
+    const loaded = await loadInstallation(this.#env);
+    if (!loaded.ok) throw new Error("revocations can't be signed while the service is sealed");
+    return loaded.value.keys;
+  }
+
+  #tailOf(lease: LeaseRow): string {
+    return routedIdText(this.#treeId, lease.row, new Uint8Array(lease.tail));
+  }
+}

@@ -1,0 +1,84 @@
+import { inGroups } from "../base/parallel.ts";
+import type { Keys } from "../crypto/key-ring.ts";
+import type { Env } from "../env.ts";
+import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "../listing/accessor-shard.ts";
+import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../listing/lease-index.ts";
+import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
+
+/**
+ * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
+ * with a slash at the end. At most `limit`, in the order that pages go by.
+ */
+export async function listLeases(
+  env: Env,
+  keys: Keys,
+  prefix: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const start = orderOfName(after);
+  const levels = await fromShards(env, (shard) => shard.leaseLevel(prefix, start, limit));
+  const names = new Map<string, IndexedLease | string>();
+  for (const { leases, folders } of levels) {
+    for (const lease of leases) names.set(orderOfIndexed(lease), lease);
+    for (const folder of folders) names.set(folder, folder);
+  }
+  const first = [...names].sort(([a], [b]) => compare(a, b)).slice(0, limit);
+  return Promise.all(
+    first.map(async ([, name]) =>
+      typeof name === "string" ? name : (await leaseIdOfIndexed(keys, name)).slice(prefix.length),
+    ),
+  );
+}
+
+/**
+ * At most `limit` leases whose revocation was given up, by expiry and id. One shard after the other: what is held meanwhile is
+ * at most twice as much.
+ */
+export async function listIrrevocable(env: Env, limit: number): Promise<IrrevocableLease[]> {
+  let first: IrrevocableLease[] = [];
+  for (let number = 0; number < ACCESSOR_SHARDS; number++) {
+    const more = await accessorShard(env, number).irrevocableLeases(limit);
+    if (more.length === 0) continue;
+    first = [...first, ...more]
+      .sort((a, b) => a.expiresAt - b.expiresAt || compare(a.path, b.path) || compare(a.tail, b.tail))
+      .slice(0, limit);
+  }
+  return first;
+}
+
+/** How many leases were given up, by engine: the first segment of their path. */
+export async function countIrrevocable(env: Env): Promise<Record<string, number>> {
+  const total: Record<string, number> = {};
+  for (const counts of await fromShards(env, (shard) => shard.countIrrevocable())) {
+    for (const [engine, count] of Object.entries(counts)) total[engine] = (total[engine] ?? 0) + count;
+  }
+  return total;
+}
+
+/** How many leases of secrets there are. A shard counts up to so many: each costs the reading of a row. */
+export async function countLeases(env: Env): Promise<number> {
+  const counts = await fromShards(env, (shard) => shard.countLeases(MAX_COUNTED));
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+const MAX_COUNTED = 10_000;
+
+/** How many leases and tokens are listed at or below `prefix`; null when there are too many to be counted. */
+export async function countBelow(env: Env, prefix: string): Promise<number | null> {
+  const counts = await fromShards(env, (shard) => shard.countBelow(prefix, MAX_COUNTED_BELOW + 1));
+  if (counts.some((count) => count > MAX_COUNTED_BELOW)) return null;
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Of each shard. So many entries of an index are counted within some 20 ms, in which the shard does nothing else. */
+const MAX_COUNTED_BELOW = 200_000;
+
+async function fromShards<T>(env: Env, ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>): Promise<T[]> {
+  const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
+  return inGroups(shards, (number) => ask(accessorShard(env, number)));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

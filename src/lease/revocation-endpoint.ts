@@ -1,0 +1,85 @@
+import { type PrivateHosts, privateHosts } from "../base/private-hosts.ts";
+import { outboundProblem } from "../base/public-host.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import type { Env } from "../env.ts";
+
+/** Where revocations may be sent, as operators set it. */
+export interface EndpointSettings {
+  /** Names, or `*.` and a name for all below it; empty: any public host. */
+  readonly hosts: readonly string[];
+  /** Names of service bindings of this Worker that take revocations. */
+  readonly services: readonly string[];
+  /** Beside public ones, also without TLS. */
+  readonly privateHosts: PrivateHosts;
+}
+
+const MAX_TARGET = 2048;
+const SERVICE = /^service:\/\/([A-Za-z_][A-Za-z0-9_]*)(\/[A-Za-z0-9_.~/-]*)?$/;
+
+/** The settings of this deployment. */
+export function endpointSettings(env: Env): EndpointSettings {
+  return {
+    hosts: names(env.LEASE_TARGET_HOSTS).map((host) => host.toLowerCase()),
+    services: names(env.LEASE_SERVICES),
+    privateHosts: privateHosts(env),
+  };
+}
+
+/**
+ * Reads the place that a revocation is sent to: an https URL, or `service://BINDING/path`. Only hosts of the
+ * public internet are taken, and those on the list.
+ *
+ * @returns the target in one spelling, or a message that does not repeat it.
+ */
+export function readRevocationEndpoint(text: string, settings: EndpointSettings): Result<string, string> {
+  if (text === "") return err("target must be specified");
+  if (text.length > MAX_TARGET) return err("target is too long");
+  const service = SERVICE.exec(text);
+  if (service) {
+    if (!settings.services.includes(service[1] ?? ""))
+      return err("target names a service binding that is not in LEASE_SERVICES");
+    return ok(text);
+  }
+  const url = parseUrl(text);
+  if (!url) return err("target must be an https URL, or service:// and the name of a service binding");
+  const problem = outboundProblem(url, settings.privateHosts);
+  if (problem === "scheme") {
+    return err("target must be an https URL, or service:// and the name of a service binding");
+  }
+  if (url.username !== "" || url.password !== "" || url.hash !== "") {
+    return err("target must be a URL without credentials and without a fragment");
+  }
+  const host = url.hostname.replace(/\.$/, "").toLowerCase();
+  if (problem === "host") return err("target must be a host on the public internet");
+  if (settings.hosts.length > 0 && !settings.hosts.some((allowed) => hostMatches(allowed, host))) {
+    return err("target is not one of the hosts in LEASE_TARGET_HOSTS");
+  }
+  return ok(url.href);
+}
+
+/** The part of a target that has one signing key: the origin of a URL, or the service. */
+export function endpointOrigin(target: string): string {
+  const service = SERVICE.exec(target);
+  return service ? `service://${service[1]}` : new URL(target).origin;
+}
+
+/** The name of the service binding and the path of a target that is one, else null. */
+export function serviceBindingOf(target: string): { readonly name: string; readonly path: string } | null {
+  const service = SERVICE.exec(target);
+  return service && { name: service[1] ?? "", path: service[2] ?? "/" };
+}
+
+function parseUrl(text: string): URL | null {
+  return URL.canParse(text) ? new URL(text) : null;
+}
+
+function hostMatches(allowed: string, host: string): boolean {
+  return allowed.startsWith("*.") ? host.endsWith(allowed.slice(1)) : host === allowed;
+}
+
+function names(list: string | undefined): string[] {
+  return (list ?? "")
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
+}

@@ -1,0 +1,108 @@
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { SYSTEM_TTL_SECONDS } from "../system/mount.ts";
+import { type GrantedTtl, grantTtl } from "../token/rules/ttl.ts";
+import type { LeaseRecord } from "./record.ts";
+
+/** Times that a revocation is sent before it is given up. */
+export const MAX_ATTEMPTS = 6;
+/** Pause after the first attempt that failed, before jitter; it doubles with each further one. */
+const RETRY_BASE_MS = 10_000;
+
+const MAX_PATH = 512;
+const MAX_SEGMENTS = 16;
+/** Without white space and the characters of policies' wildcards and URLs. */
+const SEGMENT = /^[A-Za-z0-9_.:@~-]+$/;
+/** First segments that are not engines: their leases are made here. */
+const OWN_PATHS = new Set(["auth", "sys", "cubbyhole", "identity"]);
+
+const SYSTEM_TTL = { defaultSeconds: SYSTEM_TTL_SECONDS, maxSeconds: SYSTEM_TTL_SECONDS };
+
+/** What an engine asks for when it registers a lease. Durations in seconds, 0: not set. */
+export interface LeaseRequest {
+  readonly path: string;
+  readonly ttl: number;
+  readonly maxTtl: number;
+  readonly renewable: boolean;
+  /** As `readRevocationEndpoint` writes it. */
+  readonly target: string;
+}
+
+/** A lease that may be registered. */
+export interface LeasePlan {
+  readonly record: LeaseRecord;
+  readonly grant: GrantedTtl;
+}
+
+/** Why leases can't be made below `path`, or null. */
+export function leasePathProblem(path: string): string | null {
+  const segments = path.split("/");
+  if (path.length > MAX_PATH || segments.length > MAX_SEGMENTS) return "the path is too long";
+  if (segments.some((segment) => segment === "." || segment === "..")) return "path cannot contain parent references";
+  if (!segments.every((segment) => SEGMENT.test(segment))) {
+    return "path must consist of letters, digits and any of _ . : @ ~ - in segments with one slash between";
+  }
+  return OWN_PATHS.has(segments[0] ?? "") ? "path must begin with the name of the engine" : null;
+}
+
+/**
+ * Decides a registration.
+ *
+ * @param endsBy when the batch token that holds the lease ends (ms), null for a service token.
+ * @param now ms.
+ */
+export function planLease(request: LeaseRequest, endsBy: number | null, now: number): Result<LeasePlan, Failure> {
+  const problem = leasePathProblem(request.path);
+  if (problem) return err(invalid(problem));
+  if (request.ttl < 0) return err(invalid("ttl must be positive"));
+  if (request.maxTtl < 0) return err(invalid("max_ttl must be positive"));
+  const { maxTtl, renewable, target } = request;
+  const record: LeaseRecord = { issuedAt: now, maxTtl, renewable, target, endsBy };
+  const grant = grantLease(record, request.ttl, SYSTEM_TTL_SECONDS, now);
+  return grant ? ok({ record, grant }) : err(invalid("the token that would hold the lease has ended"));
+}
+
+/**
+ * Decides the renewal of a lease that is held. Messages are the reference's (sys/leases/renew; docs/conformance.md X9).
+ *
+ * @param increment seconds asked for; 0 repeats the last grant.
+ * @param now ms.
+ */
+export function planLeaseRenewal(
+  lease: LeaseRecord & { readonly grantedTtl: number; readonly expiresAt: number },
+  increment: number,
+  now: number,
+): Result<GrantedTtl, Failure> {
+  if (lease.expiresAt <= now) return err(invalid("lease expired"));
+  if (!lease.renewable) return err(invalid("lease is not renewable"));
+  const grant = grantLease(lease, increment, lease.grantedTtl, now);
+  return grant ? ok(grant) : err(invalid("past the max TTL, cannot renew"));
+}
+
+function grantLease(record: LeaseRecord, requested: number, otherwise: number, now: number): GrantedTtl | null {
+  const { issuedAt, maxTtl, endsBy } = record;
+  const granted = grantTtl({
+    issuedAt,
+    now,
+    requestedTtl: requested,
+    defaultTtl: otherwise,
+    period: 0,
+    explicitMaxTtl: maxTtl,
+    mount: SYSTEM_TTL,
+  });
+  if (!granted.ok || (endsBy !== null && endsBy <= now)) return null;
+  if (endsBy === null || granted.value.expiresAt <= endsBy) return granted.value;
+  // A lease never outlives the batch token that holds it.
+  return { ...granted.value, expiresAt: endsBy, ttl: Math.ceil((endsBy - now) / 1000) };
+}
+
+/**
+ * The pause after a failed attempt: 10 s after the first, doubling, half as much more or less so that leases that failed
+ * together do not come back together.
+ *
+ * @param attempts that were made, from 1.
+ * @param random from 0 to 1.
+ */
+export function retryDelayMs(attempts: number, random: number): number {
+  return Math.round(RETRY_BASE_MS * 2 ** (attempts - 1) * (0.5 + random));
+}

@@ -1,0 +1,262 @@
+import { type Migration, readVersions, Schema } from "../storage/schema.ts";
+import type { GrantedTtl } from "../token/rules/ttl.ts";
+import type { LeaseRecord, NewLeaseIds } from "./record.ts";
+import type { LeasePlan } from "./rules.ts";
+
+/** Held by a token. */
+export const HELD = 0;
+/** Ended: its revocation is to be sent. These rows are the outbox of the tree. */
+const TO_REVOKE = 1;
+/** Ended, and sending the revocation was given up. */
+export const GIVEN_UP = 2;
+
+export const LEASE_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "leases of secrets that the tokens hold",
+    sql: `
+      CREATE TABLE leases (
+        row INTEGER PRIMARY KEY,
+        token INTEGER NOT NULL,
+        tail BLOB NOT NULL,
+        path TEXT NOT NULL,
+        state INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        granted_ttl INTEGER NOT NULL,
+        renewed_at INTEGER,
+        attempts INTEGER NOT NULL,
+        attempt_at INTEGER NOT NULL,
+        forced INTEGER NOT NULL DEFAULT 0,
+        error TEXT,
+        record TEXT NOT NULL,
+        data BLOB
+      );
+      CREATE INDEX leases_of_token ON leases (token) WHERE state = ${HELD};
+      CREATE INDEX leases_by_expiry ON leases (expires_at) WHERE state = ${HELD};
+      CREATE INDEX leases_to_revoke ON leases (attempt_at) WHERE state = ${TO_REVOKE};
+    `,
+  },
+];
+
+/** A row of the table of leases. Times in ms. */
+export interface LeaseRow extends Record<string, SqlStorageValue> {
+  row: number;
+  token: number;
+  tail: ArrayBuffer;
+  path: string;
+  state: number;
+  expires_at: number;
+  granted_ttl: number;
+  renewed_at: number | null;
+  /** Times that the revocation was sent. */
+  attempts: number;
+  /** When it is sent next. */
+  attempt_at: number;
+  /** 1: sent once, and then forgotten whatever the target says. */
+  forced: number;
+  /** Why the revocation was given up. */
+  error: string | null;
+  record: string;
+  data: ArrayBuffer | null;
+}
+
+/** The table of leases of one tree, made with the first of them, and when it needs the alarm. */
+export class LeaseStore {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+  /** No lease expires and no revocation is due before this (ms); null when there is nothing to wait for. */
+  #nextDueAt: number | null = null;
+
+  constructor(sql: SqlStorage, versions = readVersions(sql)) {
+    this.#sql = sql;
+    this.#schema = new Schema(sql, LEASE_MIGRATIONS, "leases", versions);
+  }
+
+  /** True when there is no lease, and none that has ended whose target is still to be told. */
+  get isEmpty(): boolean {
+    return !this.#schema.exists || this.#sql.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#schema.forget();
+  }
+
+  /** When the alarm has work here (ms), or null. */
+  get nextDueAt(): number | null {
+    return this.#nextDueAt;
+  }
+
+  /** Reads what the store remembers. Needed after a wake-up and after the alarm's work. */
+  refresh(): void {
+    if (!this.#schema.exists) return;
+    const { due } = this.#sql
+      .exec<{ due: number | null }>(
+        `SELECT MIN(at) AS due FROM (
+           SELECT MIN(expires_at) AS at FROM leases WHERE state = ${HELD}
+           UNION ALL SELECT MIN(attempt_at) FROM leases WHERE state = ${TO_REVOKE}
+         )`,
+      )
+      .one();
+    this.#nextDueAt = due;
+  }
+
+  /** The lease with this row number, in whatever state. */
+  find(row: number): LeaseRow | null {
+    if (!this.#schema.exists) return null;
+    return this.#sql.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
+  }
+
+  /** How many leases these tokens hold, at most `limit`. */
+  countOfTokens(tokens: readonly number[], limit: number): number {
+    if (!this.#schema.exists) return 0;
+    return this.#sql
+      .exec<{ n: number }>(
+        `SELECT COUNT(*) AS n FROM (
+           SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
+         )`,
+        JSON.stringify(tokens),
+        limit,
+      )
+      .one().n;
+  }
+
+  /** The oldest leases that a token holds, at most `limit`. */
+  ofToken(token: number, limit: number): LeaseRow[] {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<LeaseRow>(`SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`, token, limit)
+      .toArray();
+  }
+
+  /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
+  insert(ids: NewLeaseIds, token: number, path: string, { record, grant }: LeasePlan, data: Uint8Array | null): void {
+    this.#schema.create();
+    this.#sql.exec(
+      `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record, data)
+       VALUES (?, ?, ?, ?, ${HELD}, ?, ?, 0, 0, ?, ?)`,
+      ids.row,
+      token,
+      ids.tail,
+      path,
+      grant.expiresAt,
+      grant.ttl,
+      JSON.stringify(record),
+      data,
+    );
+    this.#dueAt(grant.expiresAt);
+  }
+
+  /** Takes back a lease that was just written and never handed out. */
+  removeUnseen(row: number): void {
+    this.#sql.exec("DELETE FROM leases WHERE row = ?", row);
+  }
+
+  /** Sets what a renewal changes. `now` in ms. */
+  renew(row: number, grant: GrantedTtl, now: number): void {
+    this.#sql.exec(
+      "UPDATE leases SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
+      grant.ttl,
+      grant.expiresAt,
+      now,
+      row,
+    );
+    this.#dueAt(grant.expiresAt);
+  }
+
+  /** Ends leases: their revocations are due now, also those that were given up before. */
+  end(rows: readonly number[], forced: boolean, now: number): void {
+    if (rows.length === 0) return;
+    this.#sql.exec(
+      `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?, forced = ?, error = NULL
+       WHERE row IN (SELECT value FROM json_each(?)) AND (state <> ${TO_REVOKE} OR forced < ?)`,
+      now,
+      forced ? 1 : 0,
+      JSON.stringify(rows),
+      forced ? 1 : 0,
+    );
+    this.#dueAt(now);
+  }
+
+  /** Ends leases that `tokens` hold, at most `limit`. Returns true when these tokens hold none any more. */
+  endOfTokens(tokens: readonly number[], now: number, limit: number): boolean {
+    return this.endSomeOfTokens(tokens, now, limit) < limit;
+  }
+
+  /** The same. Returns how many it ended. */
+  endSomeOfTokens(tokens: readonly number[], now: number, limit: number): number {
+    return this.#endSome("token IN (SELECT value FROM json_each(?))", JSON.stringify(tokens), now, limit);
+  }
+
+  /** Ends leases whose time is over, at most `limit`. Returns how many. */
+  endExpired(now: number, limit: number): number {
+    return this.#endSome("expires_at <= ?", now, now, limit);
+  }
+
+  /** At most `limit` revocations that are due, longest waiting first. */
+  due(now: number, limit: number): LeaseRow[] {
+    if (!this.#schema.exists) return [];
+    return this.#sql
+      .exec<LeaseRow>(
+        `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`,
+        now,
+        limit,
+      )
+      .toArray();
+  }
+
+  /**
+   * Counts an attempt before it is made and says when the next would be: after a crash in between nobody else sends the
+   * same at once, and it still happens. Returns the lease, null when there is nothing to send any more.
+   */
+  claim(row: number, nextAttemptAt: (attempts: number) => number): LeaseRow | null {
+    const lease = this.find(row);
+    if (lease?.state !== TO_REVOKE) return null;
+    const attempts = lease.attempts + 1;
+    const attempt_at = nextAttemptAt(attempts);
+    this.#sql.exec("UPDATE leases SET attempts = ?, attempt_at = ? WHERE row = ?", attempts, attempt_at, row);
+    return { ...lease, attempts, attempt_at };
+  }
+
+  /** Stops sending, and keeps why the last attempt failed. */
+  giveUp(row: number, error: string): void {
+    this.#sql.exec(
+      `UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ? AND state = ${TO_REVOKE}`,
+      error,
+      row,
+    );
+  }
+
+  /** Deletes leases that have ended. */
+  remove(rows: readonly number[]): void {
+    if (rows.length === 0) return;
+    this.#sql.exec(
+      `DELETE FROM leases WHERE row IN (SELECT value FROM json_each(?)) AND state <> ${HELD}`,
+      JSON.stringify(rows),
+    );
+  }
+
+  #endSome(condition: string, value: SqlStorageValue, now: number, limit: number): number {
+    if (!this.#schema.exists) return 0;
+    const ended = this.#sql
+      .exec(
+        `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?
+         WHERE row IN (SELECT row FROM leases WHERE state = ${HELD} AND ${condition} LIMIT ?) RETURNING row`,
+        now,
+        value,
+        limit,
+      )
+      .toArray().length;
+    if (ended > 0) this.#dueAt(now);
+    return ended;
+  }
+
+  #dueAt(at: number): void {
+    if (this.#nextDueAt === null || at < this.#nextDueAt) this.#nextDueAt = at;
+  }
+}
+
+/** The fixed part of a stored lease. */
+export function leaseRecordOf(row: LeaseRow): LeaseRecord {
+  return JSON.parse(row.record) as LeaseRecord;
+}

@@ -1,0 +1,294 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, invalid } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { Env } from "../env.ts";
+import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
+import type { SchemaVersions } from "../storage/schema.ts";
+import { routedIdText } from "../token/ids.ts";
+import type { TokenRecord } from "../token/record.ts";
+import { LIVE, REVOKED } from "../token/state.ts";
+import type {
+  FoundInTree,
+  LeaseAction,
+  LeaseHolder,
+  LeaseOutcome,
+  LeaseReference,
+  WalkAnswer,
+  WalkMode,
+} from "./actions.ts";
+import { LeaseOutbox } from "./outbox.ts";
+import type { LeaseView } from "./record.ts";
+import { planLease, planLeaseRenewal } from "./rules.ts";
+import { GIVEN_UP, HELD, type LeaseRow, LeaseStore, leaseRecordOf } from "./store.ts";
+
+/** Leases that one step moves to the outbox: a few ms. */
+const STEP = 500;
+
+/** Revocations that one step of a walk waits for. */
+const WALK_SENDS = 12;
+
+const NOT_FOUND = err({ code: "not_found" } as const);
+const NOT_STORED: Failure = {
+  code: "unavailable",
+  message: "the lease could not be stored; try again",
+  retryAfterSeconds: 1,
+};
+
+/** A token of the tree, as far as its leases look at it. */
+interface LeaseTokenRow {
+  readonly row: number;
+  readonly state: number;
+  readonly fixed: {
+    readonly verifier: Uint8Array;
+    readonly accessorTail: Uint8Array;
+    readonly record: Pick<TokenRecord, "leased">;
+  };
+}
+
+/** The tokens of the tree, which hold the leases. Times in ms. */
+interface LeaseTokens {
+  find(row: number): LeaseTokenRow | null;
+  live(row: number, now: number): LeaseTokenRow | null;
+  exists(row: number): boolean;
+  revoke(row: number, state: typeof REVOKED): void;
+  revokeEnded(from: number, to: number): number;
+  nextSweepAt(now: number): number | null;
+}
+
+/** What the leases need of the tree around them. */
+export interface TreeLeasesDeps {
+  readonly env: Env;
+  readonly sql: SqlStorage;
+  readonly versions: SchemaVersions;
+  readonly treeId: string;
+  readonly tokens: LeaseTokens;
+  /** Sets the alarm of the tree if something is due earlier than it stands. */
+  readonly arm: () => void;
+  /** The same where the caller sees to the sweep. */
+  readonly armBehindSweep: () => void;
+}
+
+/**
+ * The leases of the tokens of one tree. A lease is good while it is in time and its holder is alive; what has ended waits in
+ * the outbox until its target knows.
+ */
+export class TreeLeases {
+  readonly #tree: TreeLeasesDeps;
+  readonly #store: LeaseStore;
+  readonly #outbox: LeaseOutbox;
+  #calls = 0;
+
+  constructor(tree: TreeLeasesDeps) {
+    this.#tree = tree;
+    this.#store = new LeaseStore(tree.sql, tree.versions);
+    this.#outbox = new LeaseOutbox(tree.env, this.#store, tree.treeId);
+  }
+
+  /** When the alarm has work here (ms), or null. */
+  get nextDueAt(): number | null {
+    return this.#store.nextDueAt;
+  }
+
+  /** Reads what is remembered. Needed after a wake-up and after the alarm's work. */
+  refresh(): void {
+    this.#store.refresh();
+  }
+
+  /** True when nothing is held and nothing waits in the outbox. */
+  get isEmpty(): boolean {
+    return this.#store.isEmpty;
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    this.#store.forget();
+  }
+
+  /** True while a call that waits for somebody else will come back to the leases. */
+  get isBusy(): boolean {
+    return this.#calls > 0;
+  }
+
+  /** Performs an action. "not_found" when the holder or the lease is not there. */
+  perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+    return this.#busy(() => this.#perform(action));
+  }
+
+  async #perform(action: LeaseAction): Promise<Result<LeaseOutcome, Failure>> {
+    const now = currentTime();
+    switch (action.kind) {
+      case "register":
+        return this.#register(action, now);
+      case "lookup": {
+        const row = this.#find(action.lease);
+        // One that was given up is still shown: somebody has to see to it.
+        return row && (row.state === GIVEN_UP || this.#isHeld(row, now)) ? shown(this.#view(row)) : NOT_FOUND;
+      }
+      case "renew":
+        return this.#renew(action, now);
+      case "revoke":
+        return this.#revoke(action, now);
+    }
+  }
+
+  /** Ends the leases of dead tokens, one step of it. Returns true when these tokens hold none any more. */
+  endOfTokens(rows: readonly number[]): boolean {
+    return this.#store.endOfTokens(rows, currentTime(), STEP);
+  }
+
+  /** Ends at most `limit` leases of tokens that are no more. Returns how many. */
+  endSomeOf(rows: readonly number[], limit: number): number {
+    return this.#store.endSomeOfTokens(rows, currentTime(), limit);
+  }
+
+  /** How many leases these tokens hold, at most `limit`. */
+  countOfTokens(rows: readonly number[], limit: number): number {
+    return this.#store.countOfTokens(rows, limit);
+  }
+
+  /** The oldest leases that a token itself holds, at most `limit`. */
+  heldBy(row: number, limit: number): LeaseView[] {
+    return this.#store.ofToken(row, limit).map((lease) => this.#view(lease));
+  }
+
+  /** The alarm's work: ends what expired, and sends what is due. Bounded; the rest is the next alarm's. */
+  work(): Promise<void> {
+    return this.#busy(async () => {
+      this.#store.endExpired(currentTime(), STEP);
+      await this.#outbox.sendDue();
+    });
+  }
+
+  /**
+   * Does to leases of this tree, which a walk over a prefix found, what the walk is for. All are ended at once; the first
+   * revocations of secrets are sent before the answer, so that the walk can report what fails, the others by the alarm.
+   *
+   * @param endedOnly true: of the tokens, those that a watermark ends.
+   */
+  walk(found: FoundInTree, mode: WalkMode, endedOnly: boolean): Promise<WalkAnswer> {
+    return this.#busy(() => this.#walk(found, mode, endedOnly));
+  }
+
+  async #walk({ tokens, secrets }: FoundInTree, mode: WalkMode, endedOnly: boolean): Promise<WalkAnswer> {
+    const now = currentTime();
+    const unknownTokens: number[] = [];
+    for (const { row, tail } of tokens) {
+      const token = this.#tree.tokens.find(row);
+      // A row whose seal does not hold is no token any more, but others may hang below it.
+      const isForged = !token && this.#tree.tokens.exists(row);
+      if (!isForged && (!token || !equalBytes(token.fixed.accessorTail, tail))) unknownTokens.push(row);
+      else if (endedOnly) this.#tree.tokens.revokeEnded(row, row);
+      else if (mode !== "tidy" && (!token || (token.state === LIVE && token.fixed.record.leased)))
+        this.#tree.tokens.revoke(row, REVOKED);
+    }
+    const known = secrets.filter(({ row, tail }) => {
+      const lease = this.#store.find(row);
+      return lease !== null && equalBytes(new Uint8Array(lease.tail), tail);
+    });
+    const unknownSecrets = secrets.filter((secret) => !known.includes(secret)).map(({ row }) => row);
+    const rows = mode === "tidy" ? [] : known.map(({ row }) => row);
+    this.#store.end(rows, mode === "force", now);
+    this.#tree.armBehindSweep();
+    const sweepAt = this.#tree.tokens.nextSweepAt(now);
+    const hasDead = mode !== "tidy" && sweepAt !== null && sweepAt <= now;
+    return { unknownTokens, unknownSecrets, failures: await this.#outbox.send(rows.slice(0, WALK_SENDS)), hasDead };
+  }
+
+  async #register(
+    action: Extract<LeaseAction, { kind: "register" }>,
+    now: number,
+  ): Promise<Result<LeaseOutcome, Failure>> {
+    const { holder, request, ids, data } = action;
+    if (!this.#holder(holder, now)) return NOT_FOUND;
+    const plan = planLease(request, holder.by === "batch" ? holder.endsBy : null, now);
+    if (!plan.ok) return plan;
+    if (this.#store.find(ids.row)) return ok({ kind: "row_taken" });
+    // Side by side with the own write, as the creation of a token does it.
+    const indexed = accessorShard(this.#tree.env, accessorShardNumber(ids.text))
+      .addLease(ids.text, request.path)
+      .then(
+        () => true,
+        () => false,
+      );
+    this.#store.insert(ids, holder.row, request.path, plan.value, data);
+    this.#tree.arm();
+    if (!(await indexed)) {
+      this.#store.removeUnseen(ids.row);
+      return err(NOT_STORED);
+    }
+    // The holder may have died while the index was written; its lease has ended with it then.
+    const row = this.#store.find(ids.row);
+    return row && this.#isHeld(row, currentTime()) ? shown(this.#view(row), plan.value.grant.warnings) : NOT_FOUND;
+  }
+
+  #renew(action: Extract<LeaseAction, { kind: "renew" }>, now: number): Result<LeaseOutcome, Failure> {
+    const row = this.#find(action.lease);
+    if (row?.state === GIVEN_UP) {
+      return err(invalid("lease is expired and has failed previous revocation attempts"));
+    }
+    if (!row || row.state !== HELD || !this.#tree.tokens.live(row.token, now)) return NOT_FOUND;
+    const lease = this.#view(row);
+    const plan = planLeaseRenewal(lease, action.increment, now);
+    if (!plan.ok) return plan;
+    const { ttl, expiresAt, warnings } = plan.value;
+    this.#store.renew(row.row, plan.value, now);
+    this.#tree.arm();
+    return shown({ ...lease, grantedTtl: ttl, expiresAt, renewedAt: now }, warnings);
+  }
+
+  async #revoke(action: Extract<LeaseAction, { kind: "revoke" }>, now: number): Promise<Result<LeaseOutcome, Failure>> {
+    const row = this.#find(action.lease);
+    if (!row) return NOT_FOUND;
+    this.#store.end([row.row], action.force, now);
+    this.#tree.arm();
+    if (!action.wait) return ok({ kind: "revoked", error: null });
+    const failures = await this.#outbox.send([row.row]);
+    return ok({ kind: "revoked", error: failures[0]?.error ?? null });
+  }
+
+  async #busy<T>(work: () => Promise<T>): Promise<T> {
+    this.#calls++;
+    try {
+      return await work();
+    } finally {
+      this.#calls--;
+    }
+  }
+
+  #holder(holder: LeaseHolder, now: number): LeaseTokenRow | null {
+    const row = this.#tree.tokens.live(holder.row, now);
+    if (!row || holder.by === "batch") return row;
+    const { verifier, accessorTail } = row.fixed;
+    return holder.by === "token" ? same(verifier, holder.verifier, row) : same(accessorTail, holder.tail, row);
+  }
+
+  #find({ row, tail, path }: LeaseReference): LeaseRow | null {
+    const lease = this.#store.find(row);
+    return lease && lease.path === path ? same(new Uint8Array(lease.tail), tail, lease) : null;
+  }
+
+  #isHeld(lease: LeaseRow, now: number): boolean {
+    return lease.state === HELD && lease.expires_at > now && this.#tree.tokens.live(lease.token, now) !== null;
+  }
+
+  #view(row: LeaseRow): LeaseView {
+    return {
+      ...leaseRecordOf(row),
+      path: row.path,
+      tail: routedIdText(this.#tree.treeId, row.row, new Uint8Array(row.tail)),
+      grantedTtl: row.granted_ttl,
+      expiresAt: row.expires_at,
+      renewedAt: row.renewed_at,
+      error: row.state === GIVEN_UP ? row.error : null,
+    };
+  }
+}
+
+function same<T>(stored: Uint8Array, shown: Uint8Array, row: T): T | null {
+  return equalBytes(stored, shown) ? row : null;
+}
+
+function shown(lease: LeaseView, warnings: readonly string[] = []): Result<LeaseOutcome, never> {
+  return ok({ kind: "lease", lease, warnings });
+}

@@ -1,0 +1,79 @@
+import { createdAtOf, type ListedToken } from "./entry.ts";
+
+/** Uses are known to the hour (ms). */
+const USE_HOUR_MS = 3_600_000;
+
+/** Which tokens are meant: those to which everything that is set applies. Times in ms. */
+export interface TokenFilter {
+  /** As in the entries: the id under which a mount issues. */
+  readonly mount?: string | undefined;
+  readonly role?: string | undefined;
+  readonly pathPrefix?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly entityId?: string | undefined;
+  readonly displayName?: string | undefined;
+  readonly displayNamePrefix?: string | undefined;
+  /** Id of the tree. */
+  readonly tree?: string | undefined;
+  readonly createdAfter?: number | undefined;
+  readonly createdBefore?: number | undefined;
+  readonly endsAfter?: number | undefined;
+  readonly endsBefore?: number | undefined;
+  readonly neverEnds?: boolean | undefined;
+  /** Tokens that were made before this moment and not used since. */
+  readonly unusedSince?: number | undefined;
+  readonly orphan?: boolean | undefined;
+}
+
+/** True when `token` of the tree `tree` is alive by its own end at `now` (ms) and meant by `filter`. */
+export function matches(filter: TokenFilter, token: ListedToken, tree: string, now: number): boolean {
+  return isInTime(token, now) && isEverMeant(filter, token, tree) && hasChanging(filter, token);
+}
+
+/** True when all that `filter` asks of what never changes about a token applies to `token` of the tree `tree`. */
+export function isEverMeant(filter: TokenFilter, token: ListedToken, tree: string): boolean {
+  const { createdAfter, createdBefore } = filter;
+  const created = createdAtOf(token);
+  return (
+    hasNames(filter, token, tree) &&
+    (createdAfter === undefined || created > createdAfter) &&
+    (createdBefore === undefined || created < createdBefore)
+  );
+}
+
+function isInTime({ expiresAt }: ListedToken, now: number): boolean {
+  return expiresAt === null || expiresAt > now;
+}
+
+function hasNames(filter: TokenFilter, token: ListedToken, tree: string): boolean {
+  return (
+    is(filter.mount, token.mount) &&
+    is(filter.role, token.role) &&
+    is(filter.entityId, token.entityId) &&
+    is(filter.displayName, token.displayName) &&
+    is(filter.tree, tree) &&
+    token.path.startsWith(filter.pathPrefix ?? "") &&
+    token.displayName.startsWith(filter.displayNamePrefix ?? "") &&
+    (filter.policy === undefined || token.policies.includes(filter.policy))
+  );
+}
+
+function hasChanging(filter: TokenFilter, token: ListedToken): boolean {
+  const { expiresAt } = token;
+  const { orphan, endsAfter, endsBefore, neverEnds, unusedSince } = filter;
+  if (!is(orphan, token.parent === null)) return false;
+  if (neverEnds !== undefined && neverEnds !== (expiresAt === null)) return false;
+  // What never ends does so after every moment.
+  if (endsAfter !== undefined && expiresAt !== null && expiresAt <= endsAfter) return false;
+  if (endsBefore !== undefined && (expiresAt === null || expiresAt >= endsBefore)) return false;
+  return unusedSince === undefined || lastMoment(token.lastUsed, createdAtOf(token)) < unusedSince;
+}
+
+/** When a token was used at the latest: at the end of the hour that is known. */
+function lastMoment(lastUsed: number | null, created: number): number {
+  return lastUsed === null ? created : lastUsed + USE_HOUR_MS - 1;
+}
+
+function is<T>(wanted: T | undefined, actual: T): boolean {
+  return wanted === undefined || wanted === actual;
+}

@@ -1,0 +1,26 @@
+/**
+ * One row for each listed token with what the inventory keeps of it. `accessors` has tokens that tidy has found missing on the
+ * list, until their trees are asked. The columns `tree_...` are set for the oldest token of a tree of several.
+ */
+export const INVENTORY_SQL = `
+  CREATE TABLE accessors (accessor TEXT PRIMARY KEY, path TEXT NOT NULL) WITHOUT ROWID;
+  CREATE INDEX accessors_by_path ON accessors (path);
+  CREATE TABLE inventory (
+    id INTEGER PRIMARY KEY, accessor TEXT NOT NULL, path TEXT NOT NULL, ends INTEGER NOT NULL,
+    tree_mount TEXT, tree_size INTEGER, tree_class INTEGER, entry TEXT NOT NULL
+  );
+  CREATE INDEX inventory_by_accessor ON inventory (accessor);
+  CREATE INDEX inventory_by_path ON inventory (path, accessor);
+  CREATE INDEX inventory_by_end ON inventory (ends);
+  CREATE INDEX inventory_by_tree_size ON inventory (tree_mount, tree_class) WHERE tree_mount IS NOT NULL;
+  CREATE TABLE postings (
+    term TEXT NOT NULL, first INTEGER NOT NULL, n INTEGER NOT NULL, ids TEXT NOT NULL,
+    PRIMARY KEY (term, first)
+  ) WITHOUT ROWID;
+  CREATE TABLE counts (
+    kind TEXT NOT NULL, mount TEXT NOT NULL, key TEXT NOT NULL, n INTEGER NOT NULL,
+    PRIMARY KEY (kind, mount, key)
+  ) WITHOUT ROWID;
+  CREATE INDEX counts_by_size ON counts (kind, mount, n) WHERE n > 1;
+  CREATE TABLE pending (one INTEGER PRIMARY KEY, changes TEXT NOT NULL);
+`;

@@ -1,0 +1,285 @@
+import { MAX_PATH_LENGTH } from "../base/limits.ts";
+
+/** The index of secrets' leases in a shard; the list of tokens beside it is the one of tokens' leases. */
+export const LEASE_INDEX_SQL = `
+  CREATE TABLE leases (tail TEXT PRIMARY KEY, path TEXT NOT NULL, expires_at INTEGER, error TEXT) WITHOUT ROWID;
+  CREATE INDEX leases_by_path ON leases (path);
+  CREATE INDEX leases_given_up ON leases (expires_at) WHERE error IS NOT NULL;
+`;
+
+/** What a lease is of. */
+export type LeaseKind = "token" | "secret";
+
+/** A lease as the index knows it. */
+export interface IndexedLease {
+  readonly kind: LeaseKind;
+  readonly path: string;
+  /** The accessor of a token, or the tail of a secret's lease: either leads to the tree. */
+  readonly id: string;
+}
+
+/** The place of a lease in the order of pages. */
+export interface PagePosition {
+  /** Among the leases whose path is the prefix's own, or among those below it. */
+  readonly part: typeof OWN | typeof BELOW;
+  readonly path: string;
+  readonly id: string;
+}
+
+/** Leases in order, and where the next page begins; null after the last. */
+export interface IndexPage {
+  readonly leases: readonly IndexedLease[];
+  readonly next: PagePosition | null;
+}
+
+/** Leases and folders, with a slash at the end, of one level of the tree of paths. */
+export interface LeaseLevel {
+  readonly leases: readonly IndexedLease[];
+  readonly folders: readonly string[];
+}
+
+/** A lease whose revocation was given up. */
+export interface IrrevocableLease {
+  readonly path: string;
+  readonly tail: string;
+  /** ms. */
+  readonly expiresAt: number;
+  readonly error: string;
+}
+
+interface PathRow extends Record<string, SqlStorageValue> {
+  path: string;
+  id: string;
+}
+
+/** All tokens that are listed: those that the inventory has, and those of which nothing else is known. */
+export const LISTED = "(SELECT accessor, path FROM inventory UNION ALL SELECT accessor, path FROM accessors)";
+
+const SOURCES = {
+  token: { table: LISTED, column: "accessor" },
+  secret: { table: "leases", column: "tail" },
+} as const;
+const KINDS = ["token", "secret"] as const;
+
+const OWN = "own";
+const BELOW = "below";
+
+/** Before the accessor of a token in the order of names, as before its tail in the lease id. */
+const TOKEN_ORDER = "h";
+
+/** After every path: the highest character there is. */
+const END = "\u{10ffff}";
+
+/** Finds leases of one shard by their path. A prefix ends with a slash and means whole segments; "" means all. */
+export class LeaseIndex {
+  readonly #sql: SqlStorage;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+  }
+
+  /** Indexes a secret's lease. Safe to repeat. */
+  add(tail: string, path: string): void {
+    this.#sql.exec("INSERT OR IGNORE INTO leases (tail, path) VALUES (?, ?)", tail, path);
+  }
+
+  /** Drops secrets' leases. Safe to repeat. */
+  remove(tails: readonly string[]): void {
+    this.#sql.exec("DELETE FROM leases WHERE tail IN (SELECT value FROM json_each(?))", JSON.stringify(tails));
+  }
+
+  /** Notes that the revocation of a secret's lease was given up. Safe to repeat. */
+  giveUp({ tail, path, expiresAt, error }: IrrevocableLease): void {
+    this.#sql.exec(
+      `INSERT INTO leases (tail, path, expires_at, error) VALUES (?, ?, ?, ?)
+       ON CONFLICT (tail) DO UPDATE SET expires_at = excluded.expires_at, error = excluded.error`,
+      tail,
+      path,
+      expiresAt,
+      error,
+    );
+  }
+
+  /** At most `limit` leases of one kind below `prefix` from `start` on (null: the first), by path and id. */
+  page(kind: LeaseKind, prefix: string, start: PagePosition | null, limit: number): IndexPage {
+    const leases: IndexedLease[] = [];
+    if (prefix !== "" && start?.part !== BELOW) leases.push(...this.#at(kind, ownPath(prefix), start?.id ?? "", limit));
+    if (leases.length >= limit) return pageOf(leases, OWN);
+    if (start?.part === BELOW) leases.push(...this.#at(kind, start.path, start.id, limit));
+    const after = start?.part === BELOW ? start.path : null;
+    leases.push(...this.#between(kind, after, prefix, limit - leases.length));
+    return leases.length >= limit ? pageOf(leases, BELOW) : { leases, next: null };
+  }
+
+  /**
+   * One level of the tree of paths: leases whose path is exactly that of `prefix` without its slash, and the folders below it.
+   *
+   * @param after what the names must come after, as `orderOfIndexed` tells their order; "" for the first.
+   * @param limit of the leases of each kind, and of the folders.
+   */
+  level(prefix: string, after: string, limit: number): LeaseLevel {
+    const leases: IndexedLease[] = [];
+    const folders = new Set<string>();
+    for (const kind of KINDS) {
+      const start = startAfter(kind, after);
+      if (prefix !== "" && start !== null) leases.push(...this.#at(kind, ownPath(prefix), start, limit));
+      for (const folder of this.#folders(SOURCES[kind].table, prefix, after, limit)) folders.add(folder);
+    }
+    return { leases, folders: [...folders] };
+  }
+
+  /** At most `limit` leases whose revocation was given up, by expiry and id. */
+  irrevocable(limit: number): IrrevocableLease[] {
+    return this.#sql
+      .exec<{ path: string; tail: string; expires_at: number; error: string }>(
+        `SELECT path, tail, expires_at, error FROM leases WHERE error IS NOT NULL ORDER BY expires_at, path, tail LIMIT ?`,
+        limit,
+      )
+      .toArray()
+      .map(({ path, tail, expires_at, error }) => ({ path, tail, expiresAt: expires_at, error }));
+  }
+
+  /** How many secrets' leases there are, counted up to `most`. */
+  count(most: number): number {
+    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM leases LIMIT ?)", most).one().n;
+  }
+
+  /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
+  countBelow(prefix: string, most: number): number {
+    return KINDS.reduce((sum, kind) => {
+      const { table } = SOURCES[kind];
+      const { n } = this.#sql
+        .exec<{ n: number }>(
+          `SELECT COUNT(*) AS n FROM (
+             SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
+           )`,
+          ...[prefix === "" ? null : ownPath(prefix), prefix, endOf(prefix), most],
+        )
+        .one();
+      return sum + n;
+    }, 0);
+  }
+
+  /** How many leases were given up, by the first segment of their path. */
+  countIrrevocable(): Record<string, number> {
+    const counts = this.#sql
+      .exec<{ engine: string; n: number }>(
+        `SELECT substr(path, 1, instr(path || '/', '/')) AS engine, COUNT(*) AS n
+         FROM leases WHERE error IS NOT NULL GROUP BY engine`,
+      )
+      .toArray();
+    return Object.fromEntries(counts.map(({ engine, n }) => [engine.endsWith("/") ? engine : `${engine}/`, n]));
+  }
+
+  /** Leases of one path after `id`. */
+  #at(kind: LeaseKind, path: string, id: string, limit: number): IndexedLease[] {
+    const { table, column } = SOURCES[kind];
+    return this.#read(
+      kind,
+      `SELECT path, ${column} AS id FROM ${table} WHERE path = ? AND ${column} > ? ORDER BY ${column} LIMIT ?`,
+      path,
+      id,
+      limit,
+    );
+  }
+
+  /** Leases whose path begins with `prefix` and comes after `after` (null: from the first on). */
+  #between(kind: LeaseKind, after: string | null, prefix: string, limit: number): IndexedLease[] {
+    const { table, column } = SOURCES[kind];
+    return this.#read(
+      kind,
+      `SELECT path, ${column} AS id FROM ${table}
+       WHERE path ${after === null ? ">=" : ">"} ? AND path < ? ORDER BY path, ${column} LIMIT ?`,
+      after ?? prefix,
+      endOf(prefix),
+      limit,
+    );
+  }
+
+  #read(kind: LeaseKind, query: string, ...values: SqlStorageValue[]): IndexedLease[] {
+    const rows = this.#sql.exec<PathRow>(query, ...values).toArray();
+    return rows.map(({ path, id }) => ({ kind, path, id }));
+  }
+
+  /**
+   * The first folders after `after`, in order, each with its slash. Jumps from folder to folder, so that what is in them costs
+   * nothing.
+   */
+  #folders(table: string, prefix: string, after: string, limit: number): string[] {
+    const folders: string[] = [];
+    // A lease at `a` makes the folder `a/`, which comes after `a-b/` although `a` comes before `a-b`: it waits for its turn.
+    const waiting = namesWithFolderAfter(after).filter((name) => this.#isPath(table, `${prefix}${name}`));
+    const turnOf = (next: string) => {
+      for (let name = waiting.at(-1); name !== undefined && `${name}/` <= next; name = waiting.at(-1)) {
+        waiting.pop();
+        if (`${name}/` !== next) folders.push(`${name}/`);
+      }
+    };
+    let from = `${prefix}${after}`;
+    // The path "" is no lease's.
+    let inclusive = from !== "";
+    while (folders.length < limit) {
+      const next = this.#nextPath(table, from, inclusive, prefix);
+      if (next === null) break;
+      const [name = ""] = next.slice(prefix.length).split("/", 1);
+      const isLease = next === prefix + name;
+      turnOf(isLease ? name : `${name}/`);
+      if (isLease) waiting.push(name);
+      else if (`${name}/` > after) folders.push(`${name}/`);
+      inclusive = !isLease;
+      from = isLease ? next : endOf(`${prefix}${name}/`);
+    }
+    turnOf(END);
+    return folders.slice(0, limit);
+  }
+
+  /** The first path below `prefix` from or after `from`. */
+  #nextPath(table: string, from: string, inclusive: boolean, prefix: string): string | null {
+    const found = this.#sql.exec<{ path: string }>(
+      `SELECT path FROM ${table} WHERE path ${inclusive ? ">=" : ">"} ? AND path < ? ORDER BY path LIMIT 1`,
+      from,
+      endOf(prefix),
+    );
+    return found.toArray()[0]?.path ?? null;
+  }
+
+  #isPath(table: string, path: string): boolean {
+    return this.#sql.exec(`SELECT 1 FROM ${table} WHERE path = ? LIMIT 1`, path).toArray().length > 0;
+  }
+}
+
+/**
+ * The place of a lease among the names of its level. A token's is that of its accessor: the index is in that order, and not in
+ * that of the tail in the lease id.
+ */
+export function orderOfIndexed({ kind, id }: Pick<IndexedLease, "kind" | "id">): string {
+  return kind === "token" ? TOKEN_ORDER + id : id;
+}
+
+/** The id that the leases of a kind must come after; null when none of them comes after `after`. */
+function startAfter(kind: LeaseKind, after: string): string | null {
+  if (kind === "secret") return after;
+  if (after.startsWith(TOKEN_ORDER)) return after.slice(TOKEN_ORDER.length);
+  return after < TOKEN_ORDER ? "" : null;
+}
+
+/** What a name before `after` can be whose folder comes after it: as `a` for `a-b`. */
+function namesWithFolderAfter(after: string): string[] {
+  const [segment = ""] = after.slice(0, MAX_PATH_LENGTH).split("/", 1);
+  const ends = Array.from(segment, (_, end) => end).filter((end) => end > 0 && (segment[end] ?? "") < "/");
+  return ends.map((end) => segment.slice(0, end));
+}
+
+function pageOf(leases: IndexedLease[], part: PagePosition["part"]): IndexPage {
+  const last = leases.at(-1);
+  return { leases, next: last ? { part, path: last.path, id: last.id } : null };
+}
+
+function ownPath(prefix: string): string {
+  return prefix.slice(0, -1);
+}
+
+/** The first text after everything that begins with `prefix`: `0` follows the slash. */
+function endOf(prefix: string): string {
+  return prefix === "" ? END : `${ownPath(prefix)}0`;
+}

@@ -1,0 +1,46 @@
+import { isolates } from "../../base/isolates.ts";
+import { within } from "../../base/location.ts";
+import { inGroups } from "../../base/parallel.ts";
+import type { Env } from "../../env.ts";
+import { FRESHNESS_MS } from "./delays.ts";
+import { tellEverything } from "./publish.ts";
+
+/** Trees that one listing asks to tell what they have, where they can be in other isolates. */
+const MAX_ASKED = 64;
+
+/** Trees in which this isolate changed something, by id, and when (ms); the oldest first. */
+const recent = new Map<string, number>();
+/** Trees of this isolate that have something to tell. */
+const waiting = new Set<string>();
+
+/** Notes that a token was made or renewed in a tree by a request of this isolate. `now` in ms. */
+export function noteChange(treeId: string, now: number): void {
+  recent.delete(treeId);
+  recent.set(treeId, now);
+  for (const [tree, at] of recent) {
+    if (at >= now - FRESHNESS_MS && recent.size <= MAX_ASKED) return;
+    recent.delete(tree);
+  }
+}
+
+/** A tree of this isolate has something to tell that a client may look for, or (`false`) has told it. */
+export function noteWaiting(treeId: string, waits: boolean): void {
+  if (waits) waiting.add(treeId);
+  else waiting.delete(treeId);
+}
+
+/**
+ * Makes trees in which this isolate just changed something tell the lists, so that a client finds what it made: where one
+ * process serves everything all that was ever answered.
+ */
+export async function tellRecent(env: Env, now: number): Promise<void> {
+  const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
+  recent.clear();
+  const all = within(env, env.TOKEN_TREE);
+  const treeOf = (treeId: string) => all.get(all.idFromString(treeId));
+  await inGroups([...waiting], (treeId) => treeOf(treeId).handOverNews());
+  // Where one process serves everything their news are in the queue by now.
+  const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));
+  await inGroups(elsewhere, (treeId) => treeOf(treeId).tellInventory());
+  await tellEverything(env);
+}

@@ -1,0 +1,83 @@
+import { currentTime } from "../../base/clock.ts";
+import { sleep } from "../../base/sleep.ts";
+import { sweepThreads } from "../../base/turns/threads.ts";
+import type { SweepTurns } from "../../base/turns/turns.ts";
+import type { Env } from "../../env.ts";
+import { decodeStoredId } from "../../token/ids.ts";
+import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import { tellNoMoreOf } from "./publish.ts";
+import { RemovalQueue, type Remove } from "./removal-queue.ts";
+
+/** A sweep waits for others that have something for the same shards until none has come for so long (ms). */
+const GATHER_MS = 10;
+/** How long it waits for them at most (ms): shards that hear of a few tokens at a time spend their time on commits. */
+const MAX_GATHER_MS = 150;
+/** How long it waits for the shards (ms). */
+const MAX_WAIT_MS = 30_000;
+/** Accessors that are taken off in one turn: some ms. */
+const PER_TURN = 250;
+
+/** Of all trees of this process. What is lost with it is taken off again when the sweep is repeated. */
+const QUEUE = new RemovalQueue();
+
+/** Accessors with which a tree ends that can be taken again: a shard hears of it with the same call. */
+const LAST_OF_TREES = new Set<string>();
+
+/**
+ * Takes dead tokens off the lists: from the answer on the shards do not know them any more. Safe to repeat. Where one process
+ * serves everything, sweeps of many trees call the shards together.
+ *
+ * @param areLast true when their tree has no others, and can be taken again: from the answer on a shard hands it out.
+ * @throws when a shard does not answer.
+ */
+export async function takeOffLists(
+  env: Env,
+  accessors: readonly string[],
+  turns: SweepTurns,
+  areLast: boolean,
+): Promise<void> {
+  // What was said about them before must not arrive afterwards.
+  await tellNoMoreOf(accessors);
+  const remove = async (shard: number, of: readonly string[]) => accessorShard(env, shard).remove(of, treesThatEnd(of));
+  if (!sweepThreads().shared) {
+    const byShard = [...Map.groupBy(accessors, accessorShardNumber)];
+    await Promise.all(byShard.map(([shard, of]) => remove(shard, of)));
+    return;
+  }
+  const [first] = accessors;
+  if (first === undefined) return;
+  if (areLast) LAST_OF_TREES.add(first);
+  QUEUE.add(accessors);
+  try {
+    await sendUntilGone(accessors, remove, turns);
+  } finally {
+    LAST_OF_TREES.delete(first);
+  }
+}
+
+async function sendUntilGone(accessors: readonly string[], remove: Remove, turns: SweepTurns): Promise<void> {
+  for (const end = currentTime() + MAX_WAIT_MS; currentTime() < end; ) {
+    await gather();
+    // Another sweep may have called them.
+    while (!QUEUE.areGone(accessors) && QUEUE.next(1, currentTime()).length > 0) {
+      await turns.piece(async () => {
+        const now = currentTime();
+        await Promise.all(QUEUE.next(PER_TURN, now).map((shard) => QUEUE.send(shard, PER_TURN, remove, now)));
+      });
+    }
+    if (QUEUE.areGone(accessors)) return;
+  }
+  throw new Error("a shard of the list of accessors does not answer");
+}
+
+async function gather(): Promise<void> {
+  for (let waited = 0; waited < MAX_GATHER_MS; waited += GATHER_MS) {
+    const { additions } = QUEUE;
+    await sleep(GATHER_MS);
+    if (QUEUE.additions === additions) return;
+  }
+}
+
+function treesThatEnd(accessors: readonly string[]): string[] {
+  return accessors.flatMap((accessor) => (LAST_OF_TREES.has(accessor) ? (decodeStoredId(accessor)?.treeId ?? []) : []));
+}

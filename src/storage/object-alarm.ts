@@ -1,0 +1,126 @@
+import { currentTime } from "../base/clock.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { pendingAlarm } from "./pending-alarm.ts";
+
+/** The platform takes no alarm after 2189. */
+const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
+/** Pause before the next try where nothing can be read now, for example while the service is sealed. */
+const CLOSED_RETRY_MS = 30_000;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** The part of an object's storage that its alarm needs. */
+type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm">;
+
+/** Work that an object does by itself. */
+export interface Duty {
+  /** When it is due (ms); null: not at all. Follows from what is stored, so a restart forgets none. */
+  dueAt(): number | null;
+  run(): unknown;
+  /** Pause before the next try (ms) after so many failures in a row. */
+  pauseMs(failures: number): number;
+}
+
+/** A duty, and how its last tries went. */
+interface Tried {
+  readonly duty: Duty;
+  /** In a row. */
+  failures: number;
+  /** The alarm is not set for it before (ms). */
+  pausedUntil: number;
+}
+
+/**
+ * The one alarm of an object: set for the earliest of its duties. A duty that fails is logged under its name, keeps no other
+ * waiting, and is tried again for as long as it is due: the platform gives up after some retries of its own.
+ */
+export class ObjectAlarm {
+  readonly #storage: AlarmStorage;
+  readonly #open: () => Promise<void>;
+  readonly #duties = new Map<string, Tried>();
+  /** What the alarm is set for (ms); null: it is not set; undefined: not known. */
+  #setFor: number | null | undefined;
+
+  /** @param open gets the keys for what due times are read from. */
+  constructor(storage: AlarmStorage, open: () => Promise<void>) {
+    this.#storage = storage;
+    this.#open = open;
+  }
+
+  /** Adds a duty. */
+  add(name: string, duty: Duty): void {
+    this.#duties.set(name, { duty, failures: 0, pausedUntil: 0 });
+  }
+
+  /** Sets the alarm, or takes it back. To be called after each change of what due times follow from. */
+  async set(): Promise<void> {
+    const due = Math.min(...[...this.#duties.values()].map(nextTry));
+    const at = due === NEVER ? null : Math.min(Math.max(due, currentTime()), LATEST_ALARM_MS);
+    if (at === this.#setFor) return;
+    this.#setFor = at;
+    await (at === null ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
+  }
+
+  /** The whole storage is being deleted, and the alarm with it. */
+  forget(): void {
+    this.#setFor = null;
+  }
+
+  /** Sets an alarm that was lost to a restore, or to a fault of the platform. For the start of the object. */
+  async restore(): Promise<void> {
+    this.#setFor = (await pendingAlarm(this.#storage, currentTime())) ?? undefined;
+    if (this.#setFor !== undefined) return;
+    await this.#open();
+    await this.set();
+  }
+
+  /** Does what is due. */
+  async run(): Promise<void> {
+    this.#setFor = null;
+    try {
+      await this.#open();
+    } catch (error) {
+      console.error(JSON.stringify({ type: "alarm", error: String(error) }));
+      this.#setFor = currentTime() + CLOSED_RETRY_MS;
+      return this.#storage.setAlarm(this.#setFor);
+    }
+    for (const [name, tried] of this.#duties) {
+      if ((tried.duty.dueAt() ?? NEVER) <= currentTime()) await this.#try(name, tried, async () => tried.duty.run());
+    }
+    await this.set();
+  }
+
+  /**
+   * Does a duty at once, whether it is due or not. The alarm is set before, so that a crash meanwhile only delays it.
+   *
+   * @param run does it for a caller who needs an answer.
+   * @returns "failed" when the alarm will try it again.
+   */
+  async attempt<T>(name: string, run: () => Promise<T>): Promise<Result<T, "failed">> {
+    const tried = this.#duties.get(name);
+    if (!tried) throw new Error(`there is no duty ${name}`);
+    tried.pausedUntil = currentTime() + tried.duty.pauseMs(tried.failures);
+    await this.set();
+    const done = await this.#try(name, tried, run);
+    await this.set();
+    return done;
+  }
+
+  async #try<T>(name: string, tried: Tried, run: () => Promise<T>): Promise<Result<T, "failed">> {
+    try {
+      const value = await run();
+      tried.failures = 0;
+      tried.pausedUntil = 0;
+      return ok(value);
+    } catch (error) {
+      console.error(JSON.stringify({ type: name, error: String(error) }));
+      tried.failures++;
+      tried.pausedUntil = currentTime() + tried.duty.pauseMs(tried.failures);
+      return err("failed");
+    }
+  }
+}
+
+function nextTry({ duty, pausedUntil }: Tried): number {
+  return Math.max(duty.dueAt() ?? NEVER, pausedUntil);
+}

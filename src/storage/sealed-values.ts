@@ -1,0 +1,77 @@
+import type { SealedKind } from "../crypto/row-keys.ts";
+import type { RowSeals } from "./row-seals.ts";
+import { SealedTable } from "./sealed-table.ts";
+import type { Sql } from "./tables.ts";
+
+/** The columns of a table of values. */
+export interface ValueRow extends Record<string, SqlStorageValue> {
+  name: string;
+  value: string;
+}
+
+/** Makes a table of values, for a migration. */
+export function valuesTable(table: string): string {
+  return `CREATE TABLE ${table} (name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID;`;
+}
+
+/** A table of JSON values by name, each with a seal. One that was tampered with counts as absent, but for `has`. */
+export class SealedValues<T> {
+  readonly #sql: Sql;
+  readonly #table: string;
+  readonly #sealed: SealedTable<ValueRow>;
+
+  /**
+   * @param table made with the columns of `valuesTable`; it may have others.
+   * @param kind of its rows.
+   * @param secretsIn the values in the text of a row that `sealData` made.
+   */
+  constructor(
+    sql: Sql,
+    seals: RowSeals,
+    table: string,
+    kind: SealedKind,
+    secretsIn: (value: string) => readonly Uint8Array[] = () => [],
+  ) {
+    this.#sql = sql;
+    this.#table = table;
+    const values = ({ value }: Record<string, SqlStorageValue>) => secretsIn(String(value));
+    this.#sealed = new SealedTable(sql, seals, { table, kind, key: ["name"], sealed: ["value"], values });
+  }
+
+  read(name: string): T | null {
+    const row = this.#sealed.find(name);
+    return row && (JSON.parse(row.value) as T);
+  }
+
+  /** True when there is a row, also one that was tampered with. */
+  has(name: string): boolean {
+    return this.#sql.exec(`SELECT 1 FROM ${this.#table} WHERE name = ?`, name).toArray().length > 0;
+  }
+
+  /** @param columns values of the other columns of the table. */
+  write(name: string, value: T, columns: Readonly<Record<string, SqlStorageValue>> = {}): void {
+    this.#sealed.put({ ...columns, name, value: JSON.stringify(value) });
+  }
+
+  /** Safe to repeat. */
+  delete(name: string): void {
+    this.#sealed.delete(name);
+  }
+
+  /** At most `limit` names after `after`, in order. */
+  names(after: string, limit: number): string[] {
+    return this.#sql
+      .exec<{ name: string }>(`SELECT name FROM ${this.#table} WHERE name > ? ORDER BY name LIMIT ?`, after, limit)
+      .toArray()
+      .map((row) => row.name);
+  }
+
+  /** All values, in the order of their names. For tables that are small by a limit of their own. */
+  values(): T[] {
+    return this.#sealed.list("ORDER BY name").map((row) => JSON.parse(row.value) as T);
+  }
+
+  count(): number {
+    return this.#sealed.count();
+  }
+}

@@ -1,0 +1,46 @@
+import { DurableObject } from "cloudflare:workers";
+import type { Env } from "../env.ts";
+import { ObjectAlarm } from "../storage/object-alarm.ts";
+import { RowSeals } from "../storage/row-seals.ts";
+import type { Migration } from "../storage/schema.ts";
+import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import { Tables } from "../storage/tables.ts";
+import { ObjectKeys } from "./object-keys.ts";
+
+/**
+ * A Durable Object of Grove: tables that the first write makes, rows with seals, and one alarm. What is for its class alone are
+ * fields, which no other object can call.
+ */
+export abstract class GroveObject extends DurableObject<Env> {
+  protected readonly tables: Tables;
+  /** Every method that reads or writes rows with seals opens them first. */
+  protected readonly keys: ObjectKeys;
+  protected readonly seals: RowSeals;
+  protected readonly alarms: ObjectAlarm;
+  /** Deletes everything that the object has stored, and its alarm. */
+  protected readonly wipe = (): Promise<void> => {
+    this.tables.forget();
+    this.alarms.forget();
+    return this.ctx.storage.deleteAll();
+  };
+
+  constructor(ctx: DurableObjectState, env: Env, migrations: readonly Migration[]) {
+    super(ctx, env);
+    this.tables = new Tables(ctx.storage.sql, migrations);
+    this.keys = new ObjectKeys(env);
+    this.seals = new RowSeals(ctx.id.toString(), () => this.keys.get());
+    this.alarms = new ObjectAlarm(ctx.storage, () => this.keys.open());
+  }
+
+  /** Checks the seals of some rows, for tidy. */
+  async checkSeals(from: SealPosition | null): Promise<SealStep> {
+    if (!this.tables.exist) return NOTHING_TO_CHECK;
+    await this.keys.open();
+    return checkSeals(this.seals.tables, from);
+  }
+
+  /** Does what is due. */
+  override alarm(): Promise<void> {
+    return this.alarms.run();
+  }
+}

@@ -1,0 +1,18 @@
+import type { AuditAuth } from "../wire/audit.ts";
+import type { TokenRecord } from "./record.ts";
+
+/**
+ * What the audit log says about a token.
+ *
+ * @param accessor the id of the token for a team, "" for a batch token.
+ */
+export function auditAuth(record: TokenRecord, accessor: string, type: AuditAuth["token_type"]): AuditAuth {
+  return {
+    accessor,
+    display_name: record.displayName,
+    policies: record.policies,
+    entity_id: record.entityId,
+    token_type: type,
+    metadata: record.meta ?? {},
+  };
+}

@@ -1,0 +1,87 @@
+import { currentTime } from "../base/clock.ts";
+import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
+import { err, ok, type Result } from "../base/result.ts";
+import { aclOf } from "../identity/access.ts";
+import type { EntityView } from "../identity/model.ts";
+import type { AccessRequest, Verdict } from "../policy/acl.ts";
+import { evaluateAcl } from "../policy/evaluate.ts";
+import type { Installation } from "../system/installation.ts";
+import type { TokenRecord } from "./record.ts";
+import { addressAllowed } from "./rules/address.ts";
+
+/** What a request asks for, and where it comes from. */
+export interface Call {
+  readonly access: AccessRequest;
+  /** null when unknown; then a token bound to networks is refused. */
+  readonly clientAddress: string | null;
+}
+
+/** What a decision looks at besides the token and the request, all of it as of one moment. */
+export interface Circumstances {
+  readonly installation: Pick<Installation, "aclFor">;
+  /** What the entity of the token adds; null without one. A failure when the entity is disabled or gone. */
+  readonly entity: Result<EntityView | null, Failure>;
+  /** ms. */
+  readonly now: number;
+}
+
+/**
+ * Decides about a request of a token that was found alive. The one rule for service, batch and team tokens, in the tree and
+ * in the Worker.
+ *
+ * @returns what the policies grant on the path, or null when they refuse the request. A failure when the token can't be used
+ *   at all: from this address, or by this entity.
+ */
+export function decide(
+  token: Pick<TokenRecord, "policies" | "boundCidrs">,
+  { access, clientAddress }: Call,
+  { installation, entity, now }: Circumstances,
+): Result<Verdict | null, Failure> {
+  if (!addressAllowed(token.boundCidrs, clientAddress)) return err(UNAUTHENTICATED);
+  if (!entity.ok) return entity;
+  const verdict = evaluateAcl(aclOf(installation, token.policies, entity.value, now), access, now);
+  return ok(verdict.allowed ? verdict : null);
+}
+
+/** A token as it was found, with the decision about its request. */
+export interface Decided<T> {
+  readonly found: T;
+  readonly verdict: Verdict | null;
+  /** When the token was found alive (ms). */
+  readonly now: number;
+}
+
+/** Where the facts about the token of a request are read. */
+export interface TokenSource<T> {
+  /** The token if it is alive at this moment (ms), else null. */
+  readonly find: (now: number) => T | null;
+  /** What an entity adds. A failure when it is disabled or gone. */
+  readonly loadEntity: (entityId: string) => Promise<Result<EntityView | null, Failure>>;
+}
+
+/**
+ * Finds the token of a request, decides about the request and acts on the decision. The token is looked for again after its
+ * entity was loaded: other requests were served meanwhile, and one of them may have ended it.
+ *
+ * @param act runs in the same step as the token was found. After an await, other requests may have taken the token's last uses
+ *   or revoked it: what was found would count for all of them.
+ * @returns what `act` returns, or null when there is no such token alive. A failure as of `decide`.
+ */
+export async function findAndDecide<T extends { readonly caller: TokenRecord }, R>(
+  installation: Pick<Installation, "aclFor">,
+  call: Call,
+  { find, loadEntity }: TokenSource<T>,
+  act: (decided: Decided<T>) => R,
+): Promise<R | Result<never, Failure> | null> {
+  let now = currentTime();
+  let found = find(now);
+  let entity: Result<EntityView | null, Failure> = ok(null);
+  if (found && found.caller.entityId !== "") {
+    entity = await loadEntity(found.caller.entityId);
+    now = currentTime();
+    found = find(now);
+  }
+  if (!found) return null;
+  const verdict = decide(found.caller, call, { installation, entity, now });
+  return verdict.ok ? act({ found, verdict: verdict.value, now }) : verdict;
+}

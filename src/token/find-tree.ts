@@ -1,0 +1,32 @@
+import { type LocationHint, within } from "../base/location.ts";
+import type { Env } from "../env.ts";
+
+/** A tree as it is called. */
+type TreeStub = ReturnType<Env["TOKEN_TREE"]["get"]>;
+
+/** The tree with this id, or null when this installation never made such an id: then nothing wakes. */
+export function treeOf(env: Env, treeId: string): TreeStub | null {
+  const trees = within(env, env.TOKEN_TREE);
+  try {
+    return trees.get(trees.idFromString(treeId));
+  } catch {
+    return null;
+  }
+}
+
+/** A tree that does not exist yet. */
+export interface NewTree {
+  readonly id: string;
+  readonly stub: TreeStub;
+}
+
+/**
+ * Draws the id of a new tree. It is not derived from a name, so no object wakes but the new one.
+ *
+ * @param location where the platform shall put it; undefined: near the Worker that creates it.
+ */
+export function newTree(env: Env, location?: LocationHint): NewTree {
+  const trees = within(env, env.TOKEN_TREE);
+  const id = trees.newUniqueId();
+  return { id: id.toString(), stub: location ? trees.get(id, { locationHint: location }) : trees.get(id) };
+}

@@ -1,0 +1,211 @@
+import { currentTime } from "../base/clock.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { LeaseView } from "../lease/record.ts";
+import type { TreeLeases } from "../lease/tree-leases.ts";
+import type { InventoryEntry, ListedToken } from "../listing/inventory/entry.ts";
+import { decodeStoredId } from "../token/ids.ts";
+import type { CubbyholeStore } from "./cubbyhole/store.ts";
+import type { TokenRow, TreeStore } from "./tree-store.ts";
+
+/** Ancestors that an answer has: the nearest. */
+const MAX_ANCESTORS = 100;
+/** Descendants, and leases, that are counted. */
+export const MAX_COUNTED = 10_000;
+/** Tokens that a picture of a tree has. */
+const MAX_PICTURED = 500;
+/** Descendants that are counted for each child in a picture. */
+const COUNTED_OF_CHILD = 1000;
+/** Leases that are named. */
+const MAX_LEASES = 100;
+
+/** A number of things that may be more: then it is the number that was counted. */
+export interface BoundedCount {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+/** A token of a tree, with what is above it and what a revocation would take along. */
+export interface Lineage {
+  readonly token: ListedToken;
+  /** The oldest first. */
+  readonly ancestors: readonly ListedToken[];
+  /** True when there are older ones. */
+  readonly ancestorsMore: boolean;
+  readonly children: readonly ListedToken[];
+  /** Row of the last child of the page; null when it was the last of all. */
+  readonly next: number | null;
+  readonly descendants: BoundedCount;
+  /** Leases of secrets, of the token and its descendants. */
+  readonly leases: BoundedCount;
+  /** The oldest of those that the token itself holds. */
+  readonly heldLeases: readonly LeaseView[];
+  /** Values that they keep. */
+  readonly cubbyhole: { readonly values: number; readonly bytes: number; readonly more: boolean };
+}
+
+/** A token with two levels below it. */
+export interface TreePicture {
+  readonly token: ListedToken;
+  readonly children: readonly PicturedChild[];
+  /** True when a level has more tokens than the picture. */
+  readonly more: boolean;
+}
+
+/** A child in a picture, with its own children. */
+export interface PicturedChild {
+  readonly token: ListedToken;
+  readonly descendants: BoundedCount;
+  readonly children: readonly { readonly token: ListedToken; readonly descendants: BoundedCount }[];
+}
+
+/** What lineage needs of the tree around it. */
+interface LineageDeps {
+  readonly sql: SqlStorage;
+  readonly tokens: TreeStore;
+  readonly cubbyhole: CubbyholeStore;
+  readonly describe: (rows: readonly number[]) => InventoryEntry[];
+  /** Leases of secrets. */
+  readonly leases: Pick<TreeLeases, "countOfTokens" | "heldBy">;
+}
+
+/** Reads who made a token of the tree and what hangs below it. Every answer is bounded, however large the tree is. */
+export class TreeLineage {
+  readonly #tree: LineageDeps;
+
+  constructor(tree: LineageDeps) {
+    this.#tree = tree;
+  }
+
+  /**
+   * The lineage of the token in `row`; null when it is not alive.
+   *
+   * @param tail of its accessor.
+   * @param limit children of the page, those whose row number comes after `after`.
+   */
+  of(row: number, tail: Uint8Array, limit: number, after: number): Lineage | null {
+    const now = currentTime();
+    const token = this.#find(row, tail, now);
+    const [listed] = token ? this.#listed([row]) : [];
+    if (!token || !listed) return null;
+    const ancestors = this.#ancestors(token, now);
+    const children = this.#childrenOf(row, now, after, limit + 1);
+    const below = this.#below(row, now, MAX_COUNTED + 1);
+    const counted = [row, ...below.slice(0, MAX_COUNTED)];
+    const leases = this.#tree.leases.countOfTokens(counted, MAX_COUNTED + 1);
+    const page = children.slice(0, limit);
+    return {
+      token: listed,
+      ancestors: this.#listed(ancestors.rows),
+      ancestorsMore: ancestors.more,
+      children: this.#listed(page),
+      next: children.length > limit ? (page.at(-1) ?? null) : null,
+      descendants: boundedCount(below.length, MAX_COUNTED),
+      leases: boundedCount(leases, MAX_COUNTED),
+      heldLeases: this.#tree.leases.heldBy(row, MAX_LEASES),
+      cubbyhole: this.#tree.cubbyhole.sizeOf(counted, MAX_COUNTED),
+    };
+  }
+
+  /** Two levels below the token in `row`; null when it is not alive. */
+  picture(row: number, tail: Uint8Array): TreePicture | null {
+    const now = currentTime();
+    const [listed] = this.#find(row, tail, now) ? this.#listed([row]) : [];
+    if (!listed) return null;
+    const children = this.#childrenOf(row, now, 0, MAX_PICTURED);
+    const shown = children.slice(0, Math.floor(MAX_PICTURED / 5));
+    let left = MAX_PICTURED - shown.length;
+    let more = children.length > shown.length;
+    const pictured = this.#listed(shown).map((token): PicturedChild => {
+      const descendants = this.#below(token.id, now, COUNTED_OF_CHILD + 1);
+      const below = this.#childrenOf(token.id, now, 0, left + 1);
+      more ||= below.length > left;
+      const nodes = this.#listed(below.slice(0, left));
+      left -= nodes.length;
+      return {
+        token,
+        descendants: boundedCount(descendants.length, COUNTED_OF_CHILD),
+        children: nodes.map((node) => ({
+          token: node,
+          descendants: boundedCount(this.#below(node.id, now, MAX_ANCESTORS + 1).length, MAX_ANCESTORS),
+        })),
+      };
+    });
+    return { token: listed, children: pictured, more };
+  }
+
+  /** Accessors of the token in `row` and of its nearest ancestors. */
+  accessorsFrom(row: number): string[] {
+    const token = this.#tree.tokens.find(row);
+    if (!token) return [];
+    const { rows } = this.#ancestors(token, currentTime());
+    return [...rows, row].flatMap((one) => this.#tree.tokens.find(one)?.fixed.accessor ?? []);
+  }
+
+  /** The row of a token and those above it, to the top of the tree: what may not die if the token is to live. */
+  rowsAbove(row: number): number[] {
+    const rows: number[] = [];
+    for (let token = this.#tree.tokens.find(row); token; token = this.#parentOf(token, currentTime())) {
+      rows.push(token.row);
+    }
+    return rows;
+  }
+
+  #find(row: number, tail: Uint8Array, now: number): TokenRow | null {
+    const { tokens } = this.#tree;
+    const token = tokens.isCreated ? tokens.live(row, now) : null;
+    return token && equalBytes(token.fixed.accessorTail, tail) ? token : null;
+  }
+
+  #ancestors(token: TokenRow, now: number): { rows: number[]; more: boolean } {
+    const rows: number[] = [];
+    for (let above = this.#parentOf(token, now); above; above = this.#parentOf(above, now)) {
+      if (rows.length === MAX_ANCESTORS) return { rows: rows.reverse(), more: true };
+      rows.push(above.row);
+    }
+    return { rows: rows.reverse(), more: false };
+  }
+
+  #parentOf(token: TokenRow, now: number): TokenRow | null {
+    if (token.parent === null || this.#tree.tokens.isOrphan(token, now)) return null;
+    return this.#tree.tokens.find(token.parent);
+  }
+
+  /** Live children after the row `after`, in order of creation. */
+  #childrenOf(row: number, now: number, after: number, limit: number): number[] {
+    return this.#tree.sql
+      .exec<{ row: number }>(
+        `SELECT row FROM tokens WHERE parent = ? AND row > ? AND state = 0 AND (expires_at IS NULL OR expires_at > ?)
+         ORDER BY row LIMIT ?`,
+        row,
+        after,
+        now,
+        limit,
+      )
+      .toArray()
+      .map((child) => child.row);
+  }
+
+  /** At most `limit` live tokens below, level by level, each parent with what is left of the limit. */
+  #below(row: number, now: number, limit: number): number[] {
+    const found: number[] = [];
+    let parents = [row];
+    while (parents.length > 0 && found.length < limit) {
+      const level: number[] = [];
+      for (const parent of parents) {
+        if (found.length + level.length >= limit) break;
+        level.push(...this.#childrenOf(parent, now, 0, limit - found.length - level.length));
+      }
+      found.push(...level);
+      parents = level;
+    }
+    return found;
+  }
+
+  #listed(rows: readonly number[]): ListedToken[] {
+    return this.#tree.describe(rows).map((entry) => ({ ...entry, id: decodeStoredId(entry.accessor)?.row ?? 0 }));
+  }
+}
+
+function boundedCount(found: number, limit: number): BoundedCount {
+  return { count: Math.min(found, limit), more: found > limit };
+}

@@ -1,0 +1,51 @@
+import { type Migration, Schema, type SchemaVersions } from "../../storage/schema.ts";
+
+export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    description: "the greatest row number that a deleted token may have had",
+    sql: "CREATE TABLE row_floor (id INTEGER PRIMARY KEY CHECK (id = 0), row INTEGER NOT NULL);",
+  },
+];
+
+/**
+ * The row number up to which a tree writes no token. Whatever was issued under the number of a deleted token (batch tokens, leases,
+ * sealed values) names that number alone, so it must never be another token's: not when the clock is set back, and not after the
+ * tree was freed and taken again.
+ *
+ * Invariant: the number of every token that was deleted is at or below the floor.
+ */
+export class RowFloor {
+  readonly #sql: SqlStorage;
+  readonly #schema: Schema;
+  #row: number;
+
+  constructor(sql: SqlStorage, versions: SchemaVersions) {
+    this.#sql = sql;
+    this.#schema = new Schema(sql, ROW_FLOOR_MIGRATIONS, "row_floor", versions);
+    this.#row = this.#schema.exists
+      ? (sql.exec<{ row: number }>("SELECT row FROM row_floor").toArray()[0]?.row ?? 0)
+      : 0;
+  }
+
+  /** The greatest number that is not to be used; 0 in a tree that has deleted nothing. */
+  get row(): number {
+    return this.#row;
+  }
+
+  /** Raises the floor to `row`, in the transaction that deletes it. */
+  raise(row: number): void {
+    if (row <= this.#row) return;
+    this.#schema.create();
+    this.#sql.exec("INSERT OR REPLACE INTO row_floor (id, row) VALUES (0, ?)", row);
+    this.#row = row;
+  }
+
+  /** The storage of the tree was deleted, and the tree is to be taken again: the floor is written anew. */
+  keep(): void {
+    const row = this.#row;
+    this.#row = 0;
+    this.#schema.forget();
+    this.raise(row);
+  }
+}

@@ -1,0 +1,63 @@
+import { currentTime } from "../../base/clock.ts";
+import type { Failure } from "../../base/errors.ts";
+import { type LocationHint, within } from "../../base/location.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { Keys } from "../../crypto/key-ring.ts";
+import type { Env } from "../../env.ts";
+import { drawTree, freshTree } from "../../listing/tree-ids/allocate.ts";
+import { noteChange } from "../../listing/updates/recent.ts";
+import { MAX_ROW_DRAWS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
+import type { TokenSpec, TokenView } from "../../token/record.ts";
+import type { CubbyholeValue } from "../cubbyhole/store.ts";
+
+/** The first token of a tree. */
+export interface StartedTree {
+  readonly token: TokenView;
+  readonly ids: NewTokenIds;
+}
+
+/** What has to be done before a tree is started. */
+export interface BeforeStart {
+  /** The text of the token when root chose it. */
+  readonly customId?: string;
+  /** Called before the token is written, with its place; a failure ends the start. Its values are the first in the cubbyhole. */
+  readonly prepare?: (place: TokenAddress) => Promise<Result<readonly CubbyholeValue[], Failure>>;
+  /** Where the platform shall put the tree; absent: near the Worker that creates it. */
+  readonly location?: LocationHint | undefined;
+}
+
+/** From this attempt on the tree is a new one. */
+const FRESH_DRAW = 3;
+
+const NOT_STORED: Failure = {
+  code: "unavailable",
+  message: "the token could not be stored; try again",
+  retryAfterSeconds: 1,
+};
+
+/**
+ * Starts a tree with its first token. Its id says nothing, so no object wakes but this one. Where the trees that were drawn are not
+ * free, a new one is made: while the clock is set back none that was freed later can be had.
+ */
+export async function startTree(
+  env: Env,
+  keys: Keys,
+  spec: TokenSpec,
+  { customId, prepare, location }: BeforeStart = {},
+): Promise<Result<StartedTree, Failure>> {
+  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+    const { treeId, drawnFrom } = draw < FRESH_DRAW ? await drawTree(env) : freshTree(env);
+    const ids = await newTokenIds(keys, treeId, currentTime(), customId);
+    const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
+    if (!prepared.ok) return prepared;
+    const trees = within(env, env.TOKEN_TREE);
+    const id = trees.idFromString(treeId);
+    const tree = location ? trees.get(id, { locationHint: location }) : trees.get(id);
+    const created = await tree.create(spec, ids, drawnFrom, prepared.value);
+    if (!created.ok) return created;
+    if (created.value === "taken") continue;
+    noteChange(treeId, currentTime());
+    return ok({ token: created.value, ids });
+  }
+  return err(NOT_STORED);
+}

@@ -1,0 +1,195 @@
+import { currentTime } from "../../base/clock.ts";
+import { inGroups } from "../../base/parallel.ts";
+import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
+import { sweepThreads } from "../../base/turns/threads.ts";
+import type { SweepTurns } from "../../base/turns/turns.ts";
+import type { Env } from "../../env.ts";
+import type { TreeLeases } from "../../lease/tree-leases.ts";
+import { tellNoMoreOf } from "../../listing/updates/publish.ts";
+import { takeOffLists } from "../../listing/updates/remove-from-lists.ts";
+import { countEvent } from "../../metrics/events.ts";
+import { accessorTexts } from "../../token/ids.ts";
+import type { CubbyholeStore } from "../cubbyhole/store.ts";
+import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
+import type { TreeEnd } from "../supply/tree-end.ts";
+import { treeReuse } from "../supply/tree-reuse.ts";
+import type { TreeStore } from "../tree-store.ts";
+import type { TreeInventory } from "../updates/tree-updates.ts";
+import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
+
+/** Tokens of one step, where there are so many: each list hears of some 200 at once, which costs it little more than of a few. */
+const STEP_ROWS = 3200;
+/** Rows that a piece of planning reads, from indexes alone. */
+const PLAN_ROWS = 500;
+/**
+ * Steps of one alarm; with its calls to the shards of accessors and of chosen ids below the 1,000 that the platform allows. What
+ * is left is the next alarm's.
+ */
+const SWEEP_STEPS = 30;
+
+/** A token that a step deletes, as it is kept until then: without the bytes that its accessor was made of. */
+type Victim = Omit<SweepCandidate, "accessorTail"> & { readonly accessor: string };
+
+/** What one step did. */
+interface SweepStep {
+  /** Tokens that it deleted. */
+  readonly swept: number;
+  /** True when nothing dead was left before it. */
+  readonly done: boolean;
+}
+
+/** What the sweep needs of the tree around it. */
+interface SweepDeps {
+  readonly env: Env;
+  readonly sql: SqlStorage;
+  readonly treeId: string;
+  readonly tokens: TreeStore;
+  readonly cubbyhole: CubbyholeStore;
+  readonly inventory: TreeInventory;
+  readonly leases: TreeLeases;
+  readonly end: TreeEnd;
+}
+
+/** Takes what is dead out of a tree, with its traces elsewhere. */
+export class TreeSweep {
+  readonly #tree: SweepDeps;
+  readonly #dead: DeadTokens;
+  /** Rows that the next piece works on. */
+  #rows = FIRST_PIECE;
+  readonly #turns: SweepTurns;
+  /** Ends with the last run that was asked for. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(tree: SweepDeps) {
+    this.#tree = tree;
+    this.#turns = sweepThreads().turnsOfTree();
+    this.#dead = new DeadTokens(tree.sql, tree.inventory);
+  }
+
+  /** When a tree whose alarm has come shall sweep (ms), while many others do; null: now. */
+  putOffTo(): number | null {
+    return this.#turns.putOffTo();
+  }
+
+  /** As many steps as one alarm takes, with requests served in between. Of several callers each has its turn. */
+  run(): Promise<void> {
+    return this.#inTurn(() => this.#run());
+  }
+
+  /** One step for a caller that takes the token of this row, the only one, off the list itself. False when it is still there. */
+  stepFor(row: number): Promise<boolean> {
+    return this.#inTurn(async () => {
+      const { swept } = await this.step(row);
+      countEvent("tokens_swept", [], swept);
+      return swept > 0;
+    });
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.then(
+      () => {},
+      () => {},
+    );
+    return done;
+  }
+
+  async #run(): Promise<void> {
+    countEvent("sweep", [], 1);
+    try {
+      for (let step = 0; step < SWEEP_STEPS; step++) {
+        this.#turns.began(this.#tree.treeId);
+        const { swept, done } = await this.step();
+        countEvent("tokens_swept", [], swept);
+        if (done) return;
+      }
+    } finally {
+      this.#turns.ended(this.#tree.treeId);
+      countEvent("sweep", [], -1);
+    }
+  }
+
+  /**
+   * One step. Safe to repeat after a crash anywhere in it.
+   *
+   * @param delisted row of a token that the caller takes off the list when it is gone; null: none.
+   */
+  async step(delisted: number | null = null): Promise<SweepStep> {
+    const { sql, tokens, cubbyhole, inventory, leases } = this.#tree;
+    const victims = await this.#find();
+    // The tree may have been freed meanwhile.
+    if (victims === null || !tokens.isCreated) return { swept: 0, done: true };
+    if (victims.length === 0) return { swept: 0, done: false };
+    // A token that holds more leases than one step takes goes with a later one.
+    if (!leases.endOfTokens(victims.map(({ row }) => row))) {
+      this.#dead.putBack();
+      return { swept: 0, done: false };
+    }
+    // Traces elsewhere go first: after a crash in between the rows are still here and the step is repeated.
+    await this.#forgetElsewhere(victims, delisted);
+    for (let at = 0; at < victims.length; ) {
+      const piece = victims.slice(at, at + this.#rows);
+      at += piece.length;
+      await this.#piece(() => {
+        const rows = piece.map(({ row }) => row);
+        cubbyhole.deleteOf(rows);
+        inventory.died(deleteVictims(sql, piece));
+        tokens.deleted(rows, currentTime(), treeReuse().reuses);
+      });
+    }
+    return { swept: victims.length, done: false };
+  }
+
+  /** The tokens that a step deletes; null when nothing dead is left. */
+  async #find(): Promise<Victim[] | null> {
+    const isGone = () => !this.#tree.tokens.isCreated;
+    while (this.#dead.isPlanning && !isGone()) await this.#piece(() => this.#dead.planOn(PLAN_ROWS));
+    const victims = await this.#piece(() => this.#named(isGone() ? null : this.#dead.next(currentTime(), this.#rows)));
+    if (victims === null) this.#dead.forget();
+    while (victims && victims.length > 0 && victims.length < STEP_ROWS) {
+      const more = await this.#piece(() => this.#named(isGone() ? [] : this.#dead.more(this.#rows)));
+      if (!more || more.length === 0) break;
+      victims.push(...more);
+    }
+    return victims;
+  }
+
+  /** A piece that holds the thread: the next one goes by how long. During a call others are served for an unknown time. */
+  #piece<T>(work: () => T): Promise<T> {
+    return this.#turns.piece(() => {
+      const began = currentTime();
+      const result = work();
+      this.#rows = rowsOfNextPiece(this.#rows, currentTime() - began);
+      return result;
+    });
+  }
+
+  #named(candidates: readonly SweepCandidate[] | null): Victim[] | null {
+    if (candidates === null) return null;
+    const accessorOf = accessorTexts(this.#tree.treeId);
+    return candidates.map(({ row, parent, isBelowDead, customIdKey, accessorTail }) => {
+      return { row, parent, isBelowDead, customIdKey, accessor: accessorOf(row, new Uint8Array(accessorTail)) };
+    });
+  }
+
+  async #forgetElsewhere(victims: readonly Victim[], delisted: number | null): Promise<void> {
+    const { env, treeId } = this.#tree;
+    const customIds = victims.flatMap(({ row, customIdKey }) =>
+      customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
+    );
+    await this.#takeOffLists(victims, delisted);
+    await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], ([shard, of]) =>
+      this.#turns.piece(async () => customIdsShard(env, shard).release(of)),
+    );
+  }
+
+  async #takeOffLists(victims: readonly Victim[], delisted: number | null): Promise<void> {
+    const { env, end } = this.#tree;
+    const accessorsOf = (some: readonly Victim[]) => some.map(({ accessor }) => accessor);
+    await tellNoMoreOf(accessorsOf(victims.filter(({ row }) => row === delisted)));
+    const others = accessorsOf(victims.filter(({ row }) => row !== delisted));
+    if (others.length === 0) return;
+    const isLast = end.offersWith(victims.map(({ row }) => row));
+    await takeOffLists(env, others, this.#turns, isLast);
+  }
+}

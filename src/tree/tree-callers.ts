@@ -1,0 +1,139 @@
+import type { Failure } from "../base/errors.ts";
+import { ok, type Result } from "../base/result.ts";
+import { equalBytes } from "../crypto/bytes.ts";
+import type { Verdict } from "../policy/acl.ts";
+import type { Watermarks } from "../system/watermarks.ts";
+import type { CallerAction, Outcome, TreeAnswer, TreeCall } from "../token/actions.ts";
+import type { Decided } from "../token/decide.ts";
+import type { NewTokenIds } from "../token/ids.ts";
+import type { TokenSpec, TokenView } from "../token/record.ts";
+import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
+import { performCubbyhole } from "./cubbyhole/perform.ts";
+import type { CubbyholeStore } from "./cubbyhole/store.ts";
+import { knownToken, type TokenPublisher } from "./known-tokens.ts";
+import type { TokenWriter } from "./token-writer.ts";
+import type { TokenRow, TreeStore } from "./tree-store.ts";
+import type { TreeTargets } from "./tree-targets.ts";
+import type { TreeInventory } from "./updates/tree-updates.ts";
+
+/** Actions that withdraw the published tokens of the tree. */
+const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
+
+/** What requests of callers need of the tree around them. */
+interface CallerDeps {
+  readonly treeId: string;
+  readonly tokens: TreeStore;
+  readonly cubbyhole: CubbyholeStore;
+  readonly writer: TokenWriter;
+  readonly targets: TreeTargets;
+  readonly inventory: TreeInventory;
+  readonly publisher: TokenPublisher;
+  /** As of the call that is under way. */
+  readonly watermarks: () => Watermarks;
+  /** Sets the alarm for what is due first. */
+  readonly arm: () => void;
+}
+
+/** A caller of this tree. `row` is null where the token is known and its row is not needed. */
+export interface FoundCaller {
+  readonly row: TokenRow | null;
+  readonly caller: TokenView;
+}
+
+/** Answers requests whose token is in this tree. */
+export class TreeCallers {
+  readonly #tree: CallerDeps;
+
+  constructor(tree: CallerDeps) {
+    this.#tree = tree;
+  }
+
+  /** The caller, if its token is alive at `now` (ms) and its holder has proved itself; else null. */
+  find({ row, verifier, action }: TreeCall, now: number): FoundCaller | null {
+    const { treeId, tokens, watermarks } = this.#tree;
+    if (action?.kind === "create") {
+      const known = knownToken({ treeId, row, verifier }, watermarks(), now);
+      if (known) return { row: null, caller: known };
+    }
+    const found = tokens.isCreated ? tokens.live(row, now) : null;
+    if (!found || !equalBytes(found.fixed.verifier, verifier)) return null;
+    return { row: found, caller: tokens.view(found, now) };
+  }
+
+  /** The token of a row if it is alive, which counts as a use of it and is published. `now` in ms. */
+  findLive(row: number, now: number): TokenRow | null {
+    const { tokens } = this.#tree;
+    const found = tokens.isCreated ? tokens.live(row, now) : null;
+    if (found) this.#used(found, tokens.view(found, now), now, true);
+    return found;
+  }
+
+  /** Answers a request that was decided: counts the use and performs the action. One step, without an `await`. */
+  answer({ found, verdict, now }: Decided<FoundCaller>, call: TreeCall, watermark: number): TreeAnswer {
+    const { row, caller } = found;
+    const { action } = call;
+    if (row) this.#used(row, caller, now, action === null || !WITHDRAWS.has(action.kind));
+    // A use counts as soon as the token was good, also when the policies refuse the request.
+    const usesLeft = !row || row.uses_left === 0 ? 0 : this.#tree.tokens.countUse(row.row, row.uses_left);
+    if (usesLeft < 0) this.#tree.arm();
+    const used = { ...caller, usesLeft };
+    if (!verdict) return { caller: used, verdict: null, outcome: null };
+    const outcome = action && this.#perform(action, caller, row, verdict, watermark, now);
+    return { caller: used, verdict, outcome };
+  }
+
+  /** Writes a token below `parent`. "row_taken" when its row may have been another's. */
+  insert(spec: TokenSpec, ids: NewTokenIds, parent: number, warnings: readonly string[]): Result<Outcome, Failure> {
+    const token = this.#tree.writer.child(spec, ids, parent);
+    return ok(token ? { kind: "created", token, warnings } : { kind: "row_taken", above: this.#tree.tokens.floor });
+  }
+
+  /** @param publishes false when the call is about to withdraw what it would publish. */
+  #used(found: TokenRow, view: TokenView, now: number, publishes: boolean): void {
+    const { tokens, inventory, publisher, watermarks } = this.#tree;
+    inventory.used(found.row, now);
+    if (!publishes) return;
+    // The tree does not see the uses of a published token, so it is published for no longer than a use is nothing new.
+    const until = () => earlier(tokens.aliveUntil(found, now), inventory.usedUntil(now));
+    publisher.found(found, view, watermarks(), until);
+  }
+
+  #perform(
+    action: CallerAction,
+    caller: TokenView,
+    callerRow: TokenRow | null,
+    verdict: Verdict,
+    watermark: number,
+    now: number,
+  ): Result<Outcome, Failure> {
+    switch (action.kind) {
+      case "create":
+        return this.#create(action, caller, verdict, watermark, now);
+      case "cubbyhole_read":
+      case "cubbyhole_list":
+      case "cubbyhole_write":
+      case "cubbyhole_delete":
+        return performCubbyhole(this.#tree.cubbyhole, action, caller.row, verdict);
+      default:
+        return this.#tree.targets.perform(action, callerRow, now);
+    }
+  }
+
+  #create(
+    action: Extract<CallerAction, { kind: "create" }>,
+    caller: TokenView,
+    verdict: Verdict,
+    watermark: number,
+    now: number,
+  ): Result<Outcome, Failure> {
+    const plan = planChild(action, caller, verdict.sudo, watermark, now);
+    if (!plan.ok) return plan;
+    const { spec, warnings } = plan.value;
+    if (!action.ids || isMadeElsewhere(spec, action.request)) return ok({ kind: "planned", spec, warnings });
+    return this.insert(spec, action.ids, caller.row, warnings);
+  }
+}
+
+function earlier(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.min(a, b);
+}

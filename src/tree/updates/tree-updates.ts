@@ -1,0 +1,307 @@
+import { currentTime } from "../../base/clock.ts";
+import { GenerationalCache } from "../../base/generational-cache.ts";
+import { SoonestTimer } from "../../base/soonest-timer.ts";
+import type { Env } from "../../env.ts";
+import { fixedPart, type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
+import { LOOK_AGAIN_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
+import { isOnItsWay, tellChanged, tellEverything, tellMade, tellSize } from "../../listing/updates/publish.ts";
+import { noteWaiting } from "../../listing/updates/recent.ts";
+import type { NewTokenIds } from "../../token/ids.ts";
+import type { TokenSpec } from "../../token/record.ts";
+import type { SweepCandidate, SweepObserver } from "../sweep/dead-tokens.ts";
+import type { TokenObserver, TokenRow, TreeStore } from "../tree-store.ts";
+import { NewTokens } from "./new-tokens.ts";
+
+/** Rounds that telling everything takes at most, while more is written. */
+const MAX_ROUNDS = 10;
+/** Tokens of which something has changed, that are read at once. */
+const BATCH = 2000;
+/** Tokens whose number of children is remembered. */
+const COUNTED_PARENTS = 1000;
+
+/** Tokens whose last use is remembered. */
+const REMEMBERED_USES = 10_000;
+/** Uses are told to the hour (ms), and so no more often. */
+const USE_HOUR_MS = 3_600_000;
+
+/** What the inventory needs of the tree around it. */
+interface InventoryDeps {
+  readonly env: Env;
+  readonly treeId: string;
+  readonly tokens: () => TreeStore;
+  /** Gets the keys for seals of rows, before a token is read. */
+  readonly open: () => Promise<void>;
+}
+
+/**
+ * Tells the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are told until the shards
+ * have them, whatever ends in between: which ones that is follows from the rows. Other changes are noted in memory.
+ */
+export class TreeInventory implements TokenObserver, SweepObserver {
+  readonly #tree: InventoryDeps;
+  /** Rows of which something has changed. */
+  #changed = new Set<number>();
+  /** Numbers of children, counted once and then kept with every change. */
+  readonly #children = new GenerationalCache<number, number>(COUNTED_PARENTS);
+  /** New tokens that have no children yet, until they are described. */
+  readonly #childless = new GenerationalCache<number, true>(COUNTED_PARENTS);
+  /** The hour in which a token was used last (ms), by row. A use is written nowhere in the tree. */
+  readonly #uses = new GenerationalCache<number, number>(REMEMBERED_USES);
+  /** Tokens below another; null before they were counted. */
+  #below: number | null = null;
+  #sizeChanged = false;
+  readonly #newTokens: NewTokens;
+  readonly #timer = new SoonestTimer();
+
+  constructor(tree: InventoryDeps) {
+    this.#tree = tree;
+    this.#newTokens = new NewTokens({
+      unlisted: (after, limit) => this.#store.listing.outbox(after, limit),
+      listed: (upTo) => this.#store.listing.listed(upTo),
+      describe: (rows) => this.describe(rows),
+      tell: (entry) => tellMade(tree.env, entry, null),
+      isOnItsWay,
+    });
+  }
+
+  /** When the alarm has work here (ms), or null. */
+  get nextDueAt(): number | null {
+    return this.#newTokens.backstopAt;
+  }
+
+  /** Goes on with what the object before had to tell. */
+  refresh(): void {
+    if (this.#newTokens.refresh(currentTime())) this.#hasOutbox();
+  }
+
+  /**
+   * The first token of a tree was written.
+   *
+   * @param drawnFrom the shard that handed out the id of the tree, and asks for the token should it not hear of it. null: none.
+   */
+  started(spec: TokenSpec, ids: NewTokenIds, drawnFrom: number | null): void {
+    const entry = newEntry(spec, ids.accessor, null);
+    tellMade(this.#tree.env, entry, drawnFrom);
+    if (drawnFrom !== null) return;
+    this.#newTokens.started(ids.row, ids.accessor, currentTime());
+    this.#lookIn(LOOK_AGAIN_MS);
+  }
+
+  /** A token was written in `row`, below `parent`. */
+  born(row: number, parent: number): void {
+    this.#childless.set(row, true, 1);
+    this.#addChildren(parent, 1);
+    this.#addBelow(1);
+    this.#newTokens.written(row, currentTime());
+    this.#hasOutbox();
+  }
+
+  changed(row: number): void {
+    this.#changed.add(row);
+    noteWaiting(this.#tree.treeId, true);
+    this.#lookIn(READ_DELAY_MS);
+  }
+
+  /** A token was used. The first use of each hour is told. `now` in ms. */
+  used(row: number, now: number): void {
+    if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
+    this.#uses.set(row, hourOf(now), 1);
+    this.#changed.add(row);
+    this.#lookIn(READ_DELAY_MS);
+  }
+
+  /** Until when (ms) another use of a token that was used at `now` is nothing new; null: for ever. */
+  usedUntil(now: number): number | null {
+    return tracksLastUse(this.#tree.env) ? hourOf(now) + USE_HOUR_MS : null;
+  }
+
+  freed(rows: readonly number[]): void {
+    if (rows.length === 0) return;
+    for (const row of rows) this.changed(row);
+    this.#addBelow(-rows.length);
+  }
+
+  cutOff(count: number): void {
+    this.#addBelow(-count);
+  }
+
+  /** Tokens were deleted. */
+  died(tokens: readonly Pick<SweepCandidate, "row" | "parent" | "isBelowDead">[]): void {
+    const children = tokens.filter(({ parent }) => parent !== null);
+    const ofLiving = children.filter(({ isBelowDead }) => !isBelowDead);
+    for (const [parent, of] of Map.groupBy(ofLiving, ({ parent }) => parent)) {
+      if (parent !== null) this.#addChildren(parent, -of.length);
+    }
+    if (children.length > 0) this.#addBelow(-children.length);
+    // Trees are counted by their oldest token, and this may have become it.
+    const oldest = this.#store.oldest();
+    if (oldest !== null && tokens.some(({ row }) => row < oldest)) this.changed(oldest);
+  }
+
+  /** The storage of the tree is being deleted. */
+  forget(): void {
+    if (this.#sizeChanged) this.#tellSize();
+    this.#changed.clear();
+    this.#sizeChanged = false;
+    this.#below = null;
+    this.#newTokens.forget();
+    noteWaiting(this.#tree.treeId, false);
+  }
+
+  /** Hands everything to the queue of this isolate. */
+  async handOver(): Promise<void> {
+    this.#noteListed();
+    await this.#read();
+    if (this.#newTokens.isBehind) await this.tell();
+  }
+
+  /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
+  async tell(): Promise<void> {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      await this.#read();
+      await tellEverything(this.#tree.env);
+      if (!this.#noteListed()) break;
+    }
+    this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
+  }
+
+  /** What the timer does: tells what there is, and notes what was told. */
+  async look(): Promise<void> {
+    try {
+      this.#noteListed();
+      await this.#read();
+      if (this.#newTokens.isOnItsWay || this.#changed.size > 0) this.#lookIn(LOOK_AGAIN_MS);
+    } catch (error) {
+      console.error(JSON.stringify({ type: "inventory", error: String(error) }));
+      this.#lookIn(RETRY_MS);
+    }
+  }
+
+  /** Has the first token listed, whether it is or not. False, with nothing done, when it is not alive. @throws when no shard answers. */
+  async tellFirst(): Promise<boolean> {
+    await this.#tree.open();
+    const oldest = this.#store.oldest();
+    const [entry] = this.describe(oldest === null ? [] : [oldest]);
+    if (!entry) return false;
+    tellMade(this.#tree.env, entry, null);
+    await tellEverything(this.#tree.env);
+    if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
+    return true;
+  }
+
+  /** What the inventory keeps of those of the rows that are alive. The keys for seals are open. */
+  describe(rows: readonly number[]): InventoryEntry[] {
+    const tokens = this.#store;
+    if (!tokens.isCreated) return [];
+    const now = currentTime();
+    const oldest = tokens.oldest();
+    return rows.flatMap((row) => {
+      const token = tokens.live(row, now);
+      return token ? [this.#entryOf(token, oldest, now)] : [];
+    });
+  }
+
+  /** Has the size of the tree told, which what its tokens say does not hold. */
+  sizeIsWanted(): void {
+    this.#addBelow(0);
+  }
+
+  get #store(): TreeStore {
+    return this.#tree.tokens();
+  }
+
+  /** There are tokens that the shards may not know. */
+  #hasOutbox(): void {
+    noteWaiting(this.#tree.treeId, true);
+    this.#lookIn(READ_DELAY_MS);
+  }
+
+  /** Reads what there is to tell, and hands it to the queue of this isolate. */
+  async #read(): Promise<void> {
+    await this.#tree.open();
+    if (!this.#store.isCreated) return;
+    const { env } = this.#tree;
+    for (const row of this.#newTokens.handOver()) this.#changed.delete(row);
+    const rows = [...this.#changed].slice(0, BATCH);
+    for (const row of rows) this.#changed.delete(row);
+    for (const entry of this.describe(rows)) tellChanged(env, entry);
+    if (this.#sizeChanged) this.#tellSize();
+    this.#sizeChanged = false;
+    if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#tree.treeId, false);
+  }
+
+  /** Notes what the shards know by now. Returns whether there is more to tell. */
+  #noteListed(): boolean {
+    const isMore = this.#newTokens.noteListed(currentTime());
+    if (isMore) this.#hasOutbox();
+    return isMore || this.#changed.size > 0;
+  }
+
+  #tellSize(): void {
+    const tokens = this.#store;
+    const oldest = tokens.isCreated ? tokens.oldest() : null;
+    const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
+    // A tree without a token is no more in the inventory than its tokens.
+    if (root !== undefined) tellSize(this.#tree.env, { root, count: this.#countBelow() + 1 });
+  }
+
+  #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {
+    const { record, accessor } = token.fixed;
+    const isOrphan = token.parent === null || this.#store.isOrphan(token, now);
+    return {
+      ...fixedPart(record),
+      accessor,
+      parent: isOrphan || token.parent === null ? null : this.#store.accessorOf(token.parent),
+      first: token.row === oldest,
+      expiresAt: token.expires_at,
+      renewedAt: token.renewed_at,
+      usesLeft: token.uses_left,
+      children: this.#countChildren(token.row),
+      lastUsed: this.#uses.get(token.row) ?? null,
+    };
+  }
+
+  #countChildren(row: number): number {
+    const known = this.#children.get(row);
+    if (known !== undefined) return known;
+    if (this.#childless.get(row)) {
+      this.#childless.forget(row);
+      return 0;
+    }
+    const count = this.#store.countChildren(row);
+    // Of a token without children nothing needs to be remembered.
+    if (count > 0) this.#children.set(row, count, 1);
+    return count;
+  }
+
+  #countBelow(): number {
+    this.#below ??= this.#store.countBelow();
+    return this.#below;
+  }
+
+  #addChildren(parent: number, by: number): void {
+    const known = this.#children.get(parent);
+    if (known !== undefined) this.#children.set(parent, known + by, 1);
+    this.#childless.forget(parent);
+    this.changed(parent);
+  }
+
+  #addBelow(by: number): void {
+    if (this.#below !== null) this.#below += by;
+    this.#sizeChanged = true;
+    this.#lookIn(READ_DELAY_MS);
+  }
+
+  #lookIn(ms: number): void {
+    this.#timer.in(ms, () => void this.look());
+  }
+}
+
+/** True unless the setting turns it off. */
+function tracksLastUse(env: Pick<Env, "TRACK_LAST_USE">): boolean {
+  return env.TRACK_LAST_USE !== "false";
+}
+
+function hourOf(ms: number): number {
+  return ms - (ms % USE_HOUR_MS);
+}

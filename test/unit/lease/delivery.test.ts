@@ -1,0 +1,141 @@
+import { createHmac } from "node:crypto";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { importKeys, type Keys, newKeyRing } from "../../../src/crypto/key-ring.ts";
+import { sealData } from "../../../src/crypto/sealed-data.ts";
+import type { Env } from "../../../src/env.ts";
+import { leaseDataContext, type Revocation, sendRevocation } from "../../../src/lease/delivery.ts";
+import { signingKey } from "../../../src/lease/signature.ts";
+import { environmentWith } from "../../support/environment.ts";
+
+const NOW = Date.UTC(2027, 2, 1);
+const ENV = {} as Env;
+const REVOCATION: Revocation = {
+  leaseId: "db/creds/app/tail",
+  path: "db/creds/app",
+  record: { issuedAt: NOW - 5000, maxTtl: 0, renewable: true, target: "https://db.example.com/revoke", endsBy: null },
+  data: null,
+};
+
+let keys: Keys;
+
+beforeAll(async () => {
+  keys = await importKeys(newKeyRing(0));
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+function answer(respond: () => Response | Promise<Response>) {
+  return vi.spyOn(globalThis, "fetch").mockImplementation(async () => respond());
+}
+
+const send = (revocation: Partial<Revocation> = {}, env = ENV) =>
+  sendRevocation(env, keys, { ...REVOCATION, ...revocation }, NOW);
+
+describe("sending a revocation", () => {
+  it("is a POST that the target can check with its key", async () => {
+    const fetched = answer(() => new Response(null, { status: 204 }));
+    const data = await sealData(
+      keys,
+      leaseDataContext("tail", REVOCATION.record.target),
+      new TextEncoder().encode('{"user":"u1"}'),
+    );
+    expect(await send({ data })).toEqual({ delivered: true });
+    const [url, init] = fetched.mock.calls[0] ?? [];
+    expect(url).toBe("https://db.example.com/revoke");
+    expect(init).toMatchObject({ method: "POST", redirect: "manual" });
+    const body = String(init?.body);
+    expect(JSON.parse(body)).toEqual({
+      lease_id: "db/creds/app/tail",
+      path: "db/creds/app",
+      target: "https://db.example.com/revoke",
+      issue_time: new Date(NOW - 5000).toISOString(),
+      data: { user: "u1" },
+    });
+    const headers = new Headers(init?.headers as HeadersInit);
+    expect(headers.get("Idempotency-Key")).toBe("db/creds/app/tail");
+    const key = await signingKey(keys, "https://db.example.com/other");
+    const mac = createHmac("sha256", key)
+      .update(`${NOW / 1000}.${body}`)
+      .digest("hex");
+    expect(headers.get("Grove-Signature")).toBe(`t=${NOW / 1000},v1=${mac}`);
+  });
+
+  it("signs with another key for each origin", async () => {
+    const of = async (target: string) => Buffer.from(await signingKey(keys, target)).toString("hex");
+    expect(await of("https://a.example.com/")).not.toBe(await of("https://b.example.com/"));
+    expect(await of("service://A/x")).not.toBe(await of("service://B/x"));
+    expect(await of("https://a.example.com/1")).toBe(await of("https://a.example.com/2"));
+  });
+
+  it.each([200, 202, 204, 410])("takes %i for done", async (status) => {
+    answer(() => new Response(null, { status }));
+    expect(await send()).toEqual({ delivered: true });
+  });
+
+  it.each([400, 405, 415, 422, 501])("takes %i for hopeless (X17)", async (status) => {
+    answer(() => new Response("{}", { status }));
+    expect(await send()).toEqual({ delivered: false, error: `the target answered ${status}`, hopeless: true });
+  });
+
+  it.each([301, 302, 307, 401, 403, 404, 408, 409, 429, 500, 502, 503])("tries again after %i", async (status) => {
+    answer(() => new Response(null, { status, headers: { Location: "https://169.254.169.254/" } }));
+    expect(await send()).toEqual({ delivered: false, error: `the target answered ${status}`, hopeless: false });
+  });
+
+  it("tells nothing of what a target said or why it can't be reached", async () => {
+    answer(() => new Response("secret inside", { status: 500 }));
+    expect(JSON.stringify(await send())).not.toContain("secret");
+    answer(() => Promise.reject(new TypeError("connect 10.1.2.3 refused")));
+    expect(await send()).toEqual({ delivered: false, error: "the target can't be reached", hopeless: false });
+  });
+
+  it("does not wait for a target longer than 5 s", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.spyOn(globalThis, "fetch").mockImplementation((_, init) => {
+      vi.advanceTimersByTime(4_999);
+      expect(init?.signal?.aborted).toBe(false);
+      vi.advanceTimersByTime(1);
+      return Promise.reject(init?.signal?.reason);
+    });
+    expect(await send()).toMatchObject({ error: "the target did not answer in 5 s", hopeless: false });
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  it("asks the settings once more", async () => {
+    const fetched = answer(() => new Response(null));
+    const strict = environmentWith({ LEASE_TARGET_HOSTS: "only.example.com" });
+    expect(await send({}, strict)).toMatchObject({ delivered: false, hopeless: false });
+    const record = { ...REVOCATION.record, target: "http://127.0.0.1/" };
+    expect(await send({ record })).toMatchObject({ delivered: false });
+    expect(fetched).not.toHaveBeenCalled();
+  });
+
+  it.each([
+    ["the lease", "another", REVOCATION.record.target],
+    ["the target", "tail", "https://elsewhere.example.net/"],
+  ])("gives up data that do not belong to %s", async (_, tail, target) => {
+    const fetched = answer(() => new Response(null));
+    const data = await sealData(keys, leaseDataContext(tail, target), new TextEncoder().encode("{}"));
+    expect(await send({ data })).toMatchObject({ delivered: false, hopeless: true });
+    expect(fetched).not.toHaveBeenCalled();
+  });
+
+  it("goes through a service binding that operators named, and nothing else of the environment", async () => {
+    const fetched = answer(() => new Response(null, { status: 500 }));
+    const called: string[] = [];
+    const engine = {
+      fetch: async (url: string) => {
+        called.push(url);
+        return new Response(null, { status: 200 });
+      },
+    };
+    const env = environmentWith({ ENGINE: engine, LEASE_SERVICES: "ENGINE,GROVE_SEAL_KEY", GROVE_SEAL_KEY: "x" });
+    const to = (target: string) => send({ record: { ...REVOCATION.record, target } }, env);
+    expect(await to("service://ENGINE/revoke")).toEqual({ delivered: true });
+    expect(called).toEqual(["https://engine.service/revoke"]);
+    expect(await to("service://GROVE_SEAL_KEY/x")).toMatchObject({ delivered: false });
+    expect(await to("service://OTHER/x")).toMatchObject({ delivered: false });
+    expect(fetched).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from "vitest";
+import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
+import { accessorShardNumber } from "../../../../src/listing/accessor-shard-number.ts";
+import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
+import type { ShardNews } from "../../../../src/listing/updates/shard-updates.ts";
+import { NewsQueue } from "../../../../src/listing/updates/update-queue.ts";
+import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
+
+const TREE = toHex(randomBytes(32));
+
+function entryOf(children = 0): InventoryEntry {
+  const accessor = routedIdText(TREE, firstRowAt(Date.UTC(2026, 5, 1)), randomBytes(24));
+  return {
+    accessor,
+    parent: null,
+    first: true,
+    mount: "token",
+    path: "auth/token/create",
+    role: "",
+    displayName: "token",
+    policies: ["default"],
+    entityId: "",
+    expiresAt: null,
+    renewedAt: null,
+    leased: true,
+    numUses: 0,
+    usesLeft: 0,
+    period: 0,
+    explicitMaxTtl: 0,
+    children,
+    lastUsed: null,
+  };
+}
+
+/** A queue with what its shards have heard. */
+function heard() {
+  const queue = new NewsQueue();
+  const calls: [shard: number, news: ShardNews][] = [];
+  const send = (now = 0) =>
+    queue.send(async (shard, news) => {
+      calls.push([shard, news]);
+    }, now);
+  return { queue, calls, send };
+}
+
+describe("the queue of news for the shards", () => {
+  it("tells of a token once, as it is by then", async () => {
+    const { queue, calls, send } = heard();
+    const entry = entryOf();
+    queue.made(entry, null);
+    queue.changed({ ...entry, children: 2 });
+    await send();
+    await send();
+    const shard = accessorShardNumber(entry.accessor);
+    expect(calls).toEqual([[shard, { made: [{ ...entry, children: 2 }], changed: [], sizes: [], started: [] }]]);
+    expect(queue.isOnItsWay(entry.accessor)).toBe(false);
+    expect(queue.nextSendIn).toBeNull();
+  });
+
+  it("keeps what a shard may not have heard, with what has changed since", async () => {
+    const { queue, calls, send } = heard();
+    const entry = entryOf();
+    queue.made(entry, null);
+    const failing = queue.send(async () => {
+      queue.changed({ ...entry, children: 1 });
+      throw new Error("no answer");
+    }, 0);
+    await expect(failing).rejects.toThrow("no answer");
+    expect(queue.isOnItsWay(entry.accessor)).toBe(true);
+    await send();
+    expect(calls.map(([, { made }]) => made)).toEqual([[{ ...entry, children: 1 }]]);
+  });
+
+  it("tells a shard nothing while a call is under way, until that call counts as lost", async () => {
+    const { queue, calls, send } = heard();
+    const entry = entryOf();
+    queue.made(entry, null);
+    void queue.send(() => new Promise(() => {}), 0);
+    queue.changed({ ...entry, children: 1 });
+    await send(1000);
+    expect(calls).toEqual([]);
+    await send(31_000);
+    expect(calls.map(([, { made }]) => made)).toEqual([[{ ...entry, children: 1 }]]);
+  });
+
+  it("tells nothing of a token that is taken back, and the shard of its tree that this was used", async () => {
+    const { queue, calls, send } = heard();
+    const entry = entryOf();
+    queue.made(entry, 3);
+    await queue.takeBack([entry.accessor]);
+    await send();
+    expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([
+      3,
+      [],
+      [{ tree: TREE, row: firstRowAt(Date.UTC(2026, 5, 1)) }],
+    ]);
+    expect(calls.flatMap(([, { made }]) => made)).toEqual([]);
+  });
+
+  it("tells the shard that handed out a tree when its first token is listed, and not before", async () => {
+    const { queue, calls, send } = heard();
+    const entry = entryOf();
+    queue.made(entry, 3);
+    await queue.send(() => Promise.reject(new Error("no answer")), 0).catch(() => {});
+    await send();
+    expect(calls.flatMap(([, { started }]) => started)).toEqual([]);
+    await send();
+    expect(calls.at(-1)).toEqual([
+      3,
+      { made: [], changed: [], sizes: [], started: [{ tree: TREE, row: firstRowAt(Date.UTC(2026, 5, 1)) }] },
+    ]);
+  });
+});

@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { NO_PRIVATE_HOSTS } from "../../../../src/base/private-hosts.ts";
+import type { JwtConfig } from "../../../../src/methods/jwt/config.ts";
+import { keysFor } from "../../../../src/methods/jwt/keys.ts";
+
+const NOW = Date.UTC(2027, 0, 1);
+const MINUTE = 60_000;
+
+/** What the issuer answers; null while it is down. */
+let published: string[] | null;
+let fetches: number;
+let revision = 0;
+let config: JwtConfig;
+
+beforeEach(() => {
+  published = ["a"];
+  fetches = 0;
+  // Fetched keys are remembered by revision, from one test to the next.
+  config = {
+    ...{
+      discoveryUrl: "",
+      jwksUrl: "https://issuer.example.com/keys",
+      publicKeys: [],
+      boundIssuer: "",
+      algorithms: [],
+    },
+    ...{ defaultRole: "", revision: `keys.test ${revision++}` },
+  };
+  vi.stubGlobal("fetch", async () => {
+    fetches++;
+    if (!published) throw new TypeError("no answer");
+    return Response.json({ keys: published.map((kid) => ({ kty: "EC", crv: "P-256", x: "AA", y: "AA", kid })) });
+  });
+});
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** Ids of the keys that a token with the key id `kid` is verified by at `now`; null when there are none. */
+async function kidsAt(now: number, kid = "a") {
+  const keys = await keysFor(config, kid, NO_PRIVATE_HOSTS, now);
+  return keys.ok ? keys.value.map((key) => key.kid) : null;
+}
+
+describe("the keys of an issuer", () => {
+  it("are not used for ten minutes or more, whatever was tried meanwhile", async () => {
+    expect(await kidsAt(NOW)).toEqual(["a"]);
+    published = null;
+    for (const age of [1, 5 * MINUTE, 9 * MINUTE, 10 * MINUTE - 1]) expect(await kidsAt(NOW + age)).toEqual(["a"]);
+    // The one just before has failed, and no other fetch is made so soon.
+    const tried = fetches;
+    expect(await kidsAt(NOW + 10 * MINUTE)).toBeNull();
+    expect(fetches).toBe(tried);
+    expect(await kidsAt(NOW + 10 * MINUTE + 3_000)).toBeNull();
+    expect(await kidsAt(NOW + 20 * MINUTE)).toBeNull();
+  });
+
+  it("are fetched anew from five minutes on, once for many tokens", async () => {
+    await kidsAt(NOW);
+    expect(await kidsAt(NOW + 5 * MINUTE - 1)).toEqual(["a"]);
+    expect(fetches).toBe(1);
+    published = ["b"];
+    expect(await kidsAt(NOW + 5 * MINUTE)).toEqual(["b"]);
+    expect(await kidsAt(NOW + 5 * MINUTE + 1, "b")).toEqual(["b"]);
+    expect(fetches).toBe(2);
+  });
+
+  it("that another request is fetching now are not used beyond their time by those that do not wait", async () => {
+    await kidsAt(NOW);
+    let answer = (_: Response) => {};
+    vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => (answer = resolve)));
+    const slow = kidsAt(NOW + 10 * MINUTE);
+    expect(await kidsAt(NOW + 10 * MINUTE)).toBeNull();
+    answer(Response.json({ keys: [] }));
+    expect(await slow).toEqual([]);
+  });
+
+  it("do not live longer when the clock goes back", async () => {
+    await kidsAt(NOW);
+    published = ["b"];
+    expect(await kidsAt(NOW - 60 * MINUTE)).toEqual(["b"]);
+  });
+});

@@ -1,0 +1,129 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type Duty, ObjectAlarm } from "../../../src/storage/object-alarm.ts";
+
+const NOW = Date.UTC(2026, 0, 1);
+
+/** The alarm that is set (ms), or null. */
+let alarmAt: number | null;
+let open: () => Promise<void>;
+let alarm: ObjectAlarm;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+  alarmAt = null;
+  open = async () => {};
+  const storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm" | "deleteAlarm"> = {
+    getAlarm: async () => alarmAt,
+    setAlarm: async (at) => {
+      alarmAt = Number(at);
+    },
+    deleteAlarm: async () => {
+      alarmAt = null;
+    },
+  };
+  alarm = new ObjectAlarm(storage, () => open());
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** The platform's alarm goes off. */
+function goOff(): Promise<void> {
+  alarmAt = null;
+  return alarm.run();
+}
+
+/** A duty that is due at `at` until it was run. */
+function once(at: number | null, run: () => void = () => {}): Duty & { runs: number } {
+  const duty = {
+    runs: 0,
+    pauseMs: (failures: number) => 1000 * failures,
+    dueAt: () => (duty.runs === 0 ? at : null),
+    run: () => {
+      run();
+      duty.runs++;
+    },
+  };
+  return duty;
+}
+
+it("is set for the earliest duty, and taken back when there is none", async () => {
+  const duties = [once(NOW + 500), once(NOW + 100), once(null)];
+  for (const [number, duty] of duties.entries()) alarm.add(`duty ${number}`, duty);
+  await alarm.set();
+  expect(alarmAt).toBe(NOW + 100);
+  vi.setSystemTime(NOW + 100);
+  await goOff();
+  expect(duties.map(({ runs }) => runs)).toEqual([0, 1, 0]);
+  expect(alarmAt).toBe(NOW + 500);
+  vi.setSystemTime(NOW + 500);
+  await goOff();
+  expect(alarmAt).toBeNull();
+});
+
+it("tries a duty that failed again after its pause, and keeps no other waiting for it", async () => {
+  const log = vi.spyOn(console, "error").mockReturnValue(undefined);
+  let fails = true;
+  const failing = once(NOW, () => {
+    if (fails) throw new Error("away");
+  });
+  const other = once(NOW);
+  alarm.add("failing", failing);
+  alarm.add("other", other);
+  await goOff();
+  expect([other.runs, alarmAt]).toEqual([1, NOW + 1000]);
+  expect(log.mock.calls).toEqual([[JSON.stringify({ type: "failing", error: "Error: away" })]]);
+  fails = false;
+  vi.setSystemTime(NOW + 1000);
+  await goOff();
+  expect([failing.runs, alarmAt]).toEqual([1, null]);
+});
+
+it("does a duty at once for a caller, and leaves it to the alarm when that fails", async () => {
+  vi.spyOn(console, "error").mockReturnValue(undefined);
+  const duty = { ...once(NOW), pauseMs: () => 1000 };
+  alarm.add("duty", duty);
+  let during: number | null = null;
+  const fails = async (): Promise<string> => {
+    during = alarmAt;
+    throw new Error("away");
+  };
+  expect(await alarm.attempt("duty", fails)).toEqual({ ok: false, error: "failed" });
+  expect([during, alarmAt]).toEqual([NOW + 1000, NOW + 1000]);
+  const succeeds = async () => {
+    duty.dueAt = () => null;
+    return "done";
+  };
+  expect(await alarm.attempt("duty", succeeds)).toEqual({ ok: true, value: "done" });
+  expect(alarmAt).toBeNull();
+});
+
+it("waits while the keys can't be opened, and runs nothing", async () => {
+  vi.spyOn(console, "error").mockReturnValue(undefined);
+  const duty = once(NOW);
+  alarm.add("duty", duty);
+  open = async () => {
+    throw new Error("sealed");
+  };
+  await goOff();
+  expect([duty.runs, alarmAt]).toEqual([0, NOW + 30_000]);
+});
+
+it("is restored when it was lost, and left as it is when it was not", async () => {
+  alarm.add("duty", once(NOW + 500));
+  alarmAt = NOW + 100;
+  await alarm.restore();
+  expect(alarmAt).toBe(NOW + 100);
+  for (const lost of [null, NOW - 3_600_000]) {
+    alarmAt = lost;
+    await alarm.restore();
+    expect(alarmAt).toBe(NOW + 500);
+  }
+});
+
+it("of a time that the platform takes no alarm for is set for the last that it takes", async () => {
+  alarm.add("duty", once(Number.MAX_SAFE_INTEGER));
+  await alarm.set();
+  expect(alarmAt).toBe(Date.UTC(2189, 0, 1));
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { fixedPart, type InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
+import { PLAIN_RECORD } from "../../../../src/token/record.ts";
+import { BACKSTOP_MS, NewTokens } from "../../../../src/tree/updates/new-tokens.ts";
+
+const NOW = Date.UTC(2026, 5, 1);
+
+/** A tree with rows, of which shards know those that `heard` says. */
+function tree() {
+  const rows: number[] = [];
+  const told: string[] = [];
+  const heard = new Set<string>();
+  const state = { upTo: 0 };
+  const tokens = new NewTokens({
+    unlisted: (after, limit) =>
+      rows
+        .filter((row) => row > Math.max(state.upTo, after))
+        .sort((a, b) => a - b)
+        .slice(0, limit),
+    listed: (upTo) => {
+      state.upTo = Math.max(state.upTo, upTo);
+    },
+    describe: (of) => of.map((row) => entryOf(`accessor ${row}`)),
+    tell: ({ accessor }) => told.push(accessor),
+    isOnItsWay: (accessor) => !heard.has(accessor),
+  });
+  const write = (row: number) => {
+    rows.push(row);
+    tokens.written(row, NOW);
+  };
+  const hear = (...of: number[]) => {
+    for (const row of of) heard.add(`accessor ${row}`);
+    tokens.noteListed(NOW);
+  };
+  return { tokens, told, state, write, hear };
+}
+
+function entryOf(accessor: string): InventoryEntry {
+  return {
+    ...fixedPart({
+      ...PLAIN_RECORD,
+      path: "auth/token/create",
+      displayName: "token",
+      policies: [],
+      createdAt: NOW,
+      creationTtl: 0,
+    }),
+    accessor,
+    parent: null,
+    first: false,
+    expiresAt: null,
+    renewedAt: null,
+    usesLeft: 0,
+    children: 0,
+    lastUsed: null,
+  };
+}
+
+describe("the outbox of new tokens", () => {
+  it("hands tokens over while others are on their way, each once", () => {
+    const { tokens, told, write } = tree();
+    write(10);
+    expect(tokens.handOver()).toEqual([10]);
+    write(20);
+    expect(tokens.handOver()).toEqual([20]);
+    expect(tokens.handOver()).toEqual([]);
+    expect(told).toEqual(["accessor 10", "accessor 20"]);
+  });
+
+  it("moves the mark as far as the shards know all, in order", () => {
+    const { tokens, state, write, hear } = tree();
+    write(10);
+    tokens.handOver();
+    write(20);
+    tokens.handOver();
+    hear(20);
+    expect(state.upTo).toBe(0);
+    hear(10);
+    expect(state.upTo).toBe(20);
+    expect([tokens.isOnItsWay, tokens.backstopAt]).toEqual([false, null]);
+  });
+
+  it("leaves a row behind the mark that was written after a greater one was read", () => {
+    const { tokens, state, told, write, hear } = tree();
+    write(10);
+    write(30);
+    tokens.handOver();
+    write(20);
+    hear(10, 30);
+    expect(state.upTo).toBe(19);
+    expect(tokens.handOver()).toEqual([20, 30]);
+    hear(20);
+    expect(state.upTo).toBe(30);
+    expect(told).toContain("accessor 20");
+  });
+
+  it("has the alarm look until the shards know, and reads no more while too much is on its way", () => {
+    const { tokens, write } = tree();
+    expect(tokens.backstopAt).toBeNull();
+    for (let row = 1; row <= 30; row++) {
+      write(row);
+      tokens.handOver();
+    }
+    expect(tokens.isBehind).toBe(true);
+    expect(tokens.handOver()).toEqual([]);
+    expect(tokens.backstopAt).toBe(NOW + BACKSTOP_MS);
+    tokens.tryAgainAt(NOW + 9000);
+    expect(tokens.backstopAt).toBe(NOW + 9000);
+  });
+});
