@@ -3,6 +3,7 @@ import { pathOf } from "../api.ts";
 import type { Problem } from "../result.ts";
 import { useSession } from "../session.ts";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { useDraft } from "../ui/use-draft.ts";
 import { offsetOf, type Place, placeIn } from "./place.ts";
 
 /** Where a policy is in the API. */
@@ -20,11 +21,9 @@ interface EditorProps {
 /** The text with its line numbers; a mistake that the parser names is marked and the cursor put there. */
 export function Editor({ name, text, isFixed = false, isNew = false, onTyped, onSaved }: EditorProps) {
   const { api } = useSession();
-  const [typed, setTyped] = useState(text);
-  // What is saved is loaded again.
-  useEffect(() => setTyped(text), [text]);
+  const [typed, change] = useDraft(text);
   const type = (next: string): void => {
-    setTyped(next);
+    change(() => next);
     onTyped(next);
   };
   const [problem, setProblem] = useState<Problem | null>(null);

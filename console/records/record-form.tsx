@@ -1,9 +1,10 @@
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Envelope } from "../api.ts";
 import type { Answer, Problem } from "../result.ts";
 import { Field as Labelled } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
+import { useDraft } from "../ui/use-draft.ts";
 import { bodyOf, draftOf, type Field, type FieldGroup, isShown, mistakeIn, type RecordValue } from "./field.ts";
 
 interface RecordFormProps<T> {
@@ -22,13 +23,11 @@ interface RecordFormProps<T> {
 export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordFormProps<T>) {
   const fields = groups.flatMap((group) => group.fields);
   const before = draftOf(fields, record);
-  const [typed, setTyped] = useState(before);
+  const [typed, change] = useDraft(before);
   const [tried, setTried] = useState(false);
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [saved, setSaved] = useState<readonly string[] | null>(null);
-  const loaded = JSON.stringify(before);
-  useEffect(() => setTyped(JSON.parse(loaded)), [loaded]);
   const shown = fields.filter((field) => isShown(field, typed));
   const wrong = shown.filter((field) => mistakeIn(field, typed[field.name] ?? "") !== "");
 
@@ -45,13 +44,8 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
     setProblem(answer.ok ? null : answer.problem);
     if (!answer.ok) return setSaved(null);
     // A secret is sent once and is not kept by the page.
-    setTyped((now) => ({
-      ...now,
-      ...draftOf(
-        fields.filter(({ kind }) => kind === "secret"),
-        null,
-      ),
-    }));
+    const secrets = fields.filter(({ kind }) => kind === "secret");
+    change((now) => ({ ...now, ...draftOf(secrets, null) }));
     setSaved(answer.value.warnings ?? []);
     onSaved(body, answer.value.data);
   };
@@ -74,7 +68,7 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
                   wrong={tried || typed[field.name] !== "" ? mistakeIn(field, typed[field.name] ?? "") : ""}
                   fixed={record !== null && field.fixed === true}
                   onChange={(value) => {
-                    setTyped((before) => ({ ...before, [field.name]: value }));
+                    change((now) => ({ ...now, [field.name]: value }));
                     setSaved(null);
                   }}
                 />
@@ -90,7 +84,7 @@ export function RecordForm<T>({ groups, record, action, send, onSaved }: RecordF
       ))}
       <div class="actions">
         {changed && record && (
-          <button type="button" class="button" onClick={() => setTyped(before)}>
+          <button type="button" class="button" onClick={() => change(() => before)}>
             Undo the changes
           </button>
         )}

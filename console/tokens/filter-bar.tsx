@@ -1,7 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { localTime, queryTime } from "../local-time.ts";
 import { Field } from "../ui/controls.tsx";
 import { Icon } from "../ui/icons.tsx";
+import { useDraft } from "../ui/use-draft.ts";
 import { FILTER_FIELDS, type Filter, type FilterField, MAIN_FIELDS } from "./filter.ts";
 
 interface FilterBarProps {
@@ -48,8 +49,7 @@ interface FilterInputProps {
 }
 
 function FilterInput({ field, value, onChange }: FilterInputProps) {
-  const [typed, setTyped] = useState(value);
-  useEffect(() => setTyped(value), [value]);
+  const [typed, change] = useDraft(value);
   if (field.kind === "flag") {
     return (
       <Field label={field.label}>
@@ -80,7 +80,7 @@ function FilterInput({ field, value, onChange }: FilterInputProps) {
         placeholder={field.placeholder}
         spellcheck={false}
         autocomplete="off"
-        onInput={(event) => setTyped(event.currentTarget.value)}
+        onInput={({ currentTarget }) => change(() => currentTarget.value)}
         onChange={() => onChange(typed.trim())}
         onKeyDown={(event) => {
           if (event.key === "Enter") onChange(typed.trim());

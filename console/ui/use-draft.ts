@@ -1,0 +1,17 @@
+import { useState } from "preact/hooks";
+
+/**
+ * What is typed over a loaded value. It starts again when another value is loaded.
+ *
+ * An effect that copies the loaded value would run after the first paint and erase what was typed by then.
+ *
+ * @param loaded a string, or an object that JSON can hold: values are compared as JSON
+ */
+export function useDraft<T>(loaded: T): [typed: T, change: (next: (typed: T) => T) => void] {
+  const key = JSON.stringify(loaded);
+  const [draft, setDraft] = useState({ key, typed: loaded });
+  if (draft.key !== key) setDraft({ key, typed: loaded });
+  const change = (next: (typed: T) => T): void =>
+    setDraft((now) => ({ key, typed: next(now.key === key ? now.typed : loaded) }));
+  return [draft.key === key ? draft.typed : loaded, change];
+}
