@@ -3,9 +3,9 @@ import { join } from "node:path";
 
 const PROJECT = join(import.meta.dirname, "..");
 /** A class whose public methods can be called from elsewhere. */
-const REMOTE_CLASS = /^export class \w+ extends (?:DurableObject|WorkerEntrypoint)\b/;
+const REMOTE_CLASS = /^export (?:abstract )?class \w+ extends (?:DurableObject|GroveObject|WorkerEntrypoint)\b/;
 const METHOD = /^ {2}(?:override )?(?:async )?(?<name>[a-z]\w*)(?:<.*>)?\(/;
-/** Called by the platform, not by RPC. */
+/** The platform calls these; RPC does not. */
 const OF_THE_PLATFORM = ["constructor", "alarm", "fetch"];
 
 /** RPC methods of a source that have no docstring above them, as `file:line: name`. */

@@ -1,5 +1,5 @@
-import type { Choices } from "../../scripts/local/choices.ts";
 import { type Client, type Json, send, text } from "../servers/client.ts";
+import type { Choices } from "./choices.ts";
 import type { Environment } from "./environment.ts";
 import { type Entry, expectedOf, type Kind, type Ledger } from "./ledger.ts";
 

@@ -1,9 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { DurableObject } from "cloudflare:workers";
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Calls } from "../../scripts/scale/operations.ts";
 import type { Env } from "../../src/env.ts";
 import * as entry from "../../src/index.ts";
+import type { Calls } from "./operations.ts";
 import { bindings } from "./service.ts";
 
 type Counted = DurableObject<Env>;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { Choices } from "../../../bench/kill/choices.ts";
 import { type Entry, expectedOf, Ledger, mayContain } from "../../../bench/kill/ledger.ts";
 
 /** Three tokens, one below the other, and a lease of the last. */
@@ -73,4 +74,13 @@ describe("what must be true after a kill", () => {
     expect(ledger.number("a").sent).toBe(3);
     expect(ledger.number("b").sent).toBe(0);
   });
+});
+
+it("random choices come again with their seed, and differ with another", () => {
+  const made = (seed: string) => {
+    const choices = new Choices(seed);
+    return Array.from({ length: 20 }, () => choices.below(1000));
+  };
+  expect(made("seed 0")).toEqual(made("seed 0"));
+  expect(made("seed 0")).not.toEqual(made("seed 1"));
 });

@@ -1,14 +1,6 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
-import {
-  allCalls,
-  type Calls,
-  cost,
-  END_OF_LONE,
-  OPERATIONS,
-  type OperationName,
-} from "../../../scripts/scale/operations.ts";
 import { app } from "../../../src/app/app.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
@@ -19,6 +11,7 @@ import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../support/fake-cloud/outbound.ts";
 import { userArn } from "../../support/fake-cloud/world.ts";
 import { Meter } from "../../support/meter.ts";
+import { allCalls, type Calls, cost, END_OF_LONE, OPERATIONS, type OperationName } from "../../support/operations.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdInventory, locate } from "../../support/trees.ts";
 

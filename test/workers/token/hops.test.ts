@@ -1,6 +1,5 @@
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { methodsOf } from "../../../scripts/scale/operations.ts";
 import { app } from "../../../src/app/app.ts";
 import { runInOneProcess, runOnNetwork } from "../../../src/app/assemble.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
@@ -10,6 +9,7 @@ import { CustomIds } from "../../../src/tree/custom-ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { costOf } from "../../support/costs.ts";
 import { Meter } from "../../support/meter.ts";
+import { methodsOf } from "../../support/operations.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdInventory, holdSweeps, locate, restartTree } from "../../support/trees.ts";
 

@@ -1,11 +1,11 @@
 /**
- * What requests cost, in calls to objects and rows: the one table that tests measure (test/workers/app/operations.test.ts) and that the
- * simulation reads. A change of hops or rows is a change here; `npm run scale` then writes the tables of docs/scale.md.
+ * What requests cost, in calls to objects and rows: the one table that test/workers/app/operations.test.ts measures. A change of hops or
+ * rows is a change here and in the first table of docs/scale.md.
  */
 
 /** What the calls of one method cost together. */
 export interface Cost {
-  /** How often it is called: once unless said. */
+  /** How often it is called. */
   readonly times: number;
   /** Of the object and of what it does afterwards, for all the times together. */
   readonly rowsRead: number;
