@@ -26,16 +26,24 @@ const ROOMS = [
   "rpc",
 ];
 
+/** The layers of the AWS method, in the same order. What stands beside them in its folder is for all of them, or puts them together. */
+const AWS_LAYERS = ["documents", "sts", "answers", "clients", "rules", "mount", "operator", "login", "routes"];
+
 /** env.ts names the classes of all objects, as types of bindings. It is the one file that every room may import. */
 const ENVIRONMENT = "^src/env\\.ts$";
 const ENTRY = "^src/index\\.ts$";
 
-const upward = ROOMS.map((room, at) => ({
-  name: `no import upward from ${room}`,
-  severity: "error",
-  from: { path: `^src/${room}/` },
-  to: { path: [`^src/(${ROOMS.slice(at + 1).join("|") || "nothing"})/`, ENTRY] },
-}));
+/** The rules that none of `layers`, folders of `folder` from the bottom up, imports from one above it. */
+function noneUpward(folder, layers, above = []) {
+  return layers.map((layer, at) => ({
+    name: `no import upward from ${layer} in ${folder}`,
+    severity: "error",
+    from: { path: `^${folder}/${layer}/` },
+    to: { path: [`^${folder}/(${layers.slice(at + 1).join("|") || "nothing"})/`, ...above] },
+  }));
+}
+
+const upward = [...noneUpward("src", ROOMS, [ENTRY]), ...noneUpward("src/methods/aws", AWS_LAYERS)];
 
 /**
  * What the code of a folder may import from besides its own. What runs in production needs nothing that is for development: the bench and

@@ -1,5 +1,5 @@
 import type { AuthMethod, AuthMethods } from "../auth/method.ts";
-import { AWS_METHOD, CLOUD_METHOD } from "./cloud/method.ts";
+import { AWS_METHOD, CLOUD_METHOD } from "./aws/method.ts";
 import { JWT_METHOD } from "./jwt/method.ts";
 
 /** Every auth method that can be mounted. The token method is not among them: it is there from the start, once. */

@@ -6,7 +6,7 @@ import {
   makeSigner,
   type TestCertificate,
   toPem,
-} from "../unit/methods/cloud/documents/make.ts";
+} from "../unit/methods/aws/documents/make.ts";
 import type { Instance, Key } from "./fake-cloud/world.ts";
 
 /** The three values of the metadata service that prove an instance's document. */

@@ -1,4 +1,4 @@
-import type { CloudMountType } from "../../src/methods/cloud/vocabulary.ts";
+import type { CloudMountType } from "../../src/methods/aws/vocabulary.ts";
 import { type DocumentSigner, documentOf, signCaller } from "./cloud-login.ts";
 import type { FakeCloud } from "./fake-cloud/fake-cloud.ts";
 import type { Instance, Key, User } from "./fake-cloud/world.ts";

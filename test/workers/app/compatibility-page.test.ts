@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import page from "../../../docs/compatibility.md?raw";
-import { CLIENT_FIELDS } from "../../../src/methods/cloud/config/client.ts";
-import { IDENTITY_FIELDS } from "../../../src/methods/cloud/config/identity.ts";
-import { TIDY_FIELDS } from "../../../src/methods/cloud/config/tidy-settings.ts";
-import { LOGIN_FIELDS } from "../../../src/methods/cloud/login/fields.ts";
-import { ROLE_TAG_FIELDS } from "../../../src/methods/cloud/role-tag/create.ts";
-import { ROLE_FIELDS } from "../../../src/methods/cloud/roles/fields.ts";
+import { CLIENT_FIELDS } from "../../../src/methods/aws/clients/config.ts";
+import { LOGIN_FIELDS } from "../../../src/methods/aws/login/fields.ts";
+import { ROLE_TAG_FIELDS } from "../../../src/methods/aws/routes/role-tags.ts";
+import { IDENTITY_FIELDS } from "../../../src/methods/aws/rules/identity.ts";
+import { ROLE_FIELDS } from "../../../src/methods/aws/rules/role-fields.ts";
+import { TIDY_FIELDS } from "../../../src/methods/aws/rules/tidy-settings.ts";
 import { ROUTES } from "../../support/routes.ts";
 
 /** The path as the page writes it: names without their patterns. */

@@ -6,9 +6,9 @@ import { drawEntityId, shardOfAlias, shardOfEntity } from "../../../src/identity
 import { entityShard, shardAt } from "../../../src/identity/shard/stub.ts";
 import { entityView } from "../../../src/identity/view.ts";
 import { issuerOf } from "../../../src/issuer/oidc-issuer.ts";
-import type { InstanceLogin } from "../../../src/methods/cloud/access-list/rules.ts";
-import { accessShardFor } from "../../../src/methods/cloud/access-list/shards.ts";
-import type { CloudAuth } from "../../../src/methods/cloud/cloud-auth.ts";
+import { accessShardFor } from "../../../src/methods/aws/mount/access-shards.ts";
+import type { CloudAuth } from "../../../src/methods/aws/mount/cloud-auth.ts";
+import type { InstanceLogin } from "../../../src/methods/aws/rules/access.ts";
 import { jwtAuthAt } from "../../../src/methods/jwt/jwt-auth.ts";
 import type { CheckedRows } from "../../../src/storage/row-seals.ts";
 import { forgetInstallation } from "../../../src/system/installation.ts";

@@ -3,7 +3,7 @@ import { issueLogin } from "../../../src/auth/login.ts";
 import type { LoginRenewal } from "../../../src/auth/login-renewal.ts";
 import { ok } from "../../../src/base/result.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { CLOUD_METHOD } from "../../../src/methods/cloud/method.ts";
+import { CLOUD_METHOD } from "../../../src/methods/aws/method.ts";
 import { type Installation, loadInstallation } from "../../../src/system/installation.ts";
 import type { Mount } from "../../../src/system/mount.ts";
 import type { Login } from "../../../src/token/rules/login.ts";

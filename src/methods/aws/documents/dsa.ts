@@ -1,0 +1,106 @@
+import { type Element, readBer, TAG } from "./ber.ts";
+
+/*
+ * WebCrypto has no DSA, and `node:crypto` of the runtime does not verify it. Tried with workerd 1.20260815.1, where Node's
+ * modules are on by default, on a document that the cloud signed and that Node 24.21.0 verifies: `createPublicKey` reads the key
+ * (`dsa`, 1024 and 160 bits), but `verify` and `createVerify` throw "Verifying with DSA keys is not currently supported" whatever
+ * the name of the digest, and `X509Certificate.publicKey` throws "Unsupported key type".
+ * test/workers/methods/aws/dsa-platform.test.ts fails when that changes.
+ */
+
+/** A DSA public key (FIPS 186-4 section 4.1). Everything here is public: no step needs to take constant time. */
+export type DsaKey = { readonly p: bigint; readonly q: bigint; readonly g: bigint; readonly y: bigint };
+
+/** Sizes of FIPS 186-4, in bits. */
+const MIN_P_BITS = 1024;
+const MAX_P_BITS = 3072;
+const MIN_Q_BITS = 160;
+const MAX_Q_BITS = 256;
+
+/**
+ * Builds a key from the DER of its parameters (RFC 3279: p, q, g) and of its public value. Null when a part is
+ * malformed, a size is not one of DSA's, or g or y is not in a group of order q.
+ */
+export function readDsaKey(parametersDer: Uint8Array, publicValueDer: Uint8Array): DsaKey | null {
+  const parameters = readIntegers(parametersDer);
+  const publicValue = readBer(publicValueDer);
+  if (parameters === null || !publicValue.ok) return null;
+  const [p, q, g] = parameters;
+  const y = readInteger(publicValue.value);
+  if (p === undefined || q === undefined || g === undefined || y === null || parameters.length !== 3) {
+    return null;
+  }
+  if (!isBetween(bitLength(p), MIN_P_BITS, MAX_P_BITS) || !isBetween(bitLength(q), MIN_Q_BITS, MAX_Q_BITS)) {
+    return null;
+  }
+  const generatesGroup = (value: bigint) => value > 1n && value < p && power(value, q, p) === 1n;
+  return generatesGroup(g) && generatesGroup(y) ? { p, q, g, y } : null;
+}
+
+/**
+ * Verifies a DSA signature (FIPS 186-4 section 4.7), DER of a SEQUENCE of r and s, over a message with this digest.
+ * A signature in any other spelling, or with r or s outside 1 to q - 1, does not verify.
+ */
+export function verifyDsa(key: DsaKey, digest: Uint8Array, signatureDer: Uint8Array): boolean {
+  const integers = readIntegers(signatureDer);
+  const [r, s] = integers ?? [];
+  if (r === undefined || s === undefined || integers?.length !== 2) return false;
+  const { p, q, g, y } = key;
+  if (r <= 0n || r >= q || s <= 0n || s >= q) return false;
+
+  const z = leftmostBits(digest, bitLength(q));
+  const w = power(s, q - 2n, q);
+  const u1 = (z * w) % q;
+  const u2 = (r * w) % q;
+  return ((power(g, u1, p) * power(y, u2, p)) % p) % q === r;
+}
+
+function readIntegers(der: Uint8Array): bigint[] | null {
+  const sequence = readBer(der);
+  if (!sequence.ok || sequence.value.tag !== TAG.SEQUENCE || !("children" in sequence.value)) return null;
+  const integers: bigint[] = [];
+  for (const child of sequence.value.children) {
+    const integer = readInteger(child);
+    if (integer === null) return null;
+    integers.push(integer);
+  }
+  return integers;
+}
+
+/** A non-negative INTEGER in its shortest form. */
+function readInteger(element: Element): bigint | null {
+  if (element.tag !== TAG.INTEGER || !("content" in element)) return null;
+  const [first, second] = element.content;
+  if (first === undefined || first >= 0x80) return null;
+  if (first === 0 && second !== undefined && second < 0x80) return null;
+  return toBigInt(element.content);
+}
+
+function toBigInt(bytes: Uint8Array): bigint {
+  let hex = "0x0";
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
+  return BigInt(hex);
+}
+
+function leftmostBits(digest: Uint8Array, bits: number): bigint {
+  const excess = digest.length * 8 - bits;
+  return excess > 0 ? toBigInt(digest) >> BigInt(excess) : toBigInt(digest);
+}
+
+function bitLength(value: bigint): number {
+  return value.toString(2).length;
+}
+
+function isBetween(value: number, low: number, high: number): boolean {
+  return value >= low && value <= high;
+}
+
+function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
+  let result = 1n;
+  let square = base % modulus;
+  for (let rest = exponent; rest > 0n; rest >>= 1n) {
+    if (rest & 1n) result = (result * square) % modulus;
+    square = (square * square) % modulus;
+  }
+  return result;
+}

@@ -1,0 +1,152 @@
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { equalBytes } from "../../../crypto/bytes.ts";
+import { fromWrappedBase64 } from "../encoding.ts";
+import { MAX_BER_BYTES } from "./ber.ts";
+import type { Certificate } from "./certificate.ts";
+import { readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
+import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "./identity-document.ts";
+import { publishedCertificates } from "./published.ts";
+import { type RegisteredCertificate, registeredCertificates } from "./registered.ts";
+import { sha1Refusal } from "./sha1-policy.ts";
+import { verifySignature } from "./verify-signature.ts";
+
+export type VerifyOptions = {
+  /** The installation's ALLOW_SHA1_SIGNATURES. */
+  readonly allowSha1: boolean;
+};
+
+/** Base64 of what the decoders accept at most, with line breaks. */
+const MAX_PKCS7_LENGTH = base64Length(MAX_BER_BYTES);
+const MAX_IDENTITY_LENGTH = base64Length(MAX_DOCUMENT_BYTES);
+/** Of an RSA key of 4096 bits, twice what the cloud's longest has. */
+const MAX_SIGNATURE_LENGTH = base64Length(512);
+
+/** Characters of the messages in one generation below: a few hundred of the cloud's. */
+const MAX_CACHED_CHARACTERS = 2 ** 20;
+
+/** A message and the document in it, read. */
+interface ReadMessage extends SignedMessage {
+  readonly document: IdentityDocument;
+}
+
+/**
+ * Messages whose signers have verified once, read, by their base64. A machine logs in with the same document again and again.
+ * Reading it is most of a login; what it says depends on the text alone. Which certificates count is asked every time.
+ */
+const messages = new GenerationalCache<string, ReadMessage>(MAX_CACHED_CHARACTERS);
+
+/** The certificate with which the signature of a signer was found good. Neither ever changes. */
+const verifiedWith = new WeakMap<Signer, Certificate>();
+
+/**
+ * Verifies the `pkcs7` value of a login: base64 of CMS signed data whose content is the identity document. Every signer
+ * must verify with a certificate that was published for the document's region or registered; a certificate inside the
+ * message counts for nothing. Messages are those of the reference's AWS method (login).
+ */
+export async function verifyPkcs7(
+  pkcs7: string,
+  registered: readonly RegisteredCertificate[],
+  options: VerifyOptions,
+): Promise<Result<IdentityDocument, Failure>> {
+  const known = messages.get(pkcs7);
+  const message = known ? ok(known) : readMessage(pkcs7);
+  if (!message.ok) return message;
+  const { content, signers, document } = message.value;
+  const certificates = [
+    ...publishedCertificates("pkcs7", document.region),
+    ...registeredCertificates(registered, "pkcs7"),
+  ];
+  for (const signer of signers) {
+    const problem = await verifySigner(signer, content, certificates, options);
+    if (problem !== null) return err(invalid(`failed to verify the signature: ${problem}`));
+  }
+  // What somebody made up must not push out the documents of machines.
+  if (!known) messages.set(pkcs7, message.value, pkcs7.length);
+  return ok(document);
+}
+
+function readMessage(pkcs7: string): Result<ReadMessage, Failure> {
+  const bytes = pkcs7.length > MAX_PKCS7_LENGTH ? null : fromWrappedBase64(pkcs7);
+  if (bytes === null) return err(invalid("failed to base64 decode the PKCS#7 signature"));
+  const message = readSignedMessage(bytes);
+  if (!message.ok) return err(invalid(`failed to parse the PKCS#7 signature: ${message.error}`));
+  const document = parseIdentityDocument(message.value.content);
+  return document.ok ? ok({ ...message.value, document: document.value }) : document;
+}
+
+/**
+ * Verifies the `identity` and `signature` values of a login: base64 of the document and of an RSA signature with
+ * SHA-256 over its exact bytes. Messages are those of the reference's AWS method (login).
+ */
+export async function verifyIdentity(
+  identity: string,
+  signature: string,
+  registered: readonly RegisteredCertificate[],
+  options: VerifyOptions,
+): Promise<Result<IdentityDocument, Failure>> {
+  const content = identity.length > MAX_IDENTITY_LENGTH ? null : fromWrappedBase64(identity);
+  if (!content?.length) return err(invalid("failed to base64 decode the instance identity document"));
+  const value = signature.length > MAX_SIGNATURE_LENGTH ? null : fromWrappedBase64(signature);
+  if (!value?.length) {
+    return err(invalid("failed to base64 decode the SHA256 RSA signature of the instance identity document"));
+  }
+  const document = parseIdentityDocument(content);
+  if (!document.ok) return document;
+
+  const certificates = [
+    ...publishedCertificates("identity", document.value.region),
+    ...registeredCertificates(registered, "identity"),
+  ];
+  for (const certificate of certificates) {
+    if (certificate.key.type !== "RSA") continue;
+    if (!(await verifySignature(certificate, "SHA-256", content, value))) continue;
+    const problem = sha1Refusal(certificate, "SHA-256", options.allowSha1);
+    return problem === null ? ok(document.value) : err(invalid(`failed to verify the signature: ${problem}`));
+  }
+  return err(invalid("instance identity verification using SHA256 RSA signature is unsuccessful"));
+}
+
+/** Characters of base64 of so many bytes in lines of 64 characters, each ending in two. */
+function base64Length(bytes: number): number {
+  const characters = 4 * Math.ceil(bytes / 3);
+  return characters + 2 * Math.ceil(characters / 64);
+}
+
+/** @returns why the signer does not verify, or null when it does */
+async function verifySigner(
+  signer: Signer,
+  content: Uint8Array<ArrayBuffer>,
+  certificates: readonly Certificate[],
+  options: VerifyOptions,
+): Promise<string | null> {
+  const certificate = certificates.find((candidate) => isCertificateOf(candidate, signer));
+  if (certificate === undefined) return "no certificate for signer in the region of the document";
+  const refusal = sha1Refusal(certificate, signer.digest, options.allowSha1);
+  if (refusal !== null) return refusal;
+  if (verifiedWith.get(signer) === certificate) return null;
+
+  const { attributes } = signer;
+  if (attributes !== undefined) {
+    const digest = new Uint8Array(await crypto.subtle.digest(signer.digest, content));
+    if (!equalBytes(digest, attributes.messageDigest)) return "message digest mismatch";
+    const time = attributes.signingTime;
+    if (time !== undefined && (time < certificate.notBefore || time > certificate.notAfter)) {
+      return "signing time is outside the validity of the certificate";
+    }
+  }
+  const signed = attributes?.encoded ?? content;
+  if (!(await verifySignature(certificate, signer.digest, signed, signer.signature))) return "signature mismatch";
+  verifiedWith.set(signer, certificate);
+  return null;
+}
+
+/** The key type is compared too: an RSA signature is never offered to a DSA key. */
+function isCertificateOf(certificate: Certificate, signer: Signer): boolean {
+  return (
+    certificate.key.type === signer.keyType &&
+    equalBytes(certificate.serialNumber, signer.serialNumber) &&
+    equalBytes(certificate.issuer, signer.issuer)
+  );
+}

@@ -1,0 +1,179 @@
+import type { IssuedLogin } from "../../../auth/login.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
+import { privateHosts } from "../../../base/private-hosts.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { Env } from "../../../env.ts";
+import type { CallerIdentity } from "../answers/sts.ts";
+import { askCallerIdentity } from "../clients/caller-identity.ts";
+import type { ClientConfig } from "../clients/config.ts";
+import { findPrincipal } from "../clients/principals.ts";
+import type { LoginSettings } from "../mount/copies.ts";
+import { chosenMetadata } from "../rules/identity.ts";
+import { INSTANCE_ENTITY } from "../rules/role.ts";
+import type { LoginSteps } from "../rules/steps.ts";
+import { roleTerms, untagged } from "../rules/terms.ts";
+import { checkSignedRequest } from "../sts/signed-request.ts";
+import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
+import type { LoginFields } from "./fields.ts";
+import { checkInstance } from "./instance.ts";
+import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
+import { isBoundTo } from "./principal.ts";
+import type { Signature } from "./signature-uses.ts";
+import { writeTokenData } from "./token-data.ts";
+
+/** Who logs in, and the signature that proved it; null where somebody only said so. */
+export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
+
+/** What proves, or is taken to prove, who logs in. */
+export type CallerProof = (settings: LoginSettings) => Promise<Result<ProvenCaller, Failure>>;
+
+/**
+ * A login by a signed GetCallerIdentity request: STS says who signed it, and where the role asks for it, the instance
+ * that the signer runs on is inferred from its session.
+ */
+export async function loginByPrincipal(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
+  const verified = await verifyPrincipal(attempt, fields.role, signedCaller(attempt, fields));
+  return verified.ok ? issueVerifiedLogin(attempt, verified.value) : verified;
+}
+
+/** Makes all checks of such a login. Writes nothing. */
+export async function verifyPrincipal(
+  attempt: Attempt,
+  roleName: string | undefined,
+  prove: CallerProof,
+): Promise<Result<VerifiedLogin, Failure>> {
+  const { steps } = attempt;
+  const start = await startLogin(attempt, "iam", roleName);
+  if (!start.ok) return start;
+  const proven = await prove(start.value.settings);
+  if (!proven.ok) return proven;
+  const { principal, accountId } = proven.value;
+  attempt.notes.principal = principal.arn;
+  const found = await findTarget(attempt, "iam", start.value, principal.friendlyName, accountId);
+  if (!found.ok) return found;
+  const target = found.value;
+  const compared = { bound: target.role.bounds.bound_iam_principal_arn ?? [], actual: principal.arn };
+  const bound = steps.judge("principal", compared, await checkPrincipal(target, proven.value));
+  if (!bound.ok) return bound;
+  const inferred = await inferInstance(target, bound.value, steps);
+  return inferred.ok ? ok(principalLogin(target, bound.value, inferred.value)) : inferred;
+}
+
+/** Who signed the request in the fields, as STS says. */
+export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): CallerProof {
+  return async ({ client }) => {
+    const caller = await identifyCaller(env, client, fields);
+    return steps.judge("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
+  };
+}
+
+/**
+ * The caller, if the role is bound to it. One whose unique id nobody has said yet gets it from IAM, where it counts.
+ * Messages are those of the reference's AWS method (login).
+ */
+async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller, Failure>> {
+  const { principal } = caller;
+  const known = caller.uniqueId === "" ? await withUniqueId(target, caller) : ok(caller);
+  if (!known.ok) return known;
+  const bound = await isBoundTo(target, { arn: principal, uniqueId: known.value.uniqueId });
+  if (!bound.ok) return bound;
+  if (bound.value) return known;
+  return err(invalid(`IAM Principal "${principal.arn}" does not belong to the role "${target.roleName}"`));
+}
+
+async function withUniqueId(
+  { client, account, role }: LoginTarget,
+  caller: ProvenCaller,
+): Promise<Result<ProvenCaller, Failure>> {
+  const counts = role.inferredEntityType === INSTANCE_ENTITY || (role.bounds.bound_iam_principal_arn ?? []).length > 0;
+  if (!counts) return ok(caller);
+  const found = await findPrincipal(client, account, caller.principal);
+  return found.ok ? ok({ ...caller, uniqueId: found.value.uniqueId }) : found;
+}
+
+async function identifyCaller(
+  env: Env,
+  config: ClientConfig,
+  fields: LoginFields,
+): Promise<Result<ProvenCaller, Failure>> {
+  const request = checkSignedRequest(
+    {
+      iam_http_request_method: fields.iam_http_request_method ?? "",
+      iam_request_url: fields.iam_request_url ?? "",
+      iam_request_body: fields.iam_request_body ?? "",
+      iam_request_headers: fields.iam_request_headers,
+    },
+    config,
+    currentTime(),
+  );
+  if (!request.ok) return request;
+  const caller = await askCallerIdentity({ hosts: privateHosts(env), maxRetries: config.maxRetries }, request.value);
+  if (!caller.ok) return err(inContext("error making upstream request", caller.error));
+  const { signature: text, endsAt } = request.value;
+  return ok({ ...caller.value, signature: { text, endsAt } });
+}
+
+/**
+ * The id of the instance that the caller runs on; "" when the role infers none. A session is named by whoever assumes
+ * the role, so the name alone proves nothing: the instance has to have the caller's role in its profile, which is how
+ * the sessions of instances come to be.
+ */
+async function inferInstance(
+  target: LoginTarget,
+  caller: CallerIdentity,
+  steps: LoginSteps,
+): Promise<Result<string, Failure>> {
+  const { role } = target;
+  if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
+  const { sessionName } = caller.principal;
+  const named = sessionName === null ? err(invalid(NO_SESSION)) : ok(sessionName);
+  const instanceId = steps.judge("inferred_session", { actual: sessionName }, named);
+  if (!instanceId.ok) return instanceId;
+  const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, steps);
+  if (!checked.ok) return checked;
+  const { profileRole } = checked.value;
+  const own = profileRole?.uniqueId === caller.uniqueId;
+  const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
+  return steps.judge("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
+}
+
+const NO_SESSION = "only an assumed role can be inferred to be an instance";
+const OTHER_ROLE = "the session is named like an instance whose role is another one";
+
+function principalLogin(
+  { role, roleName, identity, boundCidrs }: LoginTarget,
+  { principal, uniqueId, accountId, signature }: ProvenCaller,
+  inferredInstanceId: string,
+): VerifiedLogin {
+  const inferredRegion = inferredInstanceId === "" ? "" : role.inferredRegion;
+  const chosen = chosenMetadata(identity.iamMetadata, {
+    account_id: accountId,
+    auth_type: "iam",
+    canonical_arn: principal.canonicalArn,
+    client_arn: principal.arn,
+    client_user_id: uniqueId,
+    inferred_cloud_region: inferredRegion,
+    inferred_entity_id: inferredInstanceId,
+    inferred_entity_type: inferredInstanceId === "" ? "" : INSTANCE_ENTITY,
+  });
+  const { friendlyName, sessionName } = principal;
+  const aliases = { role_id: role.roleId, unique_id: uniqueId, full_arn: principal.arn };
+  return {
+    terms: roleTerms(role, untagged(role), boundCidrs),
+    signature,
+    alias: aliases[identity.iamAlias],
+    metadata: { ...chosen, role_id: role.roleId },
+    aliasMetadata: chosen,
+    displayName: sessionName === null ? friendlyName : `${friendlyName}/${sessionName}`,
+    internal: writeTokenData({
+      kind: "iam",
+      role: roleName,
+      canonicalArn: principal.canonicalArn,
+      uniqueId,
+      accountId,
+      inferredInstanceId,
+      inferredRegion,
+    }),
+  };
+}

@@ -1,0 +1,65 @@
+import { type Failure, inContext, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { VmInstance } from "../answers/ec2.ts";
+import type { IamPrincipal } from "../answers/iam.ts";
+import { findRunningInstance } from "../clients/instances.ts";
+import { findProfileRole } from "../clients/principals.ts";
+import { type BoundCheck, checkBounds, checkProfileRole } from "../rules/instance.ts";
+import type { LoginSteps } from "../rules/steps.ts";
+import type { Target } from "./attempt.ts";
+
+/** The running instance of a login, with the role in its profile if that was looked up. */
+export interface CheckedInstance {
+  readonly instance: VmInstance;
+  readonly profileRole: IamPrincipal | null;
+}
+
+/**
+ * Checks that an instance runs and satisfies the role of the login.
+ *
+ * @param withProfileRole looks the role in its profile up even if no constraint needs it.
+ */
+export async function checkInstance(
+  target: Target,
+  region: string,
+  instanceId: string,
+  withProfileRole: boolean,
+  steps: LoginSteps,
+): Promise<Result<CheckedInstance, Failure>> {
+  const { client, account, role, roleName } = target;
+  const found = await findRunningInstance(client, account, region, instanceId);
+  const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
+  const judged = steps.judge("instance", { actual: instanceId }, running);
+  if (!judged.ok) return judged;
+  const instance = judged.value;
+  for (const check of checkBounds(role, roleName, { instance, region })) {
+    const satisfied = judgeBound(steps, check);
+    if (!satisfied.ok) return satisfied;
+  }
+  const bound = role.bounds.bound_iam_role_arn ?? [];
+  if (!withProfileRole && bound.length === 0) {
+    steps.judge("bound_iam_role_arn", {}, ok(null));
+    return ok({ instance, profileRole: null });
+  }
+  const profileRole = await lookUpProfileRole(target, instance);
+  if (!profileRole.ok) return steps.judge("bound_iam_role_arn", { bound }, profileRole);
+  const satisfied = judgeBound(steps, checkProfileRole(role, roleName, profileRole.value.arn.arn));
+  return satisfied.ok ? ok({ instance, profileRole: profileRole.value }) : satisfied;
+}
+
+async function lookUpProfileRole(
+  { client, account }: Target,
+  { instanceProfileArn }: VmInstance,
+): Promise<Result<IamPrincipal, Failure>> {
+  if (instanceProfileArn === null) return refuse("IAM instance profile in the instance description is nil");
+  const found = await findProfileRole(client, account, instanceProfileArn);
+  return found.ok ? found : err(inContext("IAM role ARN could not be fetched", found.error));
+}
+
+function judgeBound(steps: LoginSteps, { field, bound, actual, problem }: BoundCheck): Result<null, Failure> {
+  return steps.judge(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
+}
+
+function refuse(problem: string): Result<never, Failure> {
+  return err(invalid(`Error validating instance: ${problem}`));
+}

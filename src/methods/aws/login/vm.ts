@@ -1,0 +1,209 @@
+import type { IssuedLogin } from "../../../auth/login.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { formatDuration } from "../../../base/duration.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { mountTtl } from "../../../system/mount.ts";
+import type { VmInstance } from "../answers/ec2.ts";
+import type { IdentityDocument } from "../documents/identity-document.ts";
+import type { RegisteredCertificate } from "../documents/registered.ts";
+import { verifyIdentity, verifyPkcs7 } from "../documents/verify.ts";
+import type { EnteredLogin } from "../mount/access-list.ts";
+import { accessShardFor } from "../mount/access-shards.ts";
+import type { LoginSettings } from "../mount/copies.ts";
+import { cloudAuthAt } from "../mount/mount.ts";
+import type { InstanceLogin } from "../rules/access.ts";
+import { chosenMetadata } from "../rules/identity.ts";
+import { prepareNonce } from "../rules/nonce.ts";
+import { tagKeyPurpose } from "../rules/role.ts";
+import { readTagValue, verifyRoleTag } from "../rules/tag-value.ts";
+import { memorySeconds, narrowByTag, type RoleGrant, roleTerms, untagged } from "../rules/terms.ts";
+import { openSecret } from "../secrets.ts";
+import { type Attempt, findTarget, type LoginTarget, startLogin } from "./attempt.ts";
+import type { LoginFields } from "./fields.ts";
+import { checkInstance } from "./instance.ts";
+import { issueVerifiedLogin, type VerifiedLogin } from "./issue.ts";
+import { writeTokenData } from "./token-data.ts";
+
+/** An instance that passed every check but that of the access list. */
+export interface VerifiedInstance {
+  readonly document: IdentityDocument;
+  /** What the access list decides about. */
+  readonly entry: InstanceLogin;
+  /** The new nonce that the client must be told, if any. */
+  readonly generatedNonce: string | null;
+  readonly login: VerifiedLogin;
+}
+
+/** What proves, or is taken to prove, which instance logs in. */
+export type InstanceProof = (settings: LoginSettings) => Promise<Result<IdentityDocument, Failure>>;
+
+/**
+ * A login by the signed identity document of an instance. Documents don't end and are no secret, so the cloud is asked
+ * whether the instance still runs, and the access list whether whoever shows the document may do so again.
+ *
+ * Nothing is written before everything else is verified. The entry in the access list comes before the token: when the
+ * answer is lost in between, the client repeats the login with its nonce, whereas a token without an entry would leave
+ * the instance open to another's first login.
+ */
+export async function loginByInstance(attempt: Attempt, fields: LoginFields): Promise<Result<IssuedLogin, Failure>> {
+  const verified = await verifyInstance(attempt, fields, signedDocument(attempt, fields));
+  if (!verified.ok) return verified;
+  const { document, entry, generatedNonce, login } = verified.value;
+  const { instanceId } = document;
+  const { list, place } = accessShardFor(attempt.env, attempt.mount, instanceId);
+  const entered = await list.enterLogin(place, instanceId, entry, currentTime());
+  if (!entered.ok) return entered;
+  const issued = await issueOrUndo(attempt, instanceId, entered.value, () => issueVerifiedLogin(attempt, login));
+  const mayReturn = entered.value.entry.nonceHash !== null;
+  return issued.ok && mayReturn ? ok(withNonce(issued.value, generatedNonce)) : issued;
+}
+
+/**
+ * Makes all checks of a login that need no entry in the access list. Writes nothing.
+ * Messages are those of the reference's AWS method (login).
+ */
+export async function verifyInstance(
+  attempt: Attempt,
+  { role: roleName, nonce: sentNonce }: Pick<LoginFields, "role" | "nonce">,
+  prove: InstanceProof,
+): Promise<Result<VerifiedInstance, Failure>> {
+  const { env, keys, mount, steps } = attempt;
+  const start = await startLogin(attempt, "vm", roleName);
+  if (!start.ok) return start;
+  const document = await prove(start.value.settings);
+  if (!document.ok) return document;
+  const { accountId, instanceId, imageId, region, pendingTime, pendingTimeMs } = document.value;
+  attempt.notes.principal = instanceId;
+  const found = await findTarget(attempt, "vm", start.value, imageId, accountId);
+  if (!found.ok) return found;
+  const target = found.value;
+  const nonce = steps.judge("nonce", {}, await prepareNonce(keys, mount, instanceId, sentNonce));
+  if (!nonce.ok) return nonce;
+  const checked = await checkInstance(target, region, instanceId, false, steps);
+  if (!checked.ok) return checked;
+  const { instance } = checked.value;
+  const tagName = target.role.roleTag;
+  const tags = { bound: tagName === "" ? [] : [tagName], actual: instance.tags.get(tagName) ?? null };
+  const tagged = steps.judge("role_tag", tags, await readTag(attempt, target, instance));
+  if (!tagged.ok) return tagged;
+  const { grant, tag } = tagged.value;
+  const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
+  const admitted = denied ? err(invalid("role tag is deny listed")) : ok(null);
+  const undenied = steps.judge("deny_list", { actual: tag }, admitted);
+  if (!undenied.ok) return undenied;
+  const entry: InstanceLogin = {
+    role: target.roleName,
+    nonce: nonce.value.nonce,
+    pendingTime,
+    pendingTimeMs,
+    allowMigration: grant.allowMigration,
+    disallowReauthentication: grant.disallowReauthentication,
+    expiresAt: currentTime() + memorySeconds(target.role, grant.tagMaxTtl, mountTtl(mount)) * 1000,
+  };
+  const login = instanceLogin(target, document.value, grant);
+  return ok({ document: document.value, entry, generatedNonce: nonce.value.generated, login });
+}
+
+/** The document of a login with its signature, as the fields have them. */
+export function signedDocument({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): InstanceProof {
+  const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
+  return async ({ certificates }) => {
+    const document = await verifyDocument(certificates, allowSha1, fields);
+    return steps.judge("document", { actual: document.ok ? document.value.instanceId : null }, document);
+  };
+}
+
+function verifyDocument(
+  registered: readonly RegisteredCertificate[],
+  allowSha1: boolean,
+  fields: LoginFields,
+): Promise<Result<IdentityDocument, Failure>> {
+  const { identity = "", signature = "", pkcs7 = "" } = fields;
+  const refuse = async (message: string) => err(invalid(message));
+  if (pkcs7 === "" && identity === "" && signature === "") {
+    return refuse(
+      "either pkcs7 or a tuple containing the instance identity document and its SHA256 RSA signature needs to be provided",
+    );
+  }
+  if (pkcs7 !== "" && identity !== "" && signature !== "") {
+    return refuse(
+      "both pkcs7 and a tuple containing the instance identity document and its SHA256 RSA signature is supplied; provide only one",
+    );
+  }
+  return pkcs7 === ""
+    ? verifyIdentity(identity, signature, registered, { allowSha1 })
+    : verifyPkcs7(pkcs7, registered, { allowSha1 });
+}
+
+interface TaggedGrant {
+  readonly grant: RoleGrant;
+  /** The value of the tag; null when the role has no tags. */
+  readonly tag: string | null;
+}
+
+/** What the role gives to this instance. Where the role has a tag, an instance without a genuine one gets nothing. */
+async function readTag(
+  attempt: Attempt,
+  { role, roleName }: LoginTarget,
+  instance: VmInstance,
+): Promise<Result<TaggedGrant, Failure>> {
+  if (role.roleTag === "") return ok({ grant: untagged(role), tag: null });
+  const value = instance.tags.get(role.roleTag) ?? "";
+  if (value === "") return err(invalid(`missing tag with key "${role.roleTag}" on the instance`));
+  const read = readTagValue(value);
+  if (!read.ok) return read;
+  const key = await openSecret(attempt.keys, attempt.mount, tagKeyPurpose(role.roleId), role.sealedTagKey);
+  const tag = await verifyRoleTag(read.value, key);
+  if (!tag.ok) return tag;
+  const grant = narrowByTag(role, tag.value, { role: roleName, instanceId: instance.instanceId });
+  return grant.ok ? ok({ grant: grant.value, tag: value }) : err(invalid(grant.error));
+}
+
+function instanceLogin(
+  { role, roleName, identity, boundCidrs }: LoginTarget,
+  { instanceId, imageId, accountId, region }: IdentityDocument,
+  grant: RoleGrant,
+): VerifiedLogin {
+  const chosen = chosenMetadata(identity.vmMetadata, {
+    instance_id: instanceId,
+    image_id: imageId,
+    account_id: accountId,
+    region,
+    auth_type: "vm",
+  });
+  const { tagMaxTtl } = grant;
+  const aliases = { role_id: role.roleId, instance_id: instanceId, image_id: imageId };
+  return {
+    terms: roleTerms(role, grant, boundCidrs),
+    signature: null,
+    alias: aliases[identity.vmAlias],
+    metadata: { ...chosen, role: roleName, role_tag_max_ttl: formatDuration(tagMaxTtl) },
+    aliasMetadata: chosen,
+    displayName: "",
+    internal: writeTokenData({ kind: "vm", role: roleName, instanceId, region, accountId, tagMaxTtl }),
+  };
+}
+
+/** Removes the entry when no token was made: the client would need a nonce that it never received. */
+async function issueOrUndo(
+  { env, mount }: Attempt,
+  instanceId: string,
+  entered: EnteredLogin,
+  issue: () => Promise<Result<IssuedLogin, Failure>>,
+): Promise<Result<IssuedLogin, Failure>> {
+  let done = false;
+  try {
+    const issued = await issue();
+    done = issued.ok;
+    return issued;
+  } finally {
+    if (!done) await accessShardFor(env, mount, instanceId).list.undoLogin(instanceId, entered);
+  }
+}
+
+/** Adds a new nonce to the metadata of the answer. It is not stored with the token, which others may look up. */
+function withNonce(issued: IssuedLogin, nonce: string | null): IssuedLogin {
+  if (nonce === null) return issued;
+  return { ...issued, auth: { ...issued.auth, secretMetadata: { nonce } } };
+}

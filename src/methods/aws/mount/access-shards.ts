@@ -1,0 +1,26 @@
+import { within } from "../../../base/location.ts";
+import type { Env } from "../../../env.ts";
+import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
+import type { Mount } from "../../../system/mount.ts";
+import type { CloudAccessList } from "./access-list.ts";
+import type { ShardPlace } from "./access-list-store.ts";
+
+/** A shard as it is called: its object, and what that is told of where it is. */
+export interface AccessShard {
+  readonly list: DurableObjectStub<CloudAccessList>;
+  readonly place: ShardPlace;
+}
+
+/** The shard that remembers the logins of an instance at a mount. */
+export function accessShardFor(env: Env, mount: Pick<Mount, "uuid">, instanceId: string): AccessShard {
+  return shardAt(env, mount.uuid, accessShardOf(instanceId));
+}
+
+/** All shards of a mount. */
+export function accessShardsOf(env: Env, mount: Pick<Mount, "uuid">): AccessShard[] {
+  return Array.from({ length: ACCESS_SHARDS }, (_, shard) => shardAt(env, mount.uuid, shard));
+}
+
+function shardAt(env: Env, mount: string, shard: number): AccessShard {
+  return { list: within(env, env.CLOUD_ACCESS_LIST).getByName(accessShardName(mount, shard)), place: { mount, shard } };
+}

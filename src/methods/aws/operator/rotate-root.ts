@@ -1,0 +1,88 @@
+import { mountOf } from "../../../auth/mount-of.ts";
+import type { CallContext } from "../../../auth/route.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
+import type { CloudAccess } from "../clients/open-client.ts";
+import { changeConfigurationAt } from "../mount/change.ts";
+import { cloudAuthAt } from "../mount/mount.ts";
+import { sealSecret } from "../secrets.ts";
+import { cloudApi, type NewAccessKey } from "./cloud-api.ts";
+
+/**
+ * Replaces the configured access key by a new one that no operator has seen. It creates the new key, stores it and then
+ * deletes the old one: at every moment the configured key is valid. After a failure in between the mount still works,
+ * and the message says which key an operator has to delete.
+ */
+export async function rotateRoot(context: CallContext<unknown, unknown>): Promise<Result<Reply, Failure>> {
+  const { env, installation } = context;
+  const access: CloudAccess = { env, keys: installation.keys, mount: mountOf(context) };
+  const client = await cloudAuthAt(env, access.mount).readClient();
+  const problem = problemOf(client);
+  if (!client || problem) return err(invalid(problem ?? ""));
+
+  const created = await cloudApi.createAccessKey(access);
+  if (!created.ok) return err(withAdvice(created.error));
+  const stored = await storeKey(access, client.accessKey, created.value);
+  if (!stored.ok) return stored;
+  const { userName, key } = created.value;
+  const deleted = await cloudApi.deleteAccessKey(access, userName, client.accessKey);
+  const warning = `The new access key is configured, but the old one, ${client.accessKey}, could not be deleted. Delete it by hand: it is still good.`;
+  return ok(dataReply({ access_key: key.accessKeyId }, deleted.ok ? undefined : [warning]));
+}
+
+/** Why the access key can't be rotated, or null. Messages are those of the reference's AWS method (config/rotate-root). */
+function problemOf(client: ClientConfig | null): string | null {
+  if (!client) return "can't update client config because it's unset";
+  if (client.webIdentity) {
+    return "there is no key to rotate: this mount assumes role_arn by identity tokens. Rotate their signing key at identity/oidc/key";
+  }
+  if (client.accessKey === "") return "can't update access_key because it's unset";
+  return client.sealedSecretKey === null ? "can't update secret_key because it's unset" : null;
+}
+
+/** Nothing was changed here; but a call whose answer was lost may have made a key. */
+function withAdvice(failure: Failure): Failure {
+  if (!("message" in failure)) return failure;
+  const advice =
+    "the configured access key stays. IAM allows a user two keys: if this one has a second by now, delete it and try again";
+  return { ...failure, message: `${failure.message}; ${advice}` };
+}
+
+/** Configures the new key; if that can't be, deletes it again. */
+async function storeKey(
+  access: CloudAccess,
+  oldKey: string,
+  { userName, key }: NewAccessKey,
+): Promise<Result<null, Failure>> {
+  const sealedSecretKey = await sealSecret(access.keys, access.mount, SECRET_KEY, key.secretAccessKey);
+  const configured = await configureKey(access, oldKey, { accessKey: key.accessKeyId, sealedSecretKey });
+  if (configured === key.accessKeyId) return ok(null);
+  if (configured === null) {
+    const message = `it is not known which access key is configured now, ${oldKey} or ${key.accessKeyId}; both are good. Read config/client, and delete the other one by hand`;
+    return err({ code: "unavailable", message, retryAfterSeconds: 5 });
+  }
+  const deleted = await cloudApi.deleteAccessKey(access, userName, key.accessKeyId);
+  const leftover = deleted.ok ? "" : `. Delete the new one, ${key.accessKeyId}, by hand`;
+  return err(invalid(`the client config was changed at the same time, so the access key was not rotated${leftover}`));
+}
+
+/** Returns the access key that is configured afterwards; null when the object of the mount does not say. */
+async function configureKey(
+  { env, mount }: CloudAccess,
+  oldKey: string,
+  change: { readonly accessKey: string; readonly sealedSecretKey: string },
+): Promise<string | null> {
+  try {
+    const replaced = await changeConfigurationAt(env, mount, (auth) => auth.replaceAccessKey(oldKey, change));
+    if (replaced) return change.accessKey;
+  } catch {
+    // The object may have stored it before it went away: it is asked below.
+  }
+  try {
+    return (await cloudAuthAt(env, mount).readClient())?.accessKey ?? "";
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,84 @@
+import type { LoginRenewal } from "../../auth/login-renewal.ts";
+import { currentTime } from "../../base/clock.ts";
+import { type Failure, inContext, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import { mountTtl } from "../../system/mount.ts";
+import type { RenewTerms } from "../../token/rules/renew.ts";
+import { parsePrincipalArn } from "./arn.ts";
+import { findRunningInstance } from "./clients/instances.ts";
+import { openClient } from "./clients/open-client.ts";
+import type { Target } from "./login/attempt.ts";
+import { isBoundTo } from "./login/principal.ts";
+import { type InstanceData, type PrincipalData, readTokenData } from "./login/token-data.ts";
+import { accessShardFor } from "./mount/access-shards.ts";
+import { configurationForLogin } from "./mount/for-login.ts";
+import { mountTypeOf } from "./mount/mount.ts";
+import { INSTANCE_ENTITY } from "./rules/role.ts";
+import { memorySeconds, renewalTerms } from "./rules/terms.ts";
+import { translateMessage } from "./vocabulary.ts";
+
+/**
+ * Checks at the renewal of a token whether its holder may still have it, from what the token keeps of its login and by
+ * the role as it is now. What the cloud says counts as at the login; when it can't be asked, the token is not renewed.
+ * Messages are those of the reference's AWS method (renewal).
+ */
+export async function renewCloudLogin(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
+  const terms = await renew(renewal);
+  if (terms.ok) return terms;
+  const failure = inContext("failed to renew entry", terms.error);
+  if (!("message" in failure)) return err(failure);
+  return err({ ...failure, message: translateMessage(mountTypeOf(renewal.mount), failure.message) });
+}
+
+async function renew(renewal: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
+  const data = readTokenData(renewal.internal);
+  const target = await readTarget(renewal, data);
+  if (!target.ok) return target;
+  return data.kind === "vm" ? renewInstance(renewal, target.value, data) : renewPrincipal(renewal, target.value, data);
+}
+
+async function readTarget(
+  { env, installation, mount }: LoginRenewal,
+  data: InstanceData | PrincipalData,
+): Promise<Result<Target, Failure>> {
+  const { settings, role, stsRole } = await configurationForLogin({ env, mount }, data.role, data.accountId);
+  if (!role || role.authType !== data.kind) return err(invalid("role entry not found"));
+  const client = await openClient({ env, keys: installation.keys, mount }, settings.client);
+  const account = { accountId: data.accountId, stsRole };
+  return ok({ roleName: data.role, role, identity: settings.identity, account, client });
+}
+
+/** The instance must still run, and its entry must still be there: deleting it is how an operator ends its renewals. */
+async function renewInstance(
+  { env, mount, token }: LoginRenewal,
+  { client, account, role }: Target,
+  { instanceId, region, tagMaxTtl }: InstanceData,
+): Promise<Result<RenewTerms, Failure>> {
+  const found = await findRunningInstance(client, account, region, instanceId);
+  if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
+  const now = currentTime();
+  const expiresAt = now + memorySeconds(role, tagMaxTtl, mountTtl(mount)) * 1000;
+  const { list } = accessShardFor(env, mount, instanceId);
+  const entry = await list.extend(instanceId, expiresAt, now);
+  if (!entry) return err(invalid("failed to verify the access list identity entry of the instance"));
+  return ok(renewalTerms(role, tagMaxTtl, token.explicitMaxTtl));
+}
+
+async function renewPrincipal(
+  { token }: LoginRenewal,
+  target: Target,
+  data: PrincipalData,
+): Promise<Result<RenewTerms, Failure>> {
+  const { client, account, role, roleName } = target;
+  if (role.inferredEntityType === INSTANCE_ENTITY) {
+    if (data.inferredInstanceId === "") return err(invalid("no inferred entity ID found in the token"));
+    const found = await findRunningInstance(client, account, data.inferredRegion, data.inferredInstanceId);
+    if (!found.ok) return err(inContext("failed to verify instance ID", found.error));
+  }
+  const arn = parsePrincipalArn(data.canonicalArn);
+  if (!arn.ok) throw new Error("a token keeps an ARN that was read before");
+  const bound = await isBoundTo(target, { arn: arn.value, uniqueId: data.uniqueId });
+  if (!bound.ok) return bound;
+  if (!bound.value) return err(invalid(`role "${roleName}" no longer bound to ARN "${data.canonicalArn}"`));
+  return ok(renewalTerms(role, 0, token.explicitMaxTtl));
+}

@@ -1,0 +1,101 @@
+import * as z from "zod";
+import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
+import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
+import { changeConfiguration } from "../mount/change.ts";
+import { cloudAuthOf } from "../mount/mount.ts";
+import { listRoute } from "./list-route.ts";
+
+const PATH = `config/certificate/${namedSegment("cert_name")}`;
+const FIELDS = z.object({
+  cert_name: unread("string").describe("The name of the certificate"),
+  cloud_public_cert: sent(text()).describe("The certificate in PEM, or in base64 of it"),
+  type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
+});
+
+const NAME = { cert_name: "The name of the certificate" };
+
+/** `config/certificate/:cert_name` and `config/certificates`. The published certificates are not among them. */
+export const CERTIFICATE_ROUTES: readonly Route[] = [
+  listRoute(
+    "config/certificates",
+    { summary: "Lists the registered certificates.", operationId: "list-certificate-configurations" },
+    (auth, after, limit) => auth.listCertificates(after, limit),
+  ),
+
+  simpleRoute(
+    "read",
+    PATH,
+    {
+      summary: "Shows a certificate that verifies documents of instances.",
+      operationId: "read-certificate-configuration",
+      parameters: NAME,
+      answers: dataAnswer({ cloud_public_cert: "string", type: "string" }),
+    },
+    NO_FIELDS,
+    async (context) => {
+      const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
+      if (!certificate) return err({ code: "not_found" });
+      return ok(dataReply({ cloud_public_cert: certificate.pem, type: certificate.type }));
+    },
+  ),
+
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Registers a certificate that verifies documents of instances.",
+      operationId: "configure-certificate",
+      parameters: NAME,
+      answers: NO_CONTENT,
+    },
+    FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: async ({ fields }) => readCertificateFields(fields),
+      async handle(context) {
+        const { params, prepared, verdict } = context;
+        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+          auth.writeCertificate(params.cert_name ?? "", prepared.pem, prepared.type, verdict),
+        );
+        return written.ok ? ok(EMPTY) : written;
+      },
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    PATH,
+    {
+      summary: "Deletes a certificate.",
+      operationId: "delete-certificate-configuration",
+      parameters: NAME,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async (context) => {
+      await changeConfiguration(context, (auth) => auth.deleteCertificate(context.params.cert_name ?? ""));
+      return ok(EMPTY);
+    },
+  ),
+];
+
+interface CertificateWrite {
+  readonly pem: string;
+  /** null keeps the type of the certificate that is replaced. */
+  readonly type: RegisteredCertificate["type"] | null;
+}
+
+/** A certificate that does not parse is refused here: stored, it would be tried at every login. */
+function readCertificateFields(fields: z.infer<typeof FIELDS>): Result<CertificateWrite, Failure> {
+  const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
+  if (!type.ok) return type;
+  if (fields.cloud_public_cert === undefined) return err(invalid("missing cloud_public_cert"));
+  const pem = parseRegisteredPem(fields.cloud_public_cert);
+  return pem.ok ? ok({ pem: pem.value, type: type.value }) : pem;
+}

@@ -1,0 +1,197 @@
+import type * as z from "zod";
+import { mountOf } from "../../../auth/mount-of.ts";
+import { type CallContext, type PreparedContext, type PresentedContext, tokenRoute } from "../../../auth/route.ts";
+import { dataAnswer } from "../../../auth/route-description.ts";
+import { currentTime } from "../../../base/clock.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { LoginPlan } from "../../../token/rules/login.ts";
+import { sent, text } from "../../../wire/fields.ts";
+import { dataReply, type Reply } from "../../../wire/reply.ts";
+import type { CallerIdentity } from "../answers/sts.ts";
+import { parsePrincipalArn } from "../arn.ts";
+import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "../documents/identity-document.ts";
+import { fromWrappedBase64 } from "../encoding.ts";
+import type { Attempt } from "../login/attempt.ts";
+import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
+import { type CallerProof, signedCaller, verifyPrincipal } from "../login/iam.ts";
+import { planVerifiedLogin } from "../login/issue.ts";
+import { type Step, ToldSteps } from "../login/told-steps.ts";
+import { type InstanceProof, signedDocument, verifyInstance } from "../login/vm.ts";
+import { accessShardFor } from "../mount/access-shards.ts";
+import { configurationForLogin } from "../mount/for-login.ts";
+import { mountTypeOf } from "../mount/mount.ts";
+import { INSTANCE_ENTITY } from "../rules/role.ts";
+import { checksOf, wordsOf } from "../rules/steps.ts";
+import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
+
+const FIELDS = LOGIN_FIELDS.extend({
+  identity: sent(text()).describe(
+    "The identity document of the instance, as base64 or as JSON; it needs no signature here",
+  ),
+  arn: sent(text()).describe("The ARN of a user, a role or an assumed role, in the place of a signed request"),
+  client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
+});
+type Fields = z.infer<typeof FIELDS>;
+
+/** Longest text of an IP address. */
+const MAX_ADDRESS_LENGTH = 64;
+
+/** What a login is explained of: which kind it is, and who is said or proved to log in. */
+type Explained =
+  | { readonly kind: "vm"; readonly claim: IdentityDocument | null }
+  | { readonly kind: "iam"; readonly claim: CallerIdentity | null };
+
+/**
+ * `explain/login`: each check of a login in order, without a login. The checks are those of the login itself; it goes as far as
+ * they do, but makes no token, no entity and no entry in the access list.
+ */
+export const EXPLAIN_LOGIN = tokenRoute(
+  "update",
+  "explain/login",
+  {
+    summary: "Makes the checks of a login and tells each of them, without giving a token or remembering anything.",
+    operationId: "explain-login",
+    answers: dataAnswer({
+      auth_type: "string",
+      allowed: "boolean",
+      checks: [
+        {
+          name: "string",
+          description: "string",
+          outcome: "string",
+          bound: ["string"],
+          actual: "string | null",
+          message: "string | null",
+        },
+      ],
+      "token?": { token_policies: ["string"], token_type: "string", expiration_time: "string | null" },
+    }),
+  },
+  FIELDS,
+  { countsAs: "login", prepare: async (context) => readExplained(context), handle: explain },
+);
+
+/** Who logs in, by what was sent. What proves it is checked like that of a login; an ARN or a document alone are taken as said. */
+async function readExplained({ fields }: PresentedContext<Fields>): Promise<Result<Explained, Failure>> {
+  if ((fields.client_address ?? "").length > MAX_ADDRESS_LENGTH) return err(invalid("client_address is no address"));
+  if (fields.arn !== undefined) return readClaimedCaller(fields);
+  if (fields.identity !== undefined && fields.signature === undefined && fields.pkcs7 === undefined) {
+    const document = readClaimedDocument(fields.identity);
+    return document.ok ? ok({ kind: "vm", claim: document.value }) : document;
+  }
+  const kind = chooseKind(fields);
+  return kind.ok ? ok({ kind: kind.value, claim: null }) : kind;
+}
+
+function readClaimedCaller(fields: Fields): Result<Explained, Failure> {
+  const others = [fields.identity, fields.signature, fields.pkcs7, fields.iam_http_request_method];
+  if (others.some((field) => field !== undefined)) return err(invalid("supply an arn or a proof, not both"));
+  const principal = parsePrincipalArn(fields.arn ?? "");
+  if (!principal.ok) return err(invalid(`error parsing arn: ${principal.error}`));
+  if (principal.value.type === "instance-profile")
+    return err(invalid("error parsing arn: unrecognized principal type"));
+  const { accountId } = principal.value;
+  return ok({ kind: "iam", claim: { principal: principal.value, accountId, userId: "", uniqueId: "" } });
+}
+
+function readClaimedDocument(sentDocument: string): Result<IdentityDocument, Failure> {
+  if (sentDocument.length > 2 * MAX_DOCUMENT_BYTES) return err(invalid("instance identity document is too large"));
+  const isJson = sentDocument.trimStart().startsWith("{");
+  const bytes = isJson ? new TextEncoder().encode(sentDocument) : fromWrappedBase64(sentDocument);
+  return bytes ? parseIdentityDocument(bytes) : err(invalid("failed to base64 decode the instance identity document"));
+}
+
+async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply, Failure>> {
+  const { prepared } = context;
+  const steps = new ToldSteps();
+  const attempt = attemptOf(context, steps);
+  const plan = await planOf(attempt, steps, context);
+  const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
+  const type = mountTypeOf(attempt.mount);
+  const data = {
+    auth_type: prepared.kind,
+    allowed: plan.ok,
+    checks: steps.list(order).map((step) => renderStep(type, step)),
+    ...(plan.ok && { token: renderToken(plan.value) }),
+  };
+  return ok(dataReply(data));
+}
+
+function attemptOf(context: PreparedContext<Fields, Explained>, steps: ToldSteps): Attempt {
+  const { env, installation, request, fields } = context;
+  return {
+    env,
+    keys: installation.keys,
+    mount: mountOf(context),
+    installation,
+    clientAddress: fields.client_address ?? request.clientAddress,
+    // The audit log says who proved to be whom. Here somebody else asks.
+    notes: {},
+    steps,
+  };
+}
+
+async function planOf(
+  attempt: Attempt,
+  steps: ToldSteps,
+  { fields, prepared }: PreparedContext<Fields, Explained>,
+): Promise<Result<LoginPlan, Failure>> {
+  if (prepared.kind === "iam") {
+    const { claim } = prepared;
+    const prove = claim ? assumedCaller(claim, steps) : signedCaller(attempt, fields);
+    const verified = await verifyPrincipal(attempt, fields.role, prove);
+    return verified.ok ? planVerifiedLogin(attempt, verified.value) : verified;
+  }
+  const { claim } = prepared;
+  const prove = claim ? assumedDocument(claim, steps) : signedDocument(attempt, fields);
+  const verified = await verifyInstance(attempt, fields, prove);
+  if (!verified.ok) return verified;
+  const { document, entry, login } = verified.value;
+  const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
+  const judged = await list.judgeLogin(document.instanceId, entry, currentTime());
+  const admitted = steps.judge<null>("access_list", { actual: document.instanceId }, judged);
+  return admitted.ok ? planVerifiedLogin(attempt, login) : admitted;
+}
+
+function assumedDocument(claim: IdentityDocument, steps: ToldSteps): InstanceProof {
+  return async () => {
+    steps.assume("document", claim.instanceId);
+    return ok(claim);
+  };
+}
+
+function assumedCaller(claim: CallerIdentity, steps: ToldSteps): CallerProof {
+  return async () => {
+    steps.assume("caller", claim.principal.arn);
+    return ok({ ...claim, signature: null });
+  };
+}
+
+async function infersInstance(attempt: Attempt): Promise<boolean> {
+  const { role } = await configurationForLogin(attempt, attempt.notes.role ?? null, null);
+  return role?.inferredEntityType === INSTANCE_ENTITY;
+}
+
+/** Kinds of logins are told in the words of the mount, like names and messages. */
+function renderStep(type: CloudMountType, { check, outcome, bound, actual, message }: Step): Record<string, unknown> {
+  const isKind = check === "auth_type";
+  const words = (value: string) => (isKind ? translateKind(type, value) : value);
+  return {
+    name: translateFieldName(type, check),
+    description: wordsOf(check),
+    outcome,
+    bound: bound.map(words),
+    actual: actual === null ? null : words(actual),
+    message: message === null ? null : translateMessage(type, message),
+  };
+}
+
+/** Times in RFC 3339; null for a token that does not end. */
+function renderToken({ spec: { record, type, expiresAt } }: LoginPlan): Record<string, unknown> {
+  return {
+    token_policies: record.policies,
+    token_type: type,
+    expiration_time: expiresAt === null ? null : new Date(expiresAt).toISOString(),
+  };
+}

@@ -1,0 +1,111 @@
+import { mountOf } from "../../../auth/mount-of.ts";
+import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type Failure, invalid } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { mountTtl } from "../../../system/mount.ts";
+import { NO_FIELDS } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
+import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
+import { changeConfiguration } from "../mount/change.ts";
+import { cloudAuthOf } from "../mount/mount.ts";
+import { resolvePrincipals } from "../operator/resolve.ts";
+import { tagKeyPurpose } from "../rules/role.ts";
+import type { RoleChange } from "../rules/role-change.ts";
+import { ROLE_FIELDS, type RoleFields } from "../rules/role-fields.ts";
+import { MAX_ROLE_NAME } from "../rules/role-limits.ts";
+import { ROLE_SHAPE, renderRole } from "../rules/role-render.ts";
+import { newTagKey } from "../rules/tag-value.ts";
+import { sealSecret } from "../secrets.ts";
+import { listRoute } from "./list-route.ts";
+
+const PATH = `role/${namedSegment("role")}`;
+
+const ROLE = { role: "The name of the role" };
+
+/** How often a write begins anew because another one changed the role while principals were looked up. */
+const MAX_ROUNDS = 3;
+
+/** Roles: `role/:role`, and the list under both of its names. */
+export const ROLE_ROUTES: readonly Route[] = [
+  listRoute("roles", { summary: "Lists the roles.", operationId: "list-auth-roles2" }, (auth, after, limit) =>
+    auth.listRoles(after, limit),
+  ),
+  listRoute("role", { summary: "Lists the roles.", operationId: "list-auth-roles" }, (auth, after, limit) =>
+    auth.listRoles(after, limit),
+  ),
+
+  simpleRoute(
+    "read",
+    PATH,
+    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, answers: dataAnswer(ROLE_SHAPE) },
+    NO_FIELDS,
+    async (context) => {
+      const role = await cloudAuthOf(context).readRole(nameOf(context));
+      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+    },
+  ),
+
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Makes or changes a role; fields that are not sent stay as they are.",
+      operationId: "write-auth-role",
+      parameters: ROLE,
+      answers: DONE_OR_WARNED,
+    },
+    ROLE_FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: readWrite,
+      handle: writeRole,
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    PATH,
+    { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE, answers: NO_CONTENT },
+    NO_FIELDS,
+    async (context) => {
+      await changeConfiguration(context, (auth) => auth.deleteRole(nameOf(context)));
+      return ok(EMPTY);
+    },
+  ),
+];
+
+function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
+  return (params.role ?? "").toLowerCase();
+}
+
+async function readWrite(
+  context: PresentedContext<RoleFields & { readonly role?: unknown }>,
+): Promise<Result<RoleFields, Failure>> {
+  const { role: _, ...sent } = context.fields;
+  if (nameOf(context).length <= MAX_ROLE_NAME) return ok(sent);
+  return err(invalid(`role name must not be longer than ${MAX_ROLE_NAME} characters`));
+}
+
+async function writeRole(context: CallContext<unknown, RoleFields>): Promise<Result<Reply, Failure>> {
+  const { env, installation, verdict } = context;
+  const mount = mountOf(context);
+  const roleId = crypto.randomUUID();
+  const fresh = {
+    roleId,
+    sealedTagKey: await sealSecret(installation.keys, mount, tagKeyPurpose(roleId), newTagKey()),
+  };
+  let resolved: Readonly<Record<string, string>> = {};
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const write = { sent: context.prepared, mount: mountTtl(mount), fresh, resolved };
+    const written = await changeConfiguration<Result<RoleChange, Failure>>(context, (auth) =>
+      auth.writeRole(nameOf(context), write, verdict),
+    );
+    if (!written.ok) return written;
+    if (written.value.kind === "changed") return ok({ kind: "empty", warnings: written.value.warnings });
+    const answer = await resolvePrincipals({ env, keys: installation.keys, mount }, written.value.arns);
+    if (!answer.ok) return answer;
+    resolved = answer.value;
+  }
+  return err({ code: "unavailable", message: "the role is being changed by others; try again", retryAfterSeconds: 1 });
+}

@@ -1,0 +1,90 @@
+import * as z from "zod";
+import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
+import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import type { Failure } from "../../../base/errors.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
+import { namedSegment } from "../../../wire/path-name.ts";
+import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { readStsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
+import { changeConfiguration } from "../mount/change.ts";
+import { cloudAuthOf } from "../mount/mount.ts";
+import { listRoute } from "./list-route.ts";
+
+const PATH = `config/sts/${namedSegment("account_id")}`;
+const FIELDS = z.object({
+  account_id: unread("string").describe("The id of the account"),
+  sts_role: sent(text()).describe("The ARN of the role"),
+  external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),
+});
+
+const ACCOUNT = { account_id: "The id of the account" };
+
+/** `config/sts`: the roles to assume for the instances of other accounts. */
+export const STS_ROUTES: readonly Route[] = [
+  listRoute(
+    "config/sts",
+    { summary: "Lists the accounts with a role to assume.", operationId: "list-sts-role-relationships" },
+    (auth, after, limit) => auth.listStsRoles(after, limit),
+  ),
+
+  simpleRoute(
+    "read",
+    PATH,
+    {
+      summary: "Shows the role that is assumed for the instances of an account.",
+      operationId: "read-sts-role",
+      parameters: ACCOUNT,
+      answers: dataAnswer({ sts_role: "string", "external_id?": "string" }),
+    },
+    NO_FIELDS,
+    async (context) => {
+      const role = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
+      if (!role) return err({ code: "not_found" });
+      return ok(dataReply({ sts_role: role.arn, ...(role.externalId !== "" && { external_id: role.externalId }) }));
+    },
+  ),
+
+  tokenRoute(
+    "update",
+    PATH,
+    {
+      summary: "Sets the role that is assumed for the instances of an account.",
+      operationId: "configure-sts-role",
+      parameters: ACCOUNT,
+      answers: DONE_OR_WARNED,
+    },
+    FIELDS,
+    {
+      createsOrUpdates: true,
+      prepare: async ({ fields }): Promise<Result<StsRoleFields, Failure>> =>
+        readStsRole({ arn: fields.sts_role, externalId: fields.external_id }),
+      async handle(context) {
+        const { params, prepared, verdict } = context;
+        const accountId = params.account_id ?? "";
+        const written = await changeConfiguration<Result<null, Failure>>(context, (auth) =>
+          auth.writeStsRole(accountId, prepared, verdict),
+        );
+        if (!written.ok) return written;
+        const warning = prepared.arn === undefined ? null : stsRoleWarning(accountId, prepared.arn);
+        return ok(warning ? { kind: "empty", warnings: [warning] } : EMPTY);
+      },
+    },
+  ),
+
+  simpleRoute(
+    "delete",
+    PATH,
+    {
+      summary: "Deletes the role that is assumed for the instances of an account.",
+      operationId: "delete-sts-role",
+      parameters: ACCOUNT,
+      answers: NO_CONTENT,
+    },
+    NO_FIELDS,
+    async (context) => {
+      await changeConfiguration(context, (auth) => auth.deleteStsRole(context.params.account_id ?? ""));
+      return ok(EMPTY);
+    },
+  ),
+];

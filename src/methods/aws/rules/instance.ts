@@ -1,0 +1,73 @@
+import type { VmInstance } from "../answers/ec2.ts";
+import { matchesBoundArn } from "../arn.ts";
+import type { CloudRole } from "./role.ts";
+import type { INSTANCE_BOUNDS } from "./steps.ts";
+
+/** The instance of a login. */
+export interface InstanceFacts {
+  readonly instance: VmInstance;
+  /** The region of the signed document, or the region that was searched. */
+  readonly region: string;
+}
+
+/** A constraint of a role, compared with an instance. */
+export interface BoundCheck {
+  readonly field: InstanceBound;
+  /** Empty where the role asks for nothing. */
+  readonly bound: readonly string[];
+  /** null when the cloud's description lacks it. */
+  readonly actual: string | null;
+  /** Why the instance does not satisfy it, or null. */
+  readonly problem: string | null;
+}
+
+/**
+ * The constraints of a role on an instance. A list that is not empty must hold the value; what the cloud's description lacks
+ * satisfies none. The role in the instance's profile is checked by `checkProfileRole`, since it has to be looked up.
+ * Messages are those of the reference's AWS method (login).
+ */
+export function checkBounds(role: CloudRole, roleName: string, { instance, region }: InstanceFacts): BoundCheck[] {
+  const values: readonly [InstanceBound, string, string | null, string][] = [
+    ["bound_region", "Region", region, SATISFY],
+    ["bound_vm_instance_id", "instance ID", instance.instanceId, BELONG],
+    ["bound_account_id", "account ID", instance.accountId, BELONG],
+    ["bound_image_id", "image ID", instance.imageId, BELONG],
+    ["bound_subnet_id", "subnet ID", instance.subnetId, SATISFY],
+    ["bound_vpc_id", "VPC ID", instance.vpcId, SATISFY],
+  ];
+  const checks = values.map(([field, what, actual, relation]): BoundCheck => {
+    const bound = role.bounds[field] ?? [];
+    const satisfied = bound.length === 0 || (actual !== null && bound.includes(actual));
+    const problem = actual === null ? missing(what) : `${what} "${actual}" ${relation} role "${roleName}"`;
+    return { field, bound, actual, problem: satisfied ? null : problem };
+  });
+  const profile = instance.instanceProfileArn;
+  return [...checks, checkArn(role, roleName, "bound_iam_instance_profile_arn", "IAM instance profile ARN", profile)];
+}
+
+/** The constraint on the role in the instance's profile. */
+export function checkProfileRole(role: CloudRole, roleName: string, roleArn: string): BoundCheck {
+  return checkArn(role, roleName, "bound_iam_role_arn", "IAM role ARN", roleArn);
+}
+
+type InstanceBound = (typeof INSTANCE_BOUNDS)[number];
+
+const BELONG = "does not belong to";
+const SATISFY = "does not satisfy the constraint on";
+
+function checkArn(
+  role: CloudRole,
+  roleName: string,
+  field: InstanceBound,
+  what: string,
+  actual: string | null,
+): BoundCheck {
+  const bound = role.bounds[field] ?? [];
+  const satisfied = bound.length === 0 || (actual !== null && bound.some((one) => matchesBoundArn(one, actual)));
+  const problem = actual === null ? missing(what) : `${what} "${actual}" ${SATISFY} role "${roleName}"`;
+  return { field, bound, actual, problem: satisfied ? null : problem };
+}
+
+function missing(what: string): string {
+  return `${what} in the instance description is nil`;
+}

@@ -1,0 +1,89 @@
+import { tokenTypeOf } from "../../../auth/token-settings.ts";
+import { lesserLimit } from "../../../base/limits.ts";
+import { err, ok, type Result } from "../../../base/result.ts";
+import type { MountTtl } from "../../../system/mount.ts";
+import type { Login } from "../../../token/rules/login.ts";
+import type { RenewTerms } from "../../../token/rules/renew.ts";
+import { type TaggedLogin, tagRefusal } from "./restrict.ts";
+import type { CloudRole } from "./role.ts";
+import type { RoleTag } from "./role-tag.ts";
+
+/** What a role gives to one login, after its role tag took away from it. */
+export interface RoleGrant {
+  readonly policies: readonly string[];
+  /** Seconds; 0: the tag sets no limit. */
+  readonly tagMaxTtl: number;
+  readonly allowMigration: boolean;
+  readonly disallowReauthentication: boolean;
+}
+
+/** What a role gives where it has no role tags. */
+export function untagged(role: CloudRole): RoleGrant {
+  return {
+    policies: role.token.policies,
+    tagMaxTtl: 0,
+    allowMigration: role.allowInstanceMigration,
+    disallowReauthentication: role.disallowReauthentication,
+  };
+}
+
+/** Narrows what a role gives by a genuine tag, or says why the tag does not fit the login. A tag never adds anything. */
+export function narrowByTag(
+  role: CloudRole,
+  tag: RoleTag,
+  login: Omit<TaggedLogin, "rolePolicies">,
+): Result<RoleGrant, string> {
+  const whole = untagged(role);
+  const refusal = tagRefusal(tag, { ...login, rolePolicies: role.token.policies });
+  if (refusal !== null) return err(refusal);
+  return ok({
+    policies: tag.policies ?? whole.policies,
+    tagMaxTtl: tag.maxTtlSeconds,
+    allowMigration: whole.allowMigration && tag.allowInstanceMigration,
+    disallowReauthentication: whole.disallowReauthentication || tag.disallowReauthentication,
+  });
+}
+
+/** The part of a login's token that the role decides. */
+export type RoleTerms = Pick<
+  Login,
+  | "policies"
+  | "noDefaultPolicy"
+  | "tokenType"
+  | "ttl"
+  | "maxTtl"
+  | "period"
+  | "explicitMaxTtl"
+  | "numUses"
+  | "boundCidrs"
+>;
+
+/** The token that a role gives, tied to these networks. */
+export function roleTerms(role: CloudRole, grant: RoleGrant, boundCidrs: readonly string[]): RoleTerms {
+  const { token } = role;
+  return {
+    policies: grant.policies,
+    noDefaultPolicy: token.noDefaultPolicy,
+    tokenType: tokenTypeOf(token.type),
+    ttl: token.ttl,
+    maxTtl: lesserLimit(token.maxTtl, grant.tagMaxTtl),
+    period: token.period,
+    explicitMaxTtl: token.explicitMaxTtl,
+    numUses: token.numUses,
+    boundCidrs,
+  };
+}
+
+/** The terms of a renewal: what the role says today, under the limit that the tag set at the login. */
+export function renewalTerms(role: CloudRole, tagMaxTtl: number, explicitMaxTtl: number): RenewTerms {
+  const { ttl, maxTtl, period } = role.token;
+  return { period, ttl, maxTtl: lesserLimit(maxTtl, tagMaxTtl), explicitMaxTtl };
+}
+
+/**
+ * How long an instance is remembered after a login, in seconds: as long as any limit in play. Too short a memory would
+ * let an old document in again.
+ */
+export function memorySeconds(role: CloudRole, tagMaxTtl: number, mount: MountTtl): number {
+  return Math.max(mount.maxSeconds, role.token.maxTtl, tagMaxTtl);
+}

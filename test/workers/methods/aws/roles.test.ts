@@ -1,0 +1,194 @@
+import { runInDurableObject } from "cloudflare:test";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { invalid } from "../../../../src/base/errors.ts";
+import { cloudApi } from "../../../../src/methods/aws/operator/cloud-api.ts";
+import { cloudAt, cloudObject, enableCloud, VOCABULARIES } from "../../../support/cloud.ts";
+import { call, createToken, initialized } from "../../../support/service.ts";
+
+const ARN = "arn:aws:iam::123456789012:role/app";
+let root: string;
+
+beforeAll(async () => {
+  root = await initialized();
+});
+
+describe.each(VOCABULARIES)("roles of a mount of the type $type", (words) => {
+  let at: ReturnType<typeof cloudAt>;
+  let count = 0;
+  const vmRole = { auth_type: words.vm, [words.bound_image_id]: "ami-1" };
+
+  beforeEach(async () => {
+    at = await enableCloud(root, `roles-${words.type}-${count++}`, words.type);
+  });
+
+  it("are one role in every casing, listed in lower case, and gone when deleted", async () => {
+    await at.post("role/MyRole", vmRole);
+    await at.post("role/MYROLE", { token_ttl: "1m" });
+    expect((await at.get("role/myrole")).body.data).toMatchObject({
+      [words.bound_image_id]: ["ami-1"],
+      [words.bound_vm_instance_id]: [],
+      auth_type: words.vm,
+      token_ttl: 60,
+    });
+    expect((await at.list("roles")).body.data.keys).toEqual(["myrole"]);
+    expect((await at.list("role")).body.data.keys).toEqual(["myrole"]);
+    expect((await at.remove("role/mYrOlE")).status).toBe(204);
+    expect((await at.remove("role/myrole")).status).toBe(204);
+    expect((await at.get("role/myrole")).status).toBe(404);
+    expect((await at.list("roles")).status).toBe(404);
+  });
+
+  it("made anew under an old name are other roles", async () => {
+    await at.post("role/a", vmRole);
+    const first = (await at.get("role/a")).body.data.role_id;
+    await at.post("role/a", { token_ttl: 1 });
+    expect((await at.get("role/a")).body.data.role_id).toBe(first);
+    await at.remove("role/a");
+    await at.post("role/a", vmRole);
+    expect((await at.get("role/a")).body.data.role_id).not.toBe(first);
+  });
+
+  it("are told what is wrong with them in the mount's words, and are not stored", async () => {
+    const message = async (body: unknown) => {
+      const answer = await at.post("role/a", body);
+      return [answer.status, answer.body.errors[0]];
+    };
+    expect(await message({ [words.bound_image_id]: "ami-1" })).toEqual([
+      400,
+      `specified ${words.bound_image_id} but not specifying ${words.vm} auth_type or inferring ${words.vm_instance}`,
+    ]);
+    expect(await message({ inferred_entity_type: words.vm_instance, bound_vpc_id: "v" })).toEqual([
+      400,
+      `specified inferred_entity_type but not ${words.inferred_cloud_region}`,
+    ]);
+    expect(await message({ bound_iam_principal_arn: `${ARN}*`, allow_instance_migration: false })).toEqual([
+      400,
+      `specified allow_instance_migration when not using ${words.vm} auth type`,
+    ]);
+    expect(await message({ [words.bound_image_id]: { a: "swordfish" } })).toEqual([
+      400,
+      `Field validation failed: error converting input for field "${words.bound_image_id}": expected a list of at most 1000 strings`,
+    ]);
+    expect((await at.get("role/a")).status).toBe(404);
+  });
+
+  it("with an inferred instance may be bound to regions", async () => {
+    const body = {
+      inferred_entity_type: words.vm_instance,
+      [words.inferred_cloud_region]: "us-east-1",
+      bound_region: "us-east-1,us-west-2",
+    };
+    expect((await at.post("role/a", body)).status).toBe(204);
+    expect((await at.get("role/a")).body.data).toMatchObject({
+      ...body,
+      auth_type: "iam",
+      bound_region: ["us-east-1", "us-west-2"],
+    });
+  });
+
+  it("look principals up in the cloud, outside of the object, and keep the ids", async () => {
+    const resolve = vi.spyOn(cloudApi, "resolvePrincipal").mockImplementation(async (access, principal) => {
+      expect(access.mount.path).toBe(`${at.path}/`);
+      return { ok: true, value: `AROA-${principal.friendlyName}` };
+    });
+    const body = { bound_iam_principal_arn: [ARN, `${ARN}/*`, "arn:aws:iam::123456789012:user/p/jane"] };
+    expect((await at.post("role/a", body)).status).toBe(204);
+    expect((await at.get("role/a")).body.data).toMatchObject({
+      bound_iam_principal_id: ["AROA-app", "AROA-jane"],
+      bound_iam_principal_arn: body.bound_iam_principal_arn,
+      [words.resolve_cloud_unique_ids]: true,
+    });
+    expect(resolve).toHaveBeenCalledTimes(2);
+    await at.post("role/a", { token_ttl: 5 });
+    expect(resolve).toHaveBeenCalledTimes(2);
+    await at.post("role/a", body);
+    expect(resolve).toHaveBeenCalledTimes(4);
+    const answer = await at.post("role/a", { [words.resolve_cloud_unique_ids]: false });
+    expect(answer.body.errors).toEqual([
+      `changing ${words.resolve_cloud_unique_ids} from true to false is not allowed`,
+    ]);
+  });
+
+  it.each([
+    ["the cloud refuses", ARN, 400, "NoSuchEntity"],
+    ["it is no principal", "swordfish", 400, "unrecognized arn"],
+    ["it is a session", "arn:aws:sts::123456789012:assumed-role/a/b", 400, "only users and roles"],
+    ["the cloud does not answer", "arn:aws:iam::123456789012:user/slow", 503, "busy"],
+  ])("are refused when an ARN can't be looked up: %s", async (_, arn, status, cause) => {
+    vi.spyOn(cloudApi, "resolvePrincipal").mockImplementation(async (__, { type }) =>
+      type === "user"
+        ? { ok: false, error: { code: "unavailable", message: "busy", retryAfterSeconds: 5 } }
+        : { ok: false, error: invalid("NoSuchEntity") },
+    );
+    const answer = await at.post("role/a", { bound_iam_principal_arn: [`${ARN}/*`, arn] });
+    expect(answer.status).toBe(status);
+    expect(answer.body.errors[0]).toContain("unable to resolve ARN 1 of bound_iam_principal_arn to internal ID: ");
+    expect(answer.body.errors[0]).toContain(cause);
+    expect(JSON.stringify(answer.body)).not.toContain("swordfish");
+    expect((await at.get("role/a")).status).toBe(404);
+  });
+
+  it("that change while principals are looked up are judged anew", async () => {
+    let calls = 0;
+    vi.spyOn(cloudApi, "resolvePrincipal").mockImplementation(async (_, { friendlyName }) => {
+      calls++;
+      if (calls === 1) await at.post("role/a", { auth_type: words.vm, bound_vpc_id: "vpc-1" });
+      return { ok: true, value: `AROA-${friendlyName}` };
+    });
+    const answer = await at.post("role/a", { bound_iam_principal_arn: ARN });
+    expect([answer.status, answer.body.errors]).toEqual([
+      400,
+      ["specified bound_iam_principal_arn but not specifying iam auth_type"],
+    ]);
+    expect((await at.get("role/a")).body.data.auth_type).toBe(words.vm);
+  });
+
+  it("keep the key of their tags sealed and to themselves", async () => {
+    await at.post("role/a", { ...vmRole, role_tag: "cap" });
+    expect(JSON.stringify((await at.get("role/a")).body)).not.toMatch(/key/i);
+    const stored = await runInDurableObject(await cloudObject(at.path), (_, state) =>
+      JSON.stringify(state.storage.sql.exec("SELECT value FROM roles").toArray()),
+    );
+    expect(stored).toContain("sealedTagKey");
+    // Only the id of the role is a UUID in the clear.
+    expect(stored.match(/[0-9a-f]{8}-[0-9a-f]{4}-/g)).toHaveLength(1);
+  });
+
+  it("are listed in pages that begin after a name", async () => {
+    for (const name of ["e", "b", "d", "a", "c"]) await at.post(`role/${name}`, vmRole);
+    expect((await at.list("roles", "&limit=2")).body.data.keys).toEqual(["a", "b"]);
+    expect((await at.list("roles", "&limit=2&after=b")).body.data.keys).toEqual(["c", "d"]);
+    expect((await at.list("roles", "&after=c")).body.data.keys).toEqual(["d", "e"]);
+    expect((await at.list("roles", "&after=e")).status).toBe(404);
+    expect((await at.list("roles", "&limit=-1")).body.data.keys).toHaveLength(5);
+    expect((await at.list("roles", "&limit=99999999")).body.data.keys).toHaveLength(5);
+    expect((await at.list("roles", "&limit=x")).status).toBe(400);
+  });
+
+  it("are listed as the caller's policy limits it", async () => {
+    for (const name of ["a", "b", "c"]) await at.post(`role/${name}`, vmRole);
+    const policy = `path "auth/${at.path}/roles" { capabilities = ["list"]\n pagination_limit = 2 }`;
+    await call("POST", `sys/policies/acl/pager-${at.path}`, { token: root, body: { policy } });
+    const { client_token } = await createToken(root, { policies: [`pager-${at.path}`] });
+    const mine = cloudAt(client_token, at.path);
+    expect((await mine.list("roles")).body.data.keys).toEqual(["a", "b"]);
+    expect((await mine.list("roles", "&limit=3")).status).toBe(403);
+    expect((await mine.get("role/a")).status).toBe(403);
+  });
+
+  it.each(["-a", "a-", ".a", "a b", "a%2Fb", "ä"])("can't have the name %s", async (name) => {
+    expect((await at.post(`role/${name}`, vmRole)).status).toBe(404);
+  });
+
+  it("can't have a long name", async () => {
+    expect((await at.post(`role/${"a".repeat(129)}`, vmRole)).status).toBe(400);
+    expect((await at.post(`role/${"a".repeat(128)}`, vmRole)).status).toBe(204);
+  });
+
+  it("may be named like what their fields are named", async () => {
+    for (const name of ["constructor", "__proto__", "client"]) {
+      expect((await at.post(`role/${name}`, vmRole)).status).toBe(204);
+      expect((await at.get(`role/${name}`)).status).toBe(200);
+    }
+  });
+});
