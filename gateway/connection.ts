@@ -30,7 +30,7 @@ export interface ConnectionSettings {
   readonly timeouts: Timeouts;
   /** Why requests can't be passed on at the moment; undefined when they can. */
   readonly unavailable: () => string | undefined;
-  /** Told of every request that the gateway answers itself. */
+  /** InventoryUpdate of every request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
 

@@ -7,7 +7,7 @@ import { type Environment, ORGANIZATION } from "./environment.ts";
 import { type Entry, expectedOf, type Ledger } from "./ledger.ts";
 
 /** How long work that was promised may take. A revocation that several kills interrupted waits for minutes. */
-const PATIENCE_MS = 300_000;
+const MAX_UPDATE_DELAY_MS = 300_000;
 const LOOK_MS = 1_000;
 
 /** What the end of a run looks at besides the entries one by one. */
@@ -20,7 +20,7 @@ export interface Finish {
 /** Waits until everything that goes on after its answer is over. Returns what is not, in words. */
 export async function waitForPromises(finish: Finish): Promise<string[]> {
   const { root, ledger } = finish;
-  const until = performance.now() + PATIENCE_MS;
+  const until = performance.now() + MAX_UPDATE_DELAY_MS;
   const settled = async (open: (finish: Finish) => Promise<string[]>): Promise<string[]> => {
     for (;;) {
       const left = await open(finish);

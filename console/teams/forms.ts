@@ -86,7 +86,7 @@ export const WEBHOOK: readonly FieldGroup[] = [
       { name: "name", label: "Name", kind: "text", required: true },
       { name: "url", label: "Address", kind: "text", required: true },
       { name: "token", label: "Secret that signs what is sent", kind: "secret" },
-      { name: "triggers", label: "Told of", kind: "names", usual: TRIGGERS.join("\n") },
+      { name: "triggers", label: "InventoryUpdate of", kind: "names", usual: TRIGGERS.join("\n") },
       { name: "enabled", label: "Enabled: it has to take a verification first", kind: "flag" },
     ],
   },

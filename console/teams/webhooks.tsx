@@ -59,7 +59,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
               },
               { label: "Address", cell: ({ attributes }) => <span class="mono">{attributes.url}</span> },
               { label: "Enabled", cell: ({ attributes }) => (attributes.enabled ? "yes" : "no") },
-              { label: "Told of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
+              { label: "InventoryUpdate of", cell: ({ attributes }) => <Tags names={attributes.triggers} most={1} /> },
               {
                 label: "Actions",
                 right: true,

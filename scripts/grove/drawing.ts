@@ -5,14 +5,14 @@ export interface Node {
 }
 
 /** The lines of a tree, the branches drawn. */
-export function drawTree({ label, children }: Node): string[] {
+export function allocateTree({ label, children }: Node): string[] {
   return [label, ...drawChildren(children)];
 }
 
 function drawChildren(children: readonly Node[]): string[] {
   return children.flatMap((child, at) => {
     const isLast = at === children.length - 1;
-    const [first = "", ...below] = drawTree(child);
+    const [first = "", ...below] = allocateTree(child);
     return [`${isLast ? "└── " : "├── "}${first}`, ...below.map((line) => `${isLast ? "    " : "│   "}${line}`)];
   });
 }

@@ -8,7 +8,7 @@ import type { Installation } from "../system/installation.ts";
 import type { CallerAction, Outcome } from "../token/actions.ts";
 import type { Call } from "../token/decide.ts";
 import { treeOf } from "../token/find-tree.ts";
-import { MAX_ROW_DRAWS, newTokenIds } from "../token/ids.ts";
+import { MAX_ROW_ATTEMPTS, newTokenIds } from "../token/ids.ts";
 import { type AuditLine, writeAuditLine } from "../wire/audit.ts";
 import { auditCaller } from "./audit-record.ts";
 import { authorizeBatch, type Caller, type ParsedToken } from "./caller.ts";
@@ -80,7 +80,7 @@ export async function authorizeCall(
     if (known) writeFirstLine(unwritten, caller);
     unwritten = null;
     if (!verdict) return refused(DENIED, caller);
-    if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_DRAWS) {
+    if (action?.kind === "create" && outcome?.ok && outcome.value.kind === "row_taken" && draw < MAX_ROW_ATTEMPTS) {
       const { above } = outcome.value;
       action = { ...action, ids: await newTokenIds(installation.keys, treeId, currentTime(), undefined, above) };
       continue;

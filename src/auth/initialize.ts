@@ -3,7 +3,7 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { importKeys, newKeyRing, parseSealKey, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
-import { noteChange, tellRecent } from "../listing/updates/recent.ts";
+import { noteChange, publishRecent } from "../listing/updates/recent.ts";
 import { type Installation, loadInstallation, refreshInstallation } from "../system/installation.ts";
 import { systemOf } from "../system/system.ts";
 import { newTree } from "../token/find-tree.ts";
@@ -57,7 +57,7 @@ export async function initialize(
     return err(ALREADY_INITIALIZED);
   }
   await refreshInstallation(env);
-  await tellRecent(env, currentTime());
+  await publishRecent(env, currentTime());
   return ok(ids.token);
 }
 

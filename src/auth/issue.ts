@@ -11,10 +11,10 @@ import { sealBatchToken } from "../token/batch.ts";
 import { treeOf } from "../token/find-tree.ts";
 import {
   customIdHashes,
-  MAX_ROW_DRAWS,
+  MAX_ROW_ATTEMPTS,
   type NewTokenIds,
   newTokenIds,
-  rowDrawnAt,
+  rowGeneratedAt,
   type TokenAddress,
 } from "../token/ids.ts";
 import type { TokenSpec } from "../token/record.ts";
@@ -69,7 +69,7 @@ async function addChild(
   parent: TokenAddress,
 ): Promise<Result<AuthReply, Failure>> {
   let above = 0;
-  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), undefined, above);
     const added = await insert(env, spec, ids, parent);
     if (!("above" in added)) return added;
@@ -143,7 +143,7 @@ async function issueWithCustomId(
     return started.ok ? ok(authOfToken(started.value.token, customId)) : started;
   }
   let above = 0;
-  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newTokenIds(installation.keys, parent.treeId, currentTime(), customId, above);
     const address = { treeId: parent.treeId, row: ids.row };
     const reserved = await reserveFor(address);
@@ -172,7 +172,7 @@ async function reserve(env: Env, key: string, address: TokenAddress): Promise<bo
   const held = await directory.reserve(key, address, null);
   if (!held) return true;
   const fate = (await treeOf(env, held.treeId)?.rowStatus(held.row)) ?? "absent";
-  const young = currentTime() - rowDrawnAt(held.row) < RESERVATION_MS;
+  const young = currentTime() - rowGeneratedAt(held.row) < RESERVATION_MS;
   if (fate === "alive" || (fate === "absent" && young)) return false;
   return (await directory.reserve(key, address, held)) === null;
 }

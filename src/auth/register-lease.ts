@@ -11,7 +11,7 @@ import { type LeaseRequest, leasePathProblem } from "../lease/rules.ts";
 import { type GrantedLease, granted } from "../lease/service.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
-import { MAX_ROW_DRAWS, readAccessor } from "../token/ids.ts";
+import { MAX_ROW_ATTEMPTS, readAccessor } from "../token/ids.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import { isBatchAlive, readToken } from "./caller.ts";
 
@@ -62,7 +62,7 @@ export async function registerLease(
   const tree = treeOf(env, treeId);
   if (!tree) return err(NO_HOLDER);
   const request: LeaseRequest = { path, ttl, maxTtl, renewable, target: target.value };
-  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
+  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
     const ids = await newLeaseIds(installation.keys, treeId, currentTime());
     const sealed =
       plain === null

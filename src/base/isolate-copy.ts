@@ -3,7 +3,7 @@ import { GenerationalCache } from "./generational-cache.ts";
 import { inTime } from "./in-time.ts";
 
 /** How long (ms) a request waits for an answer that another request asked for. */
-const PATIENCE_MS = 1_000;
+const MAX_UPDATE_DELAY_MS = 1_000;
 /** The share of its time after which a copy may be read anew while requests go on with it. */
 const RENEWAL_SHARE = 0.8;
 
@@ -87,14 +87,14 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
     const known = this.find(key, maxAgeMs);
     const pending = this.#pending.get(key);
     if (known !== undefined) {
-      const isRenewed = pending && isWithin(pending.reading.beganAt, PATIENCE_MS, currentTime());
+      const isRenewed = pending && isWithin(pending.reading.beganAt, MAX_UPDATE_DELAY_MS, currentTime());
       const isDue = inBackground && !isRenewed && this.find(key, maxAgeMs * RENEWAL_SHARE) === undefined;
       if (isDue) inBackground(this.#read(key, read).catch(() => undefined));
       return known;
     }
     if (pending && isWithin(pending.reading.beganAt, maxAgeMs, currentTime())) {
       try {
-        return await inTime(pending.answer, PATIENCE_MS);
+        return await inTime(pending.answer, MAX_UPDATE_DELAY_MS);
       } catch {
         // Who asked may have been cancelled: ask again.
       }

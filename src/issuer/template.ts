@@ -9,7 +9,7 @@ const RESERVED_CLAIMS: ReadonlySet<string> = new Set([
   ...["iss", "sub", "aud", "exp", "iat", "nbf", "jti", "namespace", "nonce", "auth_time", "at_hash", "c_hash"],
 ]);
 
-const NOBODY: EntityView = {
+const NO_OBSERVER: EntityView = {
   revision: "",
   disabled: false,
   policies: [],
@@ -25,7 +25,7 @@ const NO_ALIAS: TemplateAlias = { id: "", name: "", metadata: {}, customMetadata
  */
 export function templateProblem(template: string): string | null {
   if (template === "") return null;
-  const claims = claimsFromTemplate(template, NOBODY, 0);
+  const claims = claimsFromTemplate(template, NO_OBSERVER, 0);
   return claims.ok ? null : claims.error;
 }
 

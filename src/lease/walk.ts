@@ -7,14 +7,14 @@ import { ok, type Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
 import type { IndexPage } from "../listing/lease-index.ts";
-import { tellRecent } from "../listing/updates/recent.ts";
+import { publishRecent } from "../listing/updates/recent.ts";
 import type { Mount } from "../system/mount.ts";
-import { longestIgnoranceMs } from "../system/snapshot-age.ts";
+import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
+import { notifyTrees } from "./notify-trees.ts";
 import { countBelow } from "./queries.ts";
 import { leaseIdOf } from "./record.ts";
-import { tellTrees } from "./tell-trees.ts";
 import {
   type EndJob,
   type EndProgress,
@@ -133,7 +133,7 @@ export class LeaseScanJob extends DurableObject<Env> {
       // Secrets in its configuration need not wait for the end of the walk.
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
-      if (isAtStart) await tellRecent(this.env, currentTime());
+      if (isAtStart) await publishRecent(this.env, currentTime());
       // Of the others nobody is told how far they are.
       if (isAtStart && watermark && !watermark.lastPass) {
         this.#store.noteTotal(walk, await countBelow(this.env, walk.prefix));
@@ -166,7 +166,7 @@ export class LeaseScanJob extends DurableObject<Env> {
   async #noteWatermark(walk: Walk, watermark: WalkWatermark): Promise<void> {
     const made = await this.#makeWatermark(walk);
     if (!made.ok) return;
-    const knownAt = currentTime() + longestIgnoranceMs(this.env);
+    const knownAt = currentTime() + maxSnapshotAgeMs(this.env);
     this.#store.noteWatermark(walk, { ...watermark, number: made.value, knownAt });
   }
 
@@ -204,7 +204,7 @@ export class LeaseScanJob extends DurableObject<Env> {
       }),
     );
     const leases = pages.flatMap((page) => page.leases);
-    const answers = await tellTrees(this.env, leases, walk.mode, walk.watermark?.number ?? null);
+    const answers = await notifyTrees(this.env, leases, walk.mode, walk.watermark?.number ?? null);
     const unknown = new Set(answers.flatMap((answer) => answer.unknown.map(({ id }) => id)));
     await Promise.all(
       shards.map((shard, at) => {

@@ -9,8 +9,8 @@ import { type Migration, Schema } from "../storage/schema.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { ACCESSOR_SHARDS, accessorShardName, accessorShardNumber } from "./accessor-shard-number.ts";
-import type { LoneEnd } from "./expiry/single-token-end.ts";
-import { LoneEnds } from "./expiry/single-token-walk.ts";
+import type { SingleTokenEnd } from "./expiry/single-token-end.ts";
+import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { describeListed } from "./inventory/describe.ts";
 import type { InventoryEntry, ListedToken } from "./inventory/entry.ts";
 import type { TokenFilter } from "./inventory/filter.ts";
@@ -32,8 +32,8 @@ import {
   type PagePosition,
 } from "./lease-index.ts";
 import { noteFreed } from "./tree-ids/freed-trees.ts";
-import { DRAWN_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
-import type { ShardNews } from "./updates/shard-updates.ts";
+import { ALLOCATED_TREES_SQL, TreePool } from "./tree-ids/tree-pool.ts";
+import type { ShardUpdates } from "./updates/shard-updates.ts";
 
 export { ACCESSOR_SHARDS, accessorShardNumber, treeShardNumber } from "./accessor-shard-number.ts";
 
@@ -42,7 +42,7 @@ export const ACCESSOR_SHARD_MIGRATIONS: readonly Migration[] = [
     version: 1,
     description:
       "tokens and leases of this shard, the inventory, ids of trees that were handed out and of whose tokens none is known",
-    sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${DRAWN_TREES_SQL}`,
+    sql: `${LEASE_INDEX_SQL} ${INVENTORY_SQL} ${ALLOCATED_TREES_SQL}`,
   },
 ];
 
@@ -67,7 +67,7 @@ export class AccessorShard extends DurableObject<Env> {
   readonly #schema: Schema;
   readonly #inventory: InventoryStore;
   readonly #pool: TreePool;
-  readonly #ends: LoneEnds;
+  readonly #ends: SingleTokenWalk;
   /** Which of the shards this is; null: not asked for yet. */
   #number: number | null = null;
   /** When trees that were handed out are asked next (ms); null: none waits. Their notes are not read before. */
@@ -81,7 +81,7 @@ export class AccessorShard extends DurableObject<Env> {
     this.#pool = new TreePool(this.#sql);
     this.#leases = new LeaseIndex(this.#sql);
     this.#inventory = new InventoryStore(this.#sql);
-    this.#ends = new LoneEnds(this.#sql);
+    this.#ends = new SingleTokenWalk(this.#sql);
     this.#schema = new Schema(this.#sql, ACCESSOR_SHARD_MIGRATIONS);
     if (this.#schema.exists) {
       ctx.blockConcurrencyWhile(async () => {
@@ -93,7 +93,7 @@ export class AccessorShard extends DurableObject<Env> {
   }
 
   /** Takes updates of trees: their new tokens are on the list from the answer on. Safe to repeat. */
-  tell({ made, changed, sizes, started }: ShardNews): void {
+  applyUpdates({ made, changed, sizes, started }: ShardUpdates): void {
     this.#schema.create();
     this.#put(made, changed, sizes);
     this.#pool.started(started, isolates().clockSkewMs);
@@ -103,20 +103,20 @@ export class AccessorShard extends DurableObject<Env> {
    * Hands out ids for new trees: those of freed trees while there are any, fewer than `count` if need be. One of which no token is
    * known a minute later is asked what has become of it.
    */
-  async drawTrees(count: number): Promise<string[]> {
+  async allocateTrees(count: number): Promise<string[]> {
     this.#schema.create();
     const all = within(this.env, this.env.TOKEN_TREE);
     const freed = this.#pool.take(count);
     const trees = freed.length > 0 ? freed : Array.from({ length: count }, () => all.newUniqueId().toString());
     const now = currentTime();
-    this.#pool.drawn(trees, now);
+    this.#pool.allocated(trees, now);
     this.#askAt ??= now + ASK_AFTER_MS;
     await this.#arm(this.#askAt);
     return trees;
   }
 
   /** Hears that nothing is left in a tree: it is handed out again. Safe to repeat. */
-  takeTree(tree: string): void {
+  releaseTree(tree: string): void {
     this.#schema.create();
     if (!this.#pool.put(tree)) return;
     noteFreed(this.#ownNumber);
@@ -136,9 +136,9 @@ export class AccessorShard extends DurableObject<Env> {
     return missing.length;
   }
 
-  /** Drops `accessors` from the list. Safe to repeat. @param freed trees that end with them: see `takeTree`. */
+  /** Drops `accessors` from the list. Safe to repeat. @param freed trees that end with them: see `releaseTree`. */
   remove(accessors: readonly string[], freed: readonly string[] = []): void {
-    for (const tree of freed) this.takeTree(tree);
+    for (const tree of freed) this.releaseTree(tree);
     if (this.#schema.exists) this.#forget(accessors);
   }
 
@@ -153,7 +153,7 @@ export class AccessorShard extends DurableObject<Env> {
     const isListed = (accessor: string) => hasUnknown && this.#isUnknown(accessor);
     this.#inventory.put({ made, changed, sizes, isListed });
     if (hasUnknown) this.#forgetUnknown([...made, ...changed].map(({ accessor }) => accessor));
-    void this.#arm(this.#ends.told([...made, ...changed]));
+    void this.#arm(this.#ends.listed([...made, ...changed]));
   }
 
   #isListed(accessor: string): boolean {
@@ -219,7 +219,7 @@ export class AccessorShard extends DurableObject<Env> {
   override async alarm(): Promise<void> {
     this.#alarmAt = null;
     try {
-      await this.#askDrawn();
+      await this.#askAllocated();
       await this.#endTokens();
     } catch (error) {
       console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));
@@ -277,18 +277,18 @@ export class AccessorShard extends DurableObject<Env> {
   }
 
   /** Asks trees that were handed out a while ago whether they were ever used: what is alive there is listed then. */
-  async #askDrawn(): Promise<void> {
+  async #askAllocated(): Promise<void> {
     if (this.#askAt === null || this.#askAt > currentTime()) return;
-    const trees = this.#pool.drawnUntil(currentTime() - ASK_AFTER_MS, ASK_STEP);
+    const trees = this.#pool.allocatedUntil(currentTime() - ASK_AFTER_MS, ASK_STEP);
     const all = within(this.env, this.env.TOKEN_TREE);
     await inGroups(trees, async (treeId) => {
       try {
         const isFree = await all.get(all.idFromString(treeId)).report();
         this.#pool.asked(treeId);
-        if (isFree) this.takeTree(treeId);
+        if (isFree) this.releaseTree(treeId);
       } catch (error) {
         console.error(JSON.stringify({ type: "list of accessors", tree: treeId, error: String(error) }));
-        this.#pool.drawn([treeId], currentTime());
+        this.#pool.allocated([treeId], currentTime());
       }
     });
     this.#askAt = this.#nextAskAt();
@@ -303,11 +303,11 @@ export class AccessorShard extends DurableObject<Env> {
   async #endTokens(): Promise<void> {
     if (!this.#schema.exists) return;
     const all = within(this.env, this.env.TOKEN_TREE);
-    const ask = async ({ treeId, row }: TokenAddress): Promise<LoneEnd> =>
-      all.get(all.idFromString(treeId)).endLone(row);
+    const ask = async ({ treeId, row }: TokenAddress): Promise<SingleTokenEnd> =>
+      all.get(all.idFromString(treeId)).endSingleToken(row);
     const { gone, free } = await this.#ends.turn(currentTime(), ask, (entry) => this.#put([], [entry]));
     // What a crash before this leaves on the list is asked for again.
-    for (const tree of free) this.takeTree(tree);
+    for (const tree of free) this.releaseTree(tree);
     if (gone.length > 0) this.#forget(gone);
   }
 

@@ -14,7 +14,7 @@ import { refusalOf } from "./refusal.ts";
 const LONGEST_ID = 4096;
 
 /** The calling Worker stands for itself. */
-const NOBODY = { clientAddress: null, token: "" } as const;
+const NO_OBSERVER = { clientAddress: null, token: "" } as const;
 
 /**
  * The leases of secrets that other Workers hand out, over a service binding to the entrypoint `LeaseAuthority`. Apart from
@@ -53,7 +53,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
 
   /** Revokes a lease and waits for its target. That of a token goes with everything below the token. */
   async revoke(leaseId: string): Promise<LeaseRevocation> {
-    const asked = { ...NOBODY, operation: "update", path: "sys/leases/revoke", acts: true } as const;
+    const asked = { ...NO_OBSERVER, operation: "update", path: "sys/leases/revoke", acts: true } as const;
     const result = await audited(this.env, this.ctx, { ...asked, data: { lease_id: leaseId } }, (installation, notes) =>
       onId(leaseId, (id) => revokeLease(this.env, installation, id, { wait: true, force: false }, notes)),
     );
@@ -64,7 +64,7 @@ export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthor
     asked: Pick<Asked, "acts" | "data" | "operation" | "path">,
     work: (installation: Installation, notes: AuditNotes) => Promise<Result<GrantedLease | ShownLease, Failure>>,
   ): Promise<LeaseAnswer> {
-    const result = await audited(this.env, this.ctx, { ...NOBODY, ...asked }, work);
+    const result = await audited(this.env, this.ctx, { ...NO_OBSERVER, ...asked }, work);
     if (!result.ok) return { done: false, ...refusalOf(result.error) };
     const shown = result.value;
     return { done: true, lease: leaseOf(shown), warnings: "warnings" in shown ? shown.warnings : [] };

@@ -4,7 +4,7 @@ import { inTime } from "../base/in-time.ts";
 import type { CopyUse } from "./copy-age.ts";
 
 /** How long a request waits for an object when it has a copy that it can go on with, in ms. */
-const PATIENCE_MS = 1_000;
+const MAX_UPDATE_DELAY_MS = 1_000;
 /** From one line about an object that does not answer to the next. */
 const TROUBLE_LOG_MS = 5_000;
 
@@ -71,7 +71,7 @@ export class CopySource {
     // It may end after the request that began it, whose answer does not wait for it.
     waitUntil(reading.catch(() => null));
     try {
-      return await inTime(reading, PATIENCE_MS);
+      return await inTime(reading, MAX_UPDATE_DELAY_MS);
     } catch (error) {
       this.#noteTrouble(error, copy, currentTime());
       return null;

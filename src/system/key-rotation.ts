@@ -14,7 +14,7 @@ import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
-import { longestIgnoranceMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
+import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
 import { systemOf } from "./system.ts";
 
 /** Changes that lose against another one this often in a row are given up. */
@@ -131,7 +131,7 @@ export async function dropTerms(env: Env, versions: readonly number[], now: numb
 
 /** @param longestTtl seconds. */
 function aged(env: Env, ring: KeyRing, now: number, longestTtl: number): AgedTerm[] {
-  return agedTerms(ring.data, now, longestTtl * 1000, longestIgnoranceMs(env));
+  return agedTerms(ring.data, now, longestTtl * 1000, maxSnapshotAgeMs(env));
 }
 
 /** When every isolate has read a key ring that is stored at `now`: only then may anything be made under its newest term. */

@@ -33,7 +33,7 @@ function secondsAsMs(setting: string | undefined, otherwise: number): number {
 }
 
 /** How long after a change of the installation something can still be made by somebody who does not know of it, in ms. */
-export function longestIgnoranceMs(env: Env): number {
+export function maxSnapshotAgeMs(env: Env): number {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;
 }

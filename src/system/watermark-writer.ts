@@ -1,7 +1,7 @@
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
 import type { Env } from "../env.ts";
-import { longestIgnoranceMs } from "./snapshot-age.ts";
+import { maxSnapshotAgeMs } from "./snapshot-age.ts";
 import { longestTtl, type SystemStores } from "./system-stores.ts";
 import type { WatermarkRequest } from "./watermark-store.ts";
 import type { WatermarkScope } from "./watermarks.ts";
@@ -33,7 +33,7 @@ export class WatermarkWriter {
 
   /** A watermark goes when no batch token of before it can be left: nothing revokes those. */
   #dropOld(now: number): boolean {
-    const madeBefore = now - longestTtl(this.#stores) * 1000 - longestIgnoranceMs(this.#env);
+    const madeBefore = now - longestTtl(this.#stores) * 1000 - maxSnapshotAgeMs(this.#env);
     return this.#stores.watermarks.dropOld(madeBefore);
   }
 }

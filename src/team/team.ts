@@ -20,7 +20,7 @@ import {
 import { LastUses } from "./last-uses.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import { OrganizationSync, resendPause, type Told } from "./organization-sync.ts";
+import { type InventoryUpdate, OrganizationSync, resendPause } from "./organization-sync.ts";
 import { NO_ANSWER, OrganizationView } from "./organization-view.ts";
 import type {
   ComparedTeam,
@@ -288,7 +288,7 @@ export class Team extends GroveObject {
   }
 
   /** Tells the organization what it has not heard yet; the alarm will when that fails. */
-  async #tell(): Promise<Told | "failed"> {
+  async #tell(): Promise<InventoryUpdate | "failed"> {
     const told = await this.alarms.attempt("team_index", () => this.#sync.run());
     return told.ok ? told.value : told.error;
   }

@@ -1,7 +1,7 @@
 import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
 import type { ListedClaim } from "../listing/inventory/listed-claim.ts";
-import { decodeStoredId, rowDrawnAt } from "../token/ids.ts";
+import { decodeStoredId, rowGeneratedAt } from "../token/ids.ts";
 import { CUSTOM_ID_SHARDS, customIdsShard } from "../tree/custom-ids.ts";
 import type { TidyReport } from "../tree/tidy/report.ts";
 import { type CustomIdClaim, SAFETY_AGE_MS, type TidyStepResult } from "../tree/tidy/step.ts";
@@ -111,7 +111,7 @@ async function customIdPage(env: Env, position: ListPosition, now: number): Prom
 }
 
 function isOld(row: number, now: number): boolean {
-  return rowDrawnAt(row) < now - SAFETY_AGE_MS;
+  return rowGeneratedAt(row) < now - SAFETY_AGE_MS;
 }
 
 type MutableClaims = { accessors: ListedClaim[]; customIds: CustomIdClaim[] };

@@ -5,7 +5,7 @@ import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
 import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { dropTerms, requireSeals, termsToDrop } from "../system/key-rotation.ts";
-import { longestIgnoranceMs } from "../system/snapshot-age.ts";
+import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
 import { addToReport } from "../tree/tidy/report.ts";
@@ -123,7 +123,7 @@ export class Tidy extends DurableObject<Env> {
       const known = Math.min(run.startedAt, shards.since) - SAFETY_AGE_MS;
       await requireSeals(this.env, known);
       // A number is never below the time at which its watermark was made.
-      const upTo = known - longestIgnoranceMs(this.env);
+      const upTo = known - maxSnapshotAgeMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());
     }
     // What hangs on a row that was tampered with was not looked at.

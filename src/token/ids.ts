@@ -77,10 +77,10 @@ export function newRow(now: number, above = 0): number {
 }
 
 /** Attempts to draw a free row before a creation fails. A second attempt is needed about once in thousands. */
-export const MAX_ROW_DRAWS = 5;
+export const MAX_ROW_ATTEMPTS = 5;
 
 /** When a row number was drawn (ms). */
-export function rowDrawnAt(row: number): number {
+export function rowGeneratedAt(row: number): number {
   return Math.floor(row / 4096) + ROW_EPOCH_MS;
 }
 

@@ -6,14 +6,14 @@ import { reportTampering } from "../storage/tampering.ts";
 import { REVOKED } from "../token/state.ts";
 import type { TreeLineage } from "./lineage.ts";
 import type { TokenRow, TreeStore } from "./tree-store.ts";
-import type { TreeInventory } from "./updates/tree-updates.ts";
+import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** What a revocation needs of the tree around it. */
 interface RevokeDeps {
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly lineage: TreeLineage;
-  readonly inventory: TreeInventory;
+  readonly inventory: TreeUpdates;
 }
 
 /**

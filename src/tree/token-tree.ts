@@ -7,7 +7,7 @@ import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkMode } from "../lease/actions.ts";
 import { TreeLeases } from "../lease/tree-leases.ts";
-import type { LoneEnd } from "../listing/expiry/single-token-end.ts";
+import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
 import { readVersions } from "../storage/schema.ts";
@@ -25,7 +25,7 @@ import { CubbyholeStore, type CubbyholeValue } from "./cubbyhole/store.ts";
 import { knownTokens, type TokenPublisher } from "./known-tokens.ts";
 import { type Lineage, TreeLineage, type TreePicture } from "./lineage.ts";
 import { revokeFiltered } from "./revoke-filtered.ts";
-import { SingleTokenExpiry } from "./single-token.ts";
+import { SingleTokenExpiry } from "./single-token-expiry.ts";
 import { TreeEnd } from "./supply/tree-end.ts";
 import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -35,7 +35,7 @@ import { TreeAlarm } from "./tree-alarm.ts";
 import { TreeCallers } from "./tree-callers.ts";
 import { TreeStore } from "./tree-store.ts";
 import { TreeTargets } from "./tree-targets.ts";
-import { TreeInventory } from "./updates/tree-updates.ts";
+import { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** Pause after a step that failed, for example because a shard did not answer. */
 const SWEEP_RETRY_MS = 30_000;
@@ -60,7 +60,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #targets: TreeTargets;
   readonly #callers: TreeCallers;
   readonly #leases: TreeLeases;
-  readonly #inventory: TreeInventory;
+  readonly #inventory: TreeUpdates;
   readonly #lineage: TreeLineage;
   readonly #sweep: TreeSweep;
   readonly #tidy: TreeTidy;
@@ -83,7 +83,7 @@ export class TokenTree extends DurableObject<Env> {
     const versions = readVersions(sql);
     const arm = () => this.#arm();
     const publisher = knownTokens().publisherOf(treeId, () => storage.sync());
-    const inventory = new TreeInventory({ env, treeId, tokens: () => tokens, open: () => this.#open() });
+    const inventory = new TreeUpdates({ env, treeId, tokens: () => tokens, open: () => this.#open() });
     const tokens: TreeStore = new TreeStore(
       sql,
       treeId,
@@ -183,7 +183,7 @@ export class TokenTree extends DurableObject<Env> {
    * Ends the only token of the tree when its time is over, for the shard that has it on its list and takes it off with the answer: no
    * other call is needed. Safe to repeat: an answer that was lost is given again.
    */
-  async endLone(row: number): Promise<LoneEnd> {
+  async endSingleToken(row: number): Promise<SingleTokenEnd> {
     await this.#open();
     if (!this.#store.isCreated) return { kind: "gone", isFree: this.#end.isFree };
     if (this.#store.live(row, currentTime())) {
@@ -320,13 +320,13 @@ export class TokenTree extends DurableObject<Env> {
   }
 
   /** Sends all updates to the lists now: from the answer on the lists have them, unless one does not answer. */
-  async tellInventory(): Promise<void> {
-    await this.#inventory.tell();
+  async publishUpdates(): Promise<void> {
+    await this.#inventory.publishAll();
   }
 
   /** Puts all updates into the queue of this isolate, for a caller that sends it. */
-  async handOverNews(): Promise<void> {
-    await this.#inventory.handOver();
+  async enqueueUpdates(): Promise<void> {
+    await this.#inventory.enqueueAll();
   }
 
   /** Performs an action on a lease of this tree. "not_found" when the lease, or its holder, is not there. */
@@ -391,7 +391,7 @@ export class TokenTree extends DurableObject<Env> {
       if (!this.#store.isCreated) return;
       await this.#leases.work();
       // A tree of one token does not know whether it is listed.
-      if (this.#inventory.nextDueAt !== null) await this.#inventory.tell();
+      if (this.#inventory.nextDueAt !== null) await this.#inventory.publishAll();
       else if (this.#store.isSingle) await this.#listFirst();
     } catch (error) {
       // The platform gives up after a few retries of its own; the sweep must not: dead rows cost every look-up a walk.
@@ -415,7 +415,7 @@ export class TokenTree extends DurableObject<Env> {
 
   /** Has the first token listed. One that is not alive is left to the alarm: no shard asks for it. */
   async #listFirst(): Promise<void> {
-    this.#single.listed(await this.#inventory.tellFirst());
+    this.#single.listed(await this.#inventory.publishFirst());
   }
 
   /** Reads what is remembered of the rows. */

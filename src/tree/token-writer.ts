@@ -2,14 +2,14 @@ import type { NewTokenIds } from "../token/ids.ts";
 import type { TokenSpec, TokenView } from "../token/record.ts";
 import type { CubbyholeStore, CubbyholeValue } from "./cubbyhole/store.ts";
 import type { TreeStore } from "./tree-store.ts";
-import type { TreeInventory } from "./updates/tree-updates.ts";
+import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** What new tokens need of the tree around them. */
 interface TokenWriterDeps {
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
-  readonly inventory: TreeInventory;
+  readonly inventory: TreeUpdates;
   /** Sets the alarm for what is due first in the tree. */
   readonly arm: () => void;
 }
@@ -25,19 +25,19 @@ export class TokenWriter {
   /**
    * Writes the first token, and what it keeps from the beginning.
    *
-   * @param drawnFrom see `TreeInventory.started`.
+   * @param allocatedBy see `TreeUpdates.started`.
    * @returns null, with nothing written, when its row is not free.
    */
   first(
     spec: TokenSpec,
     ids: NewTokenIds,
     values: readonly CubbyholeValue[],
-    drawnFrom: number | null,
+    allocatedBy: number | null,
   ): TokenView | null {
     const { tokens, cubbyhole, inventory, arm } = this.#tree;
     if (!tokens.insert(spec, ids, null)) return null;
     for (const { path, sealed } of values) cubbyhole.write(ids.row, path, sealed);
-    inventory.started(spec, ids, drawnFrom);
+    inventory.started(spec, ids, allocatedBy);
     arm();
     return this.#view(spec, ids, true);
   }

@@ -14,7 +14,7 @@ import { knownToken, type TokenPublisher } from "./known-tokens.ts";
 import type { TokenWriter } from "./token-writer.ts";
 import type { TokenRow, TreeStore } from "./tree-store.ts";
 import type { TreeTargets } from "./tree-targets.ts";
-import type { TreeInventory } from "./updates/tree-updates.ts";
+import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** Actions that withdraw the published tokens of the tree. */
 const WITHDRAWS: ReadonlySet<CallerAction["kind"]> = new Set(["renew", "revoke", "revoke_orphan"]);
@@ -26,7 +26,7 @@ interface CallerDeps {
   readonly cubbyhole: CubbyholeStore;
   readonly writer: TokenWriter;
   readonly targets: TreeTargets;
-  readonly inventory: TreeInventory;
+  readonly inventory: TreeUpdates;
   readonly publisher: TokenPublisher;
   /** As of the call that is under way. */
   readonly watermarks: () => Watermarks;

@@ -5,7 +5,7 @@ import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { type Migration, readVersions, Schema } from "../storage/schema.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
-import { firstRowAt, type NewTokenIds, routedIdText, rowDrawnAt } from "../token/ids.ts";
+import { firstRowAt, type NewTokenIds, routedIdText, rowGeneratedAt } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
@@ -109,7 +109,7 @@ export interface TokenObserver {
   changed(row: number): void;
 }
 
-const NOBODY: TokenObserver = { changed: () => {} };
+const NO_OBSERVER: TokenObserver = { changed: () => {} };
 
 const CHANGING = "row, parent, state, uses_left, granted_ttl, expires_at, renewed_at";
 /** Characters of the records of tokens in use that an object keeps read; there are many objects in one isolate. */
@@ -160,7 +160,7 @@ export class TreeStore {
     sql: SqlStorage,
     treeId: string,
     judges: RowJudges,
-    observer: TokenObserver = NOBODY,
+    observer: TokenObserver = NO_OBSERVER,
     voidViews: () => void = () => {},
     versions = readVersions(sql),
   ) {
@@ -477,7 +477,7 @@ export class TreeStore {
     const content = [verifier, new Uint8Array(accessor), record];
     const keys = this.#judges.rowKeys();
     const now = currentTime();
-    const verdict = keys.check(place, content, seal, rowDrawnAt(row), now);
+    const verdict = keys.check(place, content, seal, rowGeneratedAt(row), now);
     if (verdict === "forged") reportTampering(place);
     if (verdict === "renew") {
       const sealed = concat(verifier, keys.seal(place, content, now));

@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
-import { tellRecent } from "../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../src/listing/updates/recent.ts";
 import "./targets.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { type Answer, bindings, call } from "./service.ts";
@@ -48,7 +48,7 @@ export function advance(seconds: number): void {
 
 /** Paths of everything that the index of all shards holds, sorted. */
 export async function indexedPaths(kind: "token" | "secret"): Promise<string[]> {
-  await tellRecent(bindings, Date.now());
+  await publishRecent(bindings, Date.now());
   const paths: string[] = [];
   for (let shard = 0; shard < 16; shard++) {
     const page = await bindings.ACCESSOR_SHARD.getByName(`accessors-${shard}`).leasesBelow(kind, "", null, 1000);

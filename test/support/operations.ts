@@ -116,7 +116,7 @@ export const OPERATIONS = {
  */
 export const END_OF_LONE = {
   "AccessorShard.alarm": cost(9, 2),
-  "TokenTree.endLone": cost(13, 1),
+  "TokenTree.endSingleToken": cost(13, 1),
 } as const satisfies Calls;
 
 export type OperationName = keyof typeof OPERATIONS;

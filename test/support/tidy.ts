@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { ACCESSOR_SHARDS, accessorShard, accessorShardNumber } from "../../src/listing/accessor-shard.ts";
-import { tellRecent } from "../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { ShardTidy, shardTidy } from "../../src/tidy/shard-tidy.ts";
 import { Tidy, type TidyStatus, tidyOf } from "../../src/tidy/tidy.ts";
 import type { TidyReport } from "../../src/tree/tidy/report.ts";
@@ -93,7 +93,7 @@ export async function listedAccessors(): Promise<string[]> {
 
 /** Has trees tell the lists what they would hear a moment later. */
 export async function listsKnowAll(): Promise<void> {
-  await tellRecent(bindings, Date.now());
+  await publishRecent(bindings, Date.now());
 }
 
 /** Puts `accessors` on the list, or takes them off. */

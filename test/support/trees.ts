@@ -2,8 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { vi } from "vitest";
 import { concat } from "../../src/crypto/bytes.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../../src/listing/accessor-shard.ts";
-import { LoneEnds } from "../../src/listing/expiry/single-token-walk.ts";
-import { tellRecent } from "../../src/listing/updates/recent.ts";
+import { SingleTokenWalk } from "../../src/listing/expiry/single-token-walk.ts";
+import { publishRecent } from "../../src/listing/updates/recent.ts";
 import { loadInstallation } from "../../src/system/installation.ts";
 import { NO_WATERMARKS } from "../../src/system/watermarks.ts";
 import { treeOf } from "../../src/token/find-tree.ts";
@@ -11,7 +11,7 @@ import { type NewTokenIds, newTokenIds, readServiceToken } from "../../src/token
 import type { TokenRecord } from "../../src/token/record.ts";
 import { TokenTree } from "../../src/tree/token-tree.ts";
 import { sealToken, TreeStore } from "../../src/tree/tree-store.ts";
-import { TreeInventory } from "../../src/tree/updates/tree-updates.ts";
+import { TreeUpdates } from "../../src/tree/updates/tree-updates.ts";
 import { crash } from "./objects.ts";
 import { bindings } from "./service.ts";
 
@@ -36,7 +36,7 @@ let freeFrom = 0;
 export async function growTree(parent: string, count: number, shape: "wide" | "chain"): Promise<string[]> {
   const keys = await keysOfInstallation();
   // The timer of what the tree has to tell ends with it.
-  await tellRecent(bindings, Date.now());
+  await publishRecent(bindings, Date.now());
   const { stub, treeId, row } = await locate(parent);
   const all: NewTokenIds[] = [];
   // One ms apart, also from those of calls before, so that every row number is its own.
@@ -73,7 +73,7 @@ export async function rewriteRecordAt(
   change: (record: TokenRecord) => TokenRecord,
 ): Promise<void> {
   const keys = await keysOfInstallation();
-  await tellRecent(bindings, Date.now());
+  await publishRecent(bindings, Date.now());
   await runInDurableObject(stub, (_, { storage: { sql } }) => {
     const stored = sql
       .exec<{ verifier: ArrayBuffer; accessor: ArrayBuffer; record: string }>("SELECT * FROM tokens WHERE row = ?", row)
@@ -116,7 +116,7 @@ export async function restartTree(stub: DurableObjectStub<TokenTree>): Promise<D
  * while. @returns a new stub: those of before are broken.
  */
 export async function evictTree(stub: DurableObjectStub<TokenTree>): Promise<DurableObjectStub<TokenTree>> {
-  await tellRecent(bindings, Date.now());
+  await publishRecent(bindings, Date.now());
   return restartTree(stub);
 }
 
@@ -125,23 +125,23 @@ const alarm = TokenTree.prototype.alarm;
 /** Keeps trees from sweeping by themselves until the test ends, so that it decides when. `beforeEach(holdSweeps)` */
 export function holdSweeps(): void {
   vi.spyOn(TokenTree.prototype, "alarm").mockResolvedValue(undefined);
-  vi.spyOn(LoneEnds.prototype, "turn").mockResolvedValue({ gone: [], free: [] });
+  vi.spyOn(SingleTokenWalk.prototype, "turn").mockResolvedValue({ gone: [], free: [] });
 }
 
-const turn = LoneEnds.prototype.turn;
+const turn = SingleTokenWalk.prototype.turn;
 
 /** Does what the alarms of all shards do about tokens that have ended, in trees of one token. `beforeEach(holdSweeps)` */
-export async function endLoneTokens(): Promise<void> {
-  vi.mocked(LoneEnds.prototype.turn).mockImplementation(turn);
+export async function endSingleTokens(): Promise<void> {
+  vi.mocked(SingleTokenWalk.prototype.turn).mockImplementation(turn);
   for (let number = 0; number < ACCESSOR_SHARDS; number++) {
     await runInDurableObject(accessorShard(bindings, number), (shard) => shard.alarm());
   }
-  vi.mocked(LoneEnds.prototype.turn).mockResolvedValue({ gone: [], free: [] });
+  vi.mocked(SingleTokenWalk.prototype.turn).mockResolvedValue({ gone: [], free: [] });
 }
 
 /** Trees tell the inventory nothing until the test ends: what a request costs can be counted. `beforeEach(holdInventory)` */
 export function holdInventory(): void {
-  vi.spyOn(TreeInventory.prototype, "look").mockResolvedValue(undefined);
+  vi.spyOn(TreeUpdates.prototype, "look").mockResolvedValue(undefined);
 }
 
 /** Does what one alarm of the tree would do. */

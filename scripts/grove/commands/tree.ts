@@ -1,7 +1,7 @@
 import { ok, type Result } from "../../../src/base/result.ts";
 import { type Branch, FOREST, type Forest, LINEAGE, type Lineage, SUBTREE, type Subtree } from "../answers.ts";
 import type { CallFailure, GroveClient } from "../client.ts";
-import { drawTree, type Node } from "../drawing.ts";
+import { allocateTree, type Node } from "../drawing.ts";
 import { harmless, styled, type Terminal } from "../terminal.ts";
 import { countText, number, tokenLabel } from "./token-lines.ts";
 
@@ -14,7 +14,7 @@ export async function showForest(
   const forest = await client.get("sys/tokens/map", FOREST);
   if (!forest.ok) return forest;
   if (json) terminal.out(JSON.stringify(forest.value));
-  else for (const line of drawTree(forestNode(terminal, forest.value))) terminal.out(line);
+  else for (const line of allocateTree(forestNode(terminal, forest.value))) terminal.out(line);
   return ok(0);
 }
 
@@ -48,7 +48,7 @@ export async function showToken(
   const subtree = await client.get(`${path}/tree`, SUBTREE);
   if (!subtree.ok) return subtree;
   if (json) terminal.out(JSON.stringify({ ...lineage.value, ...subtree.value }));
-  else for (const line of drawTree(lineageNode(terminal, lineage.value, subtree.value))) terminal.out(line);
+  else for (const line of allocateTree(lineageNode(terminal, lineage.value, subtree.value))) terminal.out(line);
   return ok(0);
 }
 

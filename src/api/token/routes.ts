@@ -4,7 +4,7 @@ import { KEYS } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok } from "../../base/result.ts";
 import { listAccessors } from "../../listing/accessor-list.ts";
-import { tellRecent } from "../../listing/updates/recent.ts";
+import { publishRecent } from "../../listing/updates/recent.ts";
 import { PAGE } from "../../wire/page.ts";
 import { keysReply } from "../../wire/reply.ts";
 import { CREATE_ROUTES } from "./create.ts";
@@ -28,7 +28,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
     { summary: "Lists the accessors of all tokens.", operationId: "list-accessors", answers: KEYS },
     z.object(PAGE),
     async ({ env, fields }) => {
-      await tellRecent(env, currentTime());
+      await publishRecent(env, currentTime());
       return ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit))));
     },
   ),

@@ -1,7 +1,7 @@
 import type { InventoryEntry } from "../inventory/entry.ts";
 
 /** What a tree answers to a shard that asks for the end of its only token. */
-export type LoneEnd =
+export type SingleTokenEnd =
   /** It is not there any more. `isFree`: the tree can be handed out again. */
   | { readonly kind: "gone"; readonly isFree: boolean }
   /** Its end is another one than the shard knows, or has not come by the clock of the tree. */

@@ -4,7 +4,7 @@ import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
 import { type TokenRowOfShard, tokenOf } from "../inventory/shard/row.ts";
-import type { LoneEnd } from "./single-token-end.ts";
+import type { SingleTokenEnd } from "./single-token-end.ts";
 
 /** Tokens that one turn looks at. */
 const PAGE = 100;
@@ -24,7 +24,7 @@ const LAST_PAUSE_MS = 3_600_000;
 const MAX_WAITING = 10_000;
 
 /** Asks the tree of a token for its end. */
-export type AskEnd = (place: TokenAddress) => Promise<LoneEnd>;
+export type AskEnd = (place: TokenAddress) => Promise<SingleTokenEnd>;
 
 /** What came of a turn. */
 export interface EndedTokens {
@@ -45,7 +45,7 @@ type Row = TokenRowOfShard & { ends: number };
  * The walk of a shard over its tokens in the order of their ends: it asks trees of one token for theirs, so that such a tree needs no
  * alarm. Where the walk is stays in memory: after a restart it begins anew, and asks again what was asked.
  */
-export class LoneEnds {
+export class SingleTokenWalk {
   readonly #sql: SqlStorage;
   /** Up to here everything was asked in this round; null: nothing. */
   #passed: Place | null = null;
@@ -63,7 +63,7 @@ export class LoneEnds {
   }
 
   /** Hears of tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
-  told(entries: readonly InventoryEntry[]): number | null {
+  listed(entries: readonly InventoryEntry[]): number | null {
     const ends = entries.flatMap((entry) => (isLone(entry) && entry.expiresAt !== null ? [entry.expiresAt] : []));
     if (ends.length === 0) return null;
     const first = Math.min(...ends);
@@ -126,7 +126,7 @@ export class LoneEnds {
     this.#roundAt = null;
   }
 
-  async #ask(place: TokenAddress, ask: AskEnd): Promise<LoneEnd> {
+  async #ask(place: TokenAddress, ask: AskEnd): Promise<SingleTokenEnd> {
     try {
       return await inTime(ask(place), ANSWER_MS);
     } catch (error) {

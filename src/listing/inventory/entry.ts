@@ -1,5 +1,5 @@
 import type { JudgedToken } from "../../system/watermarks.ts";
-import { rowDrawnAt } from "../../token/ids.ts";
+import { rowGeneratedAt } from "../../token/ids.ts";
 import type { TokenRecord, TokenSpec } from "../../token/record.ts";
 
 /** What the inventory keeps of a live service token. Times in ms, durations in seconds. Holds nothing secret. */
@@ -115,7 +115,7 @@ function roleNameOf({ role, login, meta }: Pick<TokenRecord, "role" | "login" | 
 
 /** When a listed token was made (ms). */
 export function createdAtOf({ id }: Pick<ListedToken, "id">): number {
-  return rowDrawnAt(id);
+  return rowGeneratedAt(id);
 }
 
 /** What watermarks judge a listed token by. */

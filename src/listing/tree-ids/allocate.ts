@@ -2,12 +2,12 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import type { Env } from "../../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../accessor-shard.ts";
-import { noteDrawn, shardWithFreed } from "./freed-trees.ts";
+import { noteAllocated, shardWithFreed } from "./freed-trees.ts";
 
 /** An id for a new tree, and the shard that handed it out; null: none did. */
-export interface DrawnTree {
+export interface AllocatedTree {
   readonly treeId: string;
-  readonly drawnFrom: number | null;
+  readonly allocatedBy: number | null;
 }
 
 /** Ids that one call draws: so many that they last for a while, and no more than will be used. */
@@ -19,42 +19,42 @@ const GOOD_FOR_MS = 30_000;
 const DRAWING_MS = 1000;
 
 /** Ids that this isolate has not used yet, with the time of their draw (ms). */
-let stock: (DrawnTree & { readonly at: number })[] = [];
+let stock: (AllocatedTree & { readonly at: number })[] = [];
 let lastDraw = { count: FEWEST, at: 0 };
 let drawingSince = 0;
 let nextShard = Math.floor(Math.random() * ACCESSOR_SHARDS);
 
 /** An id for a tree that there never was, and that no shard knows. */
-export function freshTree(env: Env): DrawnTree {
-  return { treeId: within(env, env.TOKEN_TREE).newUniqueId().toString(), drawnFrom: null };
+export function unpooledTree(env: Env): AllocatedTree {
+  return { treeId: within(env, env.TOKEN_TREE).newUniqueId().toString(), allocatedBy: null };
 }
 
 /**
  * An id for a new tree. Usually one that this isolate has; a shard hands out many at once and remembers them, so that a tree of
  * which nobody tells is not lost. While the shard does not answer it is an id that nobody knows, and the tree looks after itself.
  */
-export async function drawTree(env: Env): Promise<DrawnTree> {
+export async function allocateTree(env: Env): Promise<AllocatedTree> {
   const now = currentTime();
   const isGood = (at: number) => at > now - GOOD_FOR_MS && at <= now;
   stock = stock.filter(({ at }) => isGood(at));
   const known = stock.pop();
   if (known) return known;
-  const drawnFrom = shardWithFreed() ?? nextShard;
+  const allocatedBy = shardWithFreed() ?? nextShard;
   nextShard = (nextShard + 1) % ACCESSOR_SHARDS;
   const isAlone = drawingSince < now - DRAWING_MS || drawingSince > now;
   const next = isGood(lastDraw.at) ? Math.min(MOST, lastDraw.count * 2) : FEWEST;
   const count = isAlone ? next : 1;
-  noteDrawn(drawnFrom, count);
+  noteAllocated(allocatedBy, count);
   drawingSince = now;
   try {
-    const [first, ...rest] = await accessorShard(env, drawnFrom).drawTrees(count);
+    const [first, ...rest] = await accessorShard(env, allocatedBy).allocateTrees(count);
     if (first === undefined) throw new Error("a shard hands out no ids");
-    stock.push(...rest.map((treeId) => ({ treeId, drawnFrom, at: now })));
+    stock.push(...rest.map((treeId) => ({ treeId, allocatedBy, at: now })));
     if (isAlone) lastDraw = { count, at: now };
-    return { treeId: first, drawnFrom };
+    return { treeId: first, allocatedBy };
   } catch (error) {
     console.error(JSON.stringify({ type: "draw of trees", error: String(error) }));
-    return freshTree(env);
+    return unpooledTree(env);
   } finally {
     if (drawingSince === now) drawingSince = 0;
   }

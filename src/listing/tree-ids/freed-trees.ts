@@ -14,7 +14,7 @@ export function noteFreed(shard: number): void {
 }
 
 /** At most `count` ids are drawn from a shard. */
-export function noteDrawn(shard: number, count: number): void {
+export function noteAllocated(shard: number, count: number): void {
   const left = (freed.get(shard) ?? 0) - count;
   if (left > 0) freed.set(shard, left);
   else freed.delete(shard);

@@ -1,9 +1,9 @@
 import { type Migration, Schema } from "../../storage/schema.ts";
-import { rowDrawnAt } from "../../token/ids.ts";
+import { rowGeneratedAt } from "../../token/ids.ts";
 import type { StartedTree } from "../updates/shard-updates.ts";
 
 /** Ids of trees that a shard handed out. */
-export const DRAWN_TREES_SQL = `
+export const ALLOCATED_TREES_SQL = `
   CREATE TABLE drawn_trees (tree TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
@@ -58,7 +58,7 @@ export class TreePool {
   }
 
   /** Notes that ids are handed out at `now` (ms). */
-  drawn(trees: readonly string[], now: number): void {
+  allocated(trees: readonly string[], now: number): void {
     this.#sql.exec(
       "INSERT OR REPLACE INTO drawn_trees (tree, at) SELECT value, ? FROM json_each(?)",
       now,
@@ -73,7 +73,7 @@ export class TreePool {
    */
   started(trees: readonly StartedTree[], skew: number): void {
     if (trees.length === 0) return;
-    const until = trees.map(({ tree, row }) => ({ tree, until: rowDrawnAt(row) + skew }));
+    const until = trees.map(({ tree, row }) => ({ tree, until: rowGeneratedAt(row) + skew }));
     this.#sql.exec(
       `DELETE FROM drawn_trees WHERE tree IN (
          SELECT d.tree FROM json_each(?) s JOIN drawn_trees d ON d.tree = s.value ->> 'tree' AND d.at <= s.value ->> 'until'
@@ -101,7 +101,7 @@ export class TreePool {
   }
 
   /** At most `limit` ids that were handed out at `until` (ms) or before. */
-  drawnUntil(until: number, limit: number): string[] {
+  allocatedUntil(until: number, limit: number): string[] {
     return this.#sql
       .exec<{ tree: string }>("SELECT tree FROM drawn_trees WHERE at <= ? LIMIT ?", until, limit)
       .toArray()

@@ -6,30 +6,30 @@ import { accessorShard } from "../accessor-shard.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
-import { NewsQueue } from "./update-queue.ts";
+import { UpdateQueue } from "./update-queue.ts";
 
 /** How long somebody who wants the shards to know everything waits for calls of others (ms). */
 const MAX_WAIT_MS = 5000;
 const LOOK_MS = 5;
 
 /** Of all trees that run in this isolate. Lost with it: what must not be lost is known by what trees and shards store. */
-const QUEUE = new NewsQueue();
+const QUEUE = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
-/** A token was made. @param drawnFrom the shard that handed out the id of the tree, for its first token; else null. */
-export function tellMade(env: Env, entry: InventoryEntry, drawnFrom: number | null): void {
-  QUEUE.made(entry, drawnFrom);
+/** A token was made. @param allocatedBy the shard that handed out the id of the tree, for its first token; else null. */
+export function publishNewToken(env: Env, entry: InventoryEntry, allocatedBy: number | null): void {
+  QUEUE.created(entry, allocatedBy);
   sendIn(env, CALL_DELAY_MS);
 }
 
 /** Something about a token has changed. */
-export function tellChanged(env: Env, entry: InventoryEntry): void {
+export function publishChange(env: Env, entry: InventoryEntry): void {
   QUEUE.changed(entry);
   sendIn(env, CALL_DELAY_MS);
 }
 
 /** A tree has another size. */
-export function tellSize(env: Env, size: TreeSize): void {
+export function publishTreeSize(env: Env, size: TreeSize): void {
   QUEUE.sized(size);
   sendIn(env, CALL_DELAY_MS);
 }
@@ -40,12 +40,12 @@ export function isOnItsWay(accessor: string): boolean {
 }
 
 /** Nothing is told of these tokens from the answer on: they are about to go. */
-export function tellNoMoreOf(accessors: readonly string[]): Promise<void> {
+export function cancelUpdatesOf(accessors: readonly string[]): Promise<void> {
   return QUEUE.takeBack(accessors);
 }
 
 /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
-export async function tellEverything(env: Env): Promise<void> {
+export async function publishPending(env: Env): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
     if (!(await send(env)) || QUEUE.isQuiet) return;
     await sleep(LOOK_MS);
@@ -55,7 +55,7 @@ export async function tellEverything(env: Env): Promise<void> {
 /** False when a shard did not hear: it is told again later. */
 async function send(env: Env): Promise<boolean> {
   try {
-    await QUEUE.send(async (shard, news) => accessorShard(env, shard).tell(news), currentTime());
+    await QUEUE.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());
     return true;
   } catch (error) {
     console.error(JSON.stringify({ type: "list of accessors", error: String(error) }));

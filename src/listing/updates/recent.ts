@@ -3,7 +3,7 @@ import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import { FRESHNESS_MS } from "./delays.ts";
-import { tellEverything } from "./publish.ts";
+import { publishPending } from "./publish.ts";
 
 /** Trees that one listing asks to tell what they have, where they can be in other isolates. */
 const MAX_ASKED = 64;
@@ -33,14 +33,14 @@ export function noteWaiting(treeId: string, waits: boolean): void {
  * Makes trees in which this isolate just changed something tell the lists, so that a client finds what it made: where one
  * process serves everything all that was ever answered.
  */
-export async function tellRecent(env: Env, now: number): Promise<void> {
+export async function publishRecent(env: Env, now: number): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
   const all = within(env, env.TOKEN_TREE);
   const treeOf = (treeId: string) => all.get(all.idFromString(treeId));
-  await inGroups([...waiting], (treeId) => treeOf(treeId).handOverNews());
+  await inGroups([...waiting], (treeId) => treeOf(treeId).enqueueUpdates());
   // Where one process serves everything their news are in the queue by now.
   const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));
-  await inGroups(elsewhere, (treeId) => treeOf(treeId).tellInventory());
-  await tellEverything(env);
+  await inGroups(elsewhere, (treeId) => treeOf(treeId).publishUpdates());
+  await publishPending(env);
 }

@@ -5,7 +5,7 @@ import type { SweepTurns } from "../../base/turns/turns.ts";
 import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
-import { tellNoMoreOf } from "./publish.ts";
+import { cancelUpdatesOf } from "./publish.ts";
 import { RemovalQueue, type Remove } from "./removal-queue.ts";
 
 /** A sweep waits for others that have something for the same shards until none has come for so long (ms). */
@@ -30,14 +30,14 @@ const LAST_OF_TREES = new Set<string>();
  * @param areLast true when their tree has no others, and can be taken again: from the answer on a shard hands it out.
  * @throws when a shard does not answer.
  */
-export async function takeOffLists(
+export async function removeFromLists(
   env: Env,
   accessors: readonly string[],
   turns: SweepTurns,
   areLast: boolean,
 ): Promise<void> {
   // What was said about them before must not arrive afterwards.
-  await tellNoMoreOf(accessors);
+  await cancelUpdatesOf(accessors);
   const remove = async (shard: number, of: readonly string[]) => accessorShard(env, shard).remove(of, treesThatEnd(of));
   if (!sweepThreads().shared) {
     const byShard = [...Map.groupBy(accessors, accessorShardNumber)];

@@ -2,7 +2,7 @@ import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 
 /** What one call tells a shard of the list of accessors. */
-export interface ShardNews {
+export interface ShardUpdates {
   /** New tokens: listed from now on, with what the inventory keeps of them. */
   readonly made: readonly InventoryEntry[];
   /** Tokens of which something has changed. One that is not listed, or not any more, is left out. */

@@ -4,19 +4,19 @@ import { accessorShardNumber } from "../accessor-shard-number.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { LOST_CALL_MS, ShardCalls } from "../shard-calls.ts";
-import { CALL_DELAY_MS, HELD_BACK_MS, PATIENCE_MS } from "./delays.ts";
-import type { ShardNews, StartedTree } from "./shard-updates.ts";
+import { CALL_DELAY_MS, HELD_BACK_MS, MAX_UPDATE_DELAY_MS } from "./delays.ts";
+import type { ShardUpdates, StartedTree } from "./shard-updates.ts";
 
 /** Between two looks whether a call of another object is over (ms). */
 const LOOK_MS = 5;
 
 /** Tells one shard. Rejects when it may not have heard. */
-export type Deliver = (shard: number, news: ShardNews) => Promise<void>;
+export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
 
 /** A new token, and the shard that handed out the id of its tree; null when it is not the first of a tree, or none did. */
 interface Made {
   readonly entry: InventoryEntry;
-  readonly drawnFrom: number | null;
+  readonly allocatedBy: number | null;
 }
 
 /** What waits for one shard. */
@@ -33,16 +33,16 @@ class Waiting {
 }
 
 /**
- * What the trees of one isolate have to tell the shards: news of many trees go with one call, and of each token only the
+ * What the trees of one isolate have to tell the shards: updates of many trees go with one call, and of each token only the
  * newest.
  */
-export class NewsQueue {
+export class UpdateQueue {
   readonly #waiting = new Map<number, Waiting>();
-  readonly #calls = new ShardCalls<Waiting>((shard, news) => this.#putBack(shard, news));
+  readonly #calls = new ShardCalls<Waiting>((shard, updates) => this.#putBack(shard, updates));
 
   /** A token was made. */
-  made(entry: InventoryEntry, drawnFrom: number | null): void {
-    this.#of(accessorShardNumber(entry.accessor)).made.set(entry.accessor, { entry, drawnFrom });
+  created(entry: InventoryEntry, allocatedBy: number | null): void {
+    this.#of(accessorShardNumber(entry.accessor)).made.set(entry.accessor, { entry, allocatedBy });
   }
 
   /** Something about a token has changed. */
@@ -64,7 +64,7 @@ export class NewsQueue {
     return (this.#waiting.get(shard)?.has(accessor) || this.#calls.carriedTo(shard)?.has(accessor)) ?? false;
   }
 
-  /** True when nothing waits but what can wait for other news. */
+  /** True when nothing waits but what can wait for other updates. */
   get isQuiet(): boolean {
     if (!this.#calls.isEmpty) return false;
     return this.#isPatient;
@@ -73,7 +73,7 @@ export class NewsQueue {
   /** After a sending: in how many ms the next one is due at the latest; null: nothing waits. */
   get nextSendIn(): number | null {
     if (this.#waiting.size === 0) return null;
-    if (this.#isPatient) return PATIENCE_MS;
+    if (this.#isPatient) return MAX_UPDATE_DELAY_MS;
     return [...this.#waiting.keys()].some((shard) => this.#calls.has(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
@@ -99,41 +99,41 @@ export class NewsQueue {
     }
   }
 
-  /** True when what waits can wait for other news. */
+  /** True when what waits can wait for other updates. */
   get #isPatient(): boolean {
     return [...this.#waiting.values()].every(({ made, changed, sizes }) => made.size + changed.size + sizes.size === 0);
   }
 
   async #sendTo(shard: number, deliver: Deliver, now: number): Promise<void> {
-    const news = this.#of(shard);
+    const updates = this.#of(shard);
     this.#waiting.delete(shard);
-    const answered = await this.#calls.make(shard, news, now, () =>
+    const answered = await this.#calls.make(shard, updates, now, () =>
       deliver(shard, {
-        made: [...news.made.values()].map(({ entry }) => entry),
-        changed: [...news.changed.values()],
-        sizes: [...news.sizes.values()],
-        started: [...news.started.values()],
+        made: [...updates.made.values()].map(({ entry }) => entry),
+        changed: [...updates.changed.values()],
+        sizes: [...updates.sizes.values()],
+        started: [...updates.started.values()],
       }),
     );
-    if (answered) for (const made of news.made.values()) this.#noteStarted(made);
+    if (answered) for (const made of updates.made.values()) this.#noteStarted(made);
   }
 
-  /** Puts news back, behind what came since. */
-  #putBack(shard: number, news: Waiting): void {
+  /** Puts updates back, behind what came since. */
+  #putBack(shard: number, updates: Waiting): void {
     const waiting = this.#of(shard);
-    for (const [accessor, made] of news.made) {
+    for (const [accessor, made] of updates.made) {
       waiting.made.set(accessor, { ...made, entry: waiting.changed.get(accessor) ?? made.entry });
       waiting.changed.delete(accessor);
     }
-    for (const [accessor, entry] of news.changed) if (!waiting.has(accessor)) waiting.changed.set(accessor, entry);
-    for (const [root, size] of news.sizes) if (!waiting.sizes.has(root)) waiting.sizes.set(root, size);
-    for (const [accessor, tree] of news.started) waiting.started.set(accessor, tree);
+    for (const [accessor, entry] of updates.changed) if (!waiting.has(accessor)) waiting.changed.set(accessor, entry);
+    for (const [root, size] of updates.sizes) if (!waiting.sizes.has(root)) waiting.sizes.set(root, size);
+    for (const [accessor, tree] of updates.started) waiting.started.set(accessor, tree);
   }
 
-  #noteStarted({ entry, drawnFrom }: Made): void {
+  #noteStarted({ entry, allocatedBy }: Made): void {
     const place = decodeStoredId(entry.accessor);
-    if (drawnFrom === null || !place) return;
-    this.#of(drawnFrom).started.set(entry.accessor, { tree: place.treeId, row: place.row });
+    if (allocatedBy === null || !place) return;
+    this.#of(allocatedBy).started.set(entry.accessor, { tree: place.treeId, row: place.row });
   }
 
   #of(shard: number): Waiting {

@@ -4,9 +4,9 @@ import { type LocationHint, within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
 import type { Env } from "../../env.ts";
-import { drawTree, freshTree } from "../../listing/tree-ids/allocate.ts";
+import { allocateTree, unpooledTree } from "../../listing/tree-ids/allocate.ts";
 import { noteChange } from "../../listing/updates/recent.ts";
-import { MAX_ROW_DRAWS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
+import { MAX_ROW_ATTEMPTS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
 import type { TokenSpec, TokenView } from "../../token/record.ts";
 import type { CubbyholeValue } from "../cubbyhole/store.ts";
 
@@ -27,7 +27,7 @@ export interface BeforeStart {
 }
 
 /** From this attempt on the tree is a new one. */
-const FRESH_DRAW = 3;
+const FIRST_NEW_TREE_ATTEMPT = 3;
 
 const NOT_STORED: Failure = {
   code: "unavailable",
@@ -45,15 +45,15 @@ export async function startTree(
   spec: TokenSpec,
   { customId, prepare, location }: BeforeStart = {},
 ): Promise<Result<StartedTree, Failure>> {
-  for (let draw = 1; draw <= MAX_ROW_DRAWS; draw++) {
-    const { treeId, drawnFrom } = draw < FRESH_DRAW ? await drawTree(env) : freshTree(env);
+  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
+    const { treeId, allocatedBy } = draw < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;
     const trees = within(env, env.TOKEN_TREE);
     const id = trees.idFromString(treeId);
     const tree = location ? trees.get(id, { locationHint: location }) : trees.get(id);
-    const created = await tree.create(spec, ids, drawnFrom, prepared.value);
+    const created = await tree.create(spec, ids, allocatedBy, prepared.value);
     if (!created.ok) return created;
     if (created.value === "taken") continue;
     noteChange(treeId, currentTime());

@@ -5,7 +5,7 @@ import { accessorShard } from "../../listing/accessor-shard.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import type { TreeStore } from "../tree-store.ts";
-import type { TreeInventory } from "../updates/tree-updates.ts";
+import type { TreeUpdates } from "../updates/tree-updates.ts";
 import { type EmptyTree, treeReuse } from "./tree-reuse.ts";
 
 /** A clock that is set back by more than this (ms) was wrong before. */
@@ -19,7 +19,7 @@ interface TreeEndDeps {
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
   readonly leases: TreeLeases;
-  readonly inventory: TreeInventory;
+  readonly inventory: TreeUpdates;
 }
 
 /** The end of a tree: its id goes back to a shard, or its storage is deleted. */
@@ -100,6 +100,6 @@ export class TreeEnd implements EmptyTree {
 
   async giveTo(shard: number): Promise<void> {
     this.#isOffered = true;
-    await accessorShard(this.#tree.env, shard).takeTree(this.#tree.treeId);
+    await accessorShard(this.#tree.env, shard).releaseTree(this.#tree.treeId);
   }
 }

@@ -13,7 +13,7 @@ export interface SweepObserver {
   cutOff(count: number): void;
 }
 
-const NOBODY: SweepObserver = { freed: () => {}, cutOff: () => {} };
+const NO_OBSERVER: SweepObserver = { freed: () => {}, cutOff: () => {} };
 
 /** A dead token with nothing below it when it is its turn: its traces elsewhere go first, then its row. */
 export interface SweepCandidate {
@@ -46,7 +46,7 @@ export class DeadTokens {
   /** Planned tokens that were named since `next`. */
   #named = 0;
 
-  constructor(sql: SqlStorage, observer: SweepObserver = NOBODY) {
+  constructor(sql: SqlStorage, observer: SweepObserver = NO_OBSERVER) {
     this.#sql = sql;
     this.#observer = observer;
     this.#plan = new SweepPlan(sql);
@@ -125,7 +125,7 @@ export function nextVictims(
   sql: SqlStorage,
   now: number,
   limit: number,
-  observer: SweepObserver = NOBODY,
+  observer: SweepObserver = NO_OBSERVER,
 ): SweepCandidate[] | null {
   const victims = new Map<number, SweepCandidate>();
   let progress = 0;

@@ -5,8 +5,8 @@ import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
 import type { Env } from "../../env.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
-import { tellNoMoreOf } from "../../listing/updates/publish.ts";
-import { takeOffLists } from "../../listing/updates/remove-from-lists.ts";
+import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
+import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
 import { countEvent } from "../../metrics/events.ts";
 import { accessorTexts } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
@@ -14,7 +14,7 @@ import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
 import type { TreeEnd } from "../supply/tree-end.ts";
 import { treeReuse } from "../supply/tree-reuse.ts";
 import type { TreeStore } from "../tree-store.ts";
-import type { TreeInventory } from "../updates/tree-updates.ts";
+import type { TreeUpdates } from "../updates/tree-updates.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
 /** Tokens of one step, where there are so many: each list hears of some 200 at once, which costs it little more than of a few. */
@@ -45,7 +45,7 @@ interface SweepDeps {
   readonly treeId: string;
   readonly tokens: TreeStore;
   readonly cubbyhole: CubbyholeStore;
-  readonly inventory: TreeInventory;
+  readonly inventory: TreeUpdates;
   readonly leases: TreeLeases;
   readonly end: TreeEnd;
 }
@@ -177,19 +177,19 @@ export class TreeSweep {
     const customIds = victims.flatMap(({ row, customIdKey }) =>
       customIdKey === null ? [] : [{ key: customIdKey, treeId, row }],
     );
-    await this.#takeOffLists(victims, delisted);
+    await this.#removeFromLists(victims, delisted);
     await inGroups([...Map.groupBy(customIds, ({ key }) => customIdsShardNumber(key))], ([shard, of]) =>
       this.#turns.piece(async () => customIdsShard(env, shard).release(of)),
     );
   }
 
-  async #takeOffLists(victims: readonly Victim[], delisted: number | null): Promise<void> {
+  async #removeFromLists(victims: readonly Victim[], delisted: number | null): Promise<void> {
     const { env, end } = this.#tree;
     const accessorsOf = (some: readonly Victim[]) => some.map(({ accessor }) => accessor);
-    await tellNoMoreOf(accessorsOf(victims.filter(({ row }) => row === delisted)));
+    await cancelUpdatesOf(accessorsOf(victims.filter(({ row }) => row === delisted)));
     const others = accessorsOf(victims.filter(({ row }) => row !== delisted));
     if (others.length === 0) return;
     const isLast = end.offersWith(victims.map(({ row }) => row));
-    await takeOffLists(env, others, this.#turns, isLast);
+    await removeFromLists(env, others, this.#turns, isLast);
   }
 }

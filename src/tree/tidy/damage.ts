@@ -84,7 +84,7 @@ export function tokensAfter(sql: SqlStorage, treeId: string, after: number): Tid
 }
 
 /** Makes orphans of the tokens after `after` and up to `last` whose parent has no row. Returns how many. */
-export function orphanChildrenOfNobody(sql: SqlStorage, after: number, last: number): number {
+export function orphanChildrenOfMissingParents(sql: SqlStorage, after: number, last: number): number {
   return sql
     .exec(
       `UPDATE tokens SET parent = NULL

@@ -1,12 +1,12 @@
 import { currentTime } from "../../base/clock.ts";
 import type { Env } from "../../env.ts";
-import { decodeStoredId, rowDrawnAt } from "../../token/ids.ts";
+import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
 import type { TreeStore } from "../tree-store.ts";
 import {
   compareLists,
   dropEntries,
   forMissingOwners,
-  orphanChildrenOfNobody,
+  orphanChildrenOfMissingParents,
   TIDY_ROWS,
   type TidyRow,
   tokensAfter,
@@ -103,13 +103,13 @@ export class TreeTidy {
     const tokens = tokensAfter(this.#tree.sql, this.#tree.treeId, after);
     const last = tokens.at(-1);
     if (!last) return { repairs: {}, next: { table: "cubbyhole", after: 0 } };
-    const orphaned = orphanChildrenOfNobody(this.#tree.sql, after, last.row);
+    const orphaned = orphanChildrenOfMissingParents(this.#tree.sql, after, last.row);
     const seals = this.#tree.tokens.checkSeals(after + 1, last.row);
     const ended = this.#tree.tokens.revokeEnded(after + 1, last.row);
     const now = currentTime();
     const unsure = tokens.filter(
       ({ row, accessor }) =>
-        !listed.has(accessor) && rowDrawnAt(row) < now - SAFETY_AGE_MS && this.#tree.tokens.live(row, now) !== null,
+        !listed.has(accessor) && rowGeneratedAt(row) < now - SAFETY_AGE_MS && this.#tree.tokens.live(row, now) !== null,
     );
     const relisted = await this.#relist(unsure);
     const next: TreePosition =

@@ -16,7 +16,7 @@ interface NewTokensDeps {
   /** What the shards keep of those of the rows that are alive. */
   readonly describe: (rows: readonly number[]) => readonly InventoryEntry[];
   /** Puts a new token into the queue. */
-  readonly tell: (entry: InventoryEntry) => void;
+  readonly publish: (entry: InventoryEntry) => void;
   /** True while the shard may not have heard of a token in the queue. */
   readonly isOnItsWay: (accessor: string) => boolean;
 }
@@ -53,7 +53,7 @@ export class NewTokens {
 
   /** True when there are new tokens that were not handed over: too many others are on their way. */
   get isBehind(): boolean {
-    return this.isOnItsWay && this.#deps.unlisted(this.#handedUpTo, 1).length > 0;
+    return this.isOnItsWay && this.#deps.unlisted(this.#enqueuedUpTo, 1).length > 0;
   }
 
   /** Goes on with what the object before had to tell. Returns whether it had. `now` in ms. */
@@ -77,14 +77,14 @@ export class NewTokens {
   }
 
   /** Hands new tokens to the queue. Returns their rows. */
-  handOver(): readonly number[] {
+  enqueue(): readonly number[] {
     if (this.#batches.length >= MAX_BATCHES) return [];
-    const rows = this.#deps.unlisted(this.#handedUpTo, BATCH);
+    const rows = this.#deps.unlisted(this.#enqueuedUpTo, BATCH);
     const last = rows.at(-1);
     if (last === undefined) return [];
     const made = this.#deps.describe(rows);
     this.#batches.push({ accessors: made.map(({ accessor }) => accessor), last });
-    for (const entry of made) this.#deps.tell(entry);
+    for (const entry of made) this.#deps.publish(entry);
     return rows;
   }
 
@@ -97,7 +97,7 @@ export class NewTokens {
       this.#deps.listed(last);
       this.#backstopAt = this.isOnItsWay ? now + BACKSTOP_MS : null;
     }
-    const isMore = this.#deps.unlisted(this.#handedUpTo, 1).length > 0;
+    const isMore = this.#deps.unlisted(this.#enqueuedUpTo, 1).length > 0;
     if (isMore) this.#backstopAt ??= now + BACKSTOP_MS;
     return isMore;
   }
@@ -113,7 +113,7 @@ export class NewTokens {
     this.#backstopAt = null;
   }
 
-  get #handedUpTo(): number {
+  get #enqueuedUpTo(): number {
     return this.#batches.at(-1)?.last ?? 0;
   }
 }

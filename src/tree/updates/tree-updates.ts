@@ -3,8 +3,14 @@ import { GenerationalCache } from "../../base/generational-cache.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
 import type { Env } from "../../env.ts";
 import { fixedPart, type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
-import { LOOK_AGAIN_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
-import { isOnItsWay, tellChanged, tellEverything, tellMade, tellSize } from "../../listing/updates/publish.ts";
+import { CONFIRM_DELAY_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
+import {
+  isOnItsWay,
+  publishChange,
+  publishNewToken,
+  publishPending,
+  publishTreeSize,
+} from "../../listing/updates/publish.ts";
 import { noteWaiting } from "../../listing/updates/recent.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
@@ -37,7 +43,7 @@ interface InventoryDeps {
  * Tells the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are told until the shards
  * have them, whatever ends in between: which ones that is follows from the rows. Other changes are noted in memory.
  */
-export class TreeInventory implements TokenObserver, SweepObserver {
+export class TreeUpdates implements TokenObserver, SweepObserver {
   readonly #tree: InventoryDeps;
   /** Rows of which something has changed. */
   #changed = new Set<number>();
@@ -59,7 +65,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
       unlisted: (after, limit) => this.#store.listing.outbox(after, limit),
       listed: (upTo) => this.#store.listing.listed(upTo),
       describe: (rows) => this.describe(rows),
-      tell: (entry) => tellMade(tree.env, entry, null),
+      publish: (entry) => publishNewToken(tree.env, entry, null),
       isOnItsWay,
     });
   }
@@ -77,14 +83,14 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   /**
    * The first token of a tree was written.
    *
-   * @param drawnFrom the shard that handed out the id of the tree, and asks for the token should it not hear of it. null: none.
+   * @param allocatedBy the shard that handed out the id of the tree, and asks for the token should it not hear of it. null: none.
    */
-  started(spec: TokenSpec, ids: NewTokenIds, drawnFrom: number | null): void {
+  started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
-    tellMade(this.#tree.env, entry, drawnFrom);
-    if (drawnFrom !== null) return;
+    publishNewToken(this.#tree.env, entry, allocatedBy);
+    if (allocatedBy !== null) return;
     this.#newTokens.started(ids.row, ids.accessor, currentTime());
-    this.#lookIn(LOOK_AGAIN_MS);
+    this.#lookIn(CONFIRM_DELAY_MS);
   }
 
   /** A token was written in `row`, below `parent`. */
@@ -140,7 +146,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
 
   /** The storage of the tree is being deleted. */
   forget(): void {
-    if (this.#sizeChanged) this.#tellSize();
+    if (this.#sizeChanged) this.#publishTreeSize();
     this.#changed.clear();
     this.#sizeChanged = false;
     this.#below = null;
@@ -149,17 +155,17 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   }
 
   /** Hands everything to the queue of this isolate. */
-  async handOver(): Promise<void> {
+  async enqueueAll(): Promise<void> {
     this.#noteListed();
     await this.#read();
-    if (this.#newTokens.isBehind) await this.tell();
+    if (this.#newTokens.isBehind) await this.publishAll();
   }
 
   /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
-  async tell(): Promise<void> {
+  async publishAll(): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.#read();
-      await tellEverything(this.#tree.env);
+      await publishPending(this.#tree.env);
       if (!this.#noteListed()) break;
     }
     this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
@@ -170,7 +176,7 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     try {
       this.#noteListed();
       await this.#read();
-      if (this.#newTokens.isOnItsWay || this.#changed.size > 0) this.#lookIn(LOOK_AGAIN_MS);
+      if (this.#newTokens.isOnItsWay || this.#changed.size > 0) this.#lookIn(CONFIRM_DELAY_MS);
     } catch (error) {
       console.error(JSON.stringify({ type: "inventory", error: String(error) }));
       this.#lookIn(RETRY_MS);
@@ -178,13 +184,13 @@ export class TreeInventory implements TokenObserver, SweepObserver {
   }
 
   /** Has the first token listed, whether it is or not. False, with nothing done, when it is not alive. @throws when no shard answers. */
-  async tellFirst(): Promise<boolean> {
+  async publishFirst(): Promise<boolean> {
     await this.#tree.open();
     const oldest = this.#store.oldest();
     const [entry] = this.describe(oldest === null ? [] : [oldest]);
     if (!entry) return false;
-    tellMade(this.#tree.env, entry, null);
-    await tellEverything(this.#tree.env);
+    publishNewToken(this.#tree.env, entry, null);
+    await publishPending(this.#tree.env);
     if (isOnItsWay(entry.accessor)) throw new Error("a shard does not answer");
     return true;
   }
@@ -221,11 +227,11 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     await this.#tree.open();
     if (!this.#store.isCreated) return;
     const { env } = this.#tree;
-    for (const row of this.#newTokens.handOver()) this.#changed.delete(row);
+    for (const row of this.#newTokens.enqueue()) this.#changed.delete(row);
     const rows = [...this.#changed].slice(0, BATCH);
     for (const row of rows) this.#changed.delete(row);
-    for (const entry of this.describe(rows)) tellChanged(env, entry);
-    if (this.#sizeChanged) this.#tellSize();
+    for (const entry of this.describe(rows)) publishChange(env, entry);
+    if (this.#sizeChanged) this.#publishTreeSize();
     this.#sizeChanged = false;
     if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#tree.treeId, false);
   }
@@ -237,12 +243,12 @@ export class TreeInventory implements TokenObserver, SweepObserver {
     return isMore || this.#changed.size > 0;
   }
 
-  #tellSize(): void {
+  #publishTreeSize(): void {
     const tokens = this.#store;
     const oldest = tokens.isCreated ? tokens.oldest() : null;
     const root = oldest === null ? undefined : tokens.find(oldest)?.fixed.accessor;
     // A tree without a token is no more in the inventory than its tokens.
-    if (root !== undefined) tellSize(this.#tree.env, { root, count: this.#countBelow() + 1 });
+    if (root !== undefined) publishTreeSize(this.#tree.env, { root, count: this.#countBelow() + 1 });
   }
 
   #entryOf(token: TokenRow, oldest: number | null, now: number): InventoryEntry {

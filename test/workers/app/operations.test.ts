@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { app } from "../../../src/app/app.ts";
 import { forgetEntities } from "../../../src/identity/standing.ts";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
-import { tellRecent } from "../../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../../src/listing/updates/recent.ts";
 import { DocumentSigner, documentOf, signCaller } from "../../support/cloud-login.ts";
 import { type CloudMount, HOME, mountCloud } from "../../support/cloud-mount.ts";
 import { FakeCloud } from "../../support/fake-cloud/fake-cloud.ts";
@@ -131,7 +131,7 @@ async function followUp({ sweeps }: Prepared): Promise<void> {
   if (sweeps) await runInDurableObject((await locate(maker)).stub, (tree) => tree.alarm());
   for (let round = 0; round < 3; round++) {
     await meter.quiet(QUIET_MS);
-    await tellRecent(bindings, Date.now());
+    await publishRecent(bindings, Date.now());
   }
 }
 
@@ -145,7 +145,7 @@ async function costsOf(prepare: () => Promise<Prepared>): Promise<Calls> {
   await send(prepared);
   await followUp(prepared);
   // A tree reads by itself what it has to tell, and writes one row for all that was told of it at once.
-  const { "TokenTree.tellInventory": _, "TokenTree.handOverNews": _2, ...costs } = await meter.costs();
+  const { "TokenTree.publishUpdates": _, "TokenTree.enqueueUpdates": _2, ...costs } = await meter.costs();
   return costs;
 }
 
@@ -178,7 +178,7 @@ it("the end of a token that is alone in its tree costs what the table says", asy
   const measured: Calls[] = [];
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
     const made = await createToken(maker, { no_parent: true, policies: ["default"], ttl: "1m" });
-    await tellRecent(bindings, Date.now());
+    await publishRecent(bindings, Date.now());
     const shard = accessorShard(bindings, accessorShardNumber(made.accessor));
     // Whatever else the shard has to do is done before.
     await runInDurableObject(shard, (object) => object.alarm());

@@ -14,7 +14,7 @@ import { keyOf, type Order, type Position } from "../../../src/listing/inventory
 import { mergePages } from "../../../src/listing/inventory/queries.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
 import { countsOf } from "../../../src/listing/inventory/terms.ts";
-import type { ShardNews } from "../../../src/listing/updates/shard-updates.ts";
+import type { ShardUpdates } from "../../../src/listing/updates/shard-updates.ts";
 import { firstRowAt, routedIdText } from "../../../src/token/ids.ts";
 import { costOf } from "../../support/costs.ts";
 import { bindings } from "../../support/service.ts";
@@ -23,7 +23,7 @@ const BEGIN = Date.UTC(2026, 5, 1);
 const HOUR = 3_600_000;
 const TREES = [1, 2, 3].map(() => toHex(randomBytes(32)));
 
-const NO_NEWS: ShardNews = { made: [], changed: [], sizes: [], started: [] };
+const NO_UPDATES: ShardUpdates = { made: [], changed: [], sizes: [], started: [] };
 
 type Facts = Partial<Omit<InventoryEntry, "accessor">> & { readonly tree?: number };
 
@@ -56,7 +56,7 @@ async function filled(name: number, entries: readonly InventoryEntry[]): Promise
   const shard = accessorShard(bindings, name);
   await runInDurableObject(shard, async (object) => {
     for (let at = 0; at < entries.length; at += 500) {
-      object.tell({ ...NO_NEWS, made: entries.slice(at, at + 500) });
+      object.applyUpdates({ ...NO_UPDATES, made: entries.slice(at, at + 500) });
     }
   });
   return shard;
@@ -108,7 +108,7 @@ it("a token costs a shard five rows when it is made alone and two when it goes, 
     return entryAt(row, { role: "builder", policies: ["default", "web"], ...facts });
   };
   const written = async (work: () => Promise<unknown>) => (await costOf(shard, work)).rowsWritten;
-  const hear = (news: Partial<ShardNews>) => Promise.resolve(shard.tell({ ...NO_NEWS, ...news }));
+  const hear = (news: Partial<ShardUpdates>) => Promise.resolve(shard.applyUpdates({ ...NO_UPDATES, ...news }));
   const first = entry({ first: true });
   await hear({ made: [first] });
   const alone = entry();
@@ -132,7 +132,7 @@ it("trees are named by their size, the largest first, and with the size goes its
   const shard = accessorShard(bindings, 6);
   const roots = Array.from({ length: 12 }, (_, i) => entryAt(firstRowAt(BEGIN) + i * 4096, { first: true }));
   const sizes = roots.map(({ accessor }, i) => ({ root: accessor, count: 1 + i * i * 7 }));
-  await shard.tell({ ...NO_NEWS, made: roots, sizes });
+  await shard.applyUpdates({ ...NO_UPDATES, made: roots, sizes });
   const counts = async () => (await shard.largestTrees(TOKEN_MOUNT)).map(({ count }) => count);
   expect(await counts()).toEqual(
     sizes
@@ -141,8 +141,8 @@ it("trees are named by their size, the largest first, and with the size goes its
       .sort((a, b) => b - a),
   );
   const [, second, third] = sizes.map(({ root }) => root);
-  await shard.tell({
-    ...NO_NEWS,
+  await shard.applyUpdates({
+    ...NO_UPDATES,
     sizes: [
       { root: second ?? "", count: 100_000 },
       { root: third ?? "", count: 1 },
@@ -196,10 +196,10 @@ it("what is told about a token twice is counted once, and what changes moves fro
   const entry = entryAt(firstRowAt(BEGIN), { role: "builder", first: true });
   const shard = await filled(2, [entry, entryAt(firstRowAt(BEGIN + 1))]);
   const groups = (kind: "end_hour" | "role") => shard.groups(kind, [TOKEN_MOUNT]);
-  await shard.tell({ ...NO_NEWS, changed: [entry] });
+  await shard.applyUpdates({ ...NO_UPDATES, changed: [entry] });
   expect(await shard.countMounts("tokens")).toEqual([{ key: TOKEN_MOUNT, count: 2 }]);
   expect(await shard.countMounts("trees")).toEqual([{ key: TOKEN_MOUNT, count: 1 }]);
-  await shard.tell({ ...NO_NEWS, changed: [{ ...entry, expiresAt: null, renewedAt: BEGIN }] });
+  await shard.applyUpdates({ ...NO_UPDATES, changed: [{ ...entry, expiresAt: null, renewedAt: BEGIN }] });
   expect(await groups("end_hour")).toEqual([
     { key: "2026-07-12T16:00:00Z", count: 1 },
     { key: "never", count: 1 },
@@ -209,7 +209,7 @@ it("what is told about a token twice is counted once, and what changes moves fro
   expect(await groups("role")).toEqual([]);
   expect(await shard.countMounts("tokens")).toEqual([{ key: TOKEN_MOUNT, count: 1 }]);
   // What is said about a token that is not listed any more comes too late.
-  await shard.tell({ ...NO_NEWS, changed: [entry] });
+  await shard.applyUpdates({ ...NO_UPDATES, changed: [entry] });
   expect(await shard.findListed([entry.accessor])).toEqual([]);
   const left = await runInDurableObject(shard, (_, { storage: { sql } }) =>
     sql.exec("SELECT COUNT(*) AS rows FROM inventory").one(),
@@ -249,7 +249,7 @@ it("pages of several shards give what the filter means, each token once and in o
   );
   const orders = fc.record({ by: fc.constantFrom<Order["by"]>("created", "end"), descending: fc.boolean() });
   await runInDurableObject(accessorShard(bindings, 3), (object, { storage: { sql } }) => {
-    object.tell(NO_NEWS);
+    object.applyUpdates(NO_UPDATES);
     fc.assert(
       fc.property(
         fc.array(facts, { maxLength: 40 }),

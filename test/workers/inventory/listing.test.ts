@@ -6,7 +6,7 @@ import {
   accessorShard,
   accessorShardNumber,
 } from "../../../src/listing/accessor-shard.ts";
-import { NewsQueue } from "../../../src/listing/updates/update-queue.ts";
+import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { SAFETY_AGE_MS } from "../../../src/tree/tidy/step.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
@@ -233,7 +233,7 @@ describe("the last use of a token", () => {
     const use = () => call("GET", "auth/token/lookup-self", { token: made.client_token });
     const shown = async (query = "") => (await listed(`display_name=token-used${query}`)).tokens[0]?.last_used;
     expect(await shown()).toBeNull();
-    const told = vi.spyOn(AccessorShard.prototype, "tell");
+    const told = vi.spyOn(AccessorShard.prototype, "applyUpdates");
     const written = await costOf(stub, use);
     expect(written.rowsWritten).toBe(0);
     const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
@@ -244,7 +244,7 @@ describe("the last use of a token", () => {
         .filter(({ accessor }) => accessor === made.accessor);
     const before = calls().length;
     await use();
-    await stub.tellInventory();
+    await stub.publishUpdates();
     expect(calls()).toHaveLength(before);
     told.mockRestore();
     await evictTree(stub);
@@ -266,7 +266,7 @@ it("the last use of a token is not told while TRACK_LAST_USE is false", async ()
     });
   const lastUse = async () => {
     await call("GET", "auth/token/lookup-self", { token: made.client_token });
-    await stub.tellInventory();
+    await stub.publishUpdates();
     return (await listed("display_name=token-untracked")).tokens[0]?.last_used;
   };
   await setting("false");
@@ -285,7 +285,7 @@ describe("a crash between the answer to a creation and the call that lists the t
   it("leaves a child in the outbox of its tree, whose alarm tells of it", async () => {
     const parent = await createToken(root, { no_parent: true, policies: ["web"] });
     holdSweeps();
-    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
     const child = await createToken(parent.client_token);
     lost.mockRestore();
     const stub = await restartTree((await locate(parent.client_token)).stub);
@@ -304,7 +304,7 @@ describe("a crash between the answer to a creation and the call that lists the t
   });
 
   it("leaves a first token to the shard that handed out its tree, which asks it a minute later", async () => {
-    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
     const made = await createToken(root, { no_parent: true, policies: ["web"], display_name: "kept" });
     lost.mockRestore();
     expect(await accessors()).not.toContain(made.accessor);
@@ -324,7 +324,7 @@ describe("a crash between the answer to a creation and the call that lists the t
   });
 
   it("of the shard makes the trees tell again", async () => {
-    const failing = vi.spyOn(AccessorShard.prototype, "tell").mockImplementation(() => {
+    const failing = vi.spyOn(AccessorShard.prototype, "applyUpdates").mockImplementation(() => {
       throw new Error("the shard is gone");
     });
     const made = await createToken(root, { no_parent: true, policies: ["web"] });

@@ -245,6 +245,6 @@ const ALARM = TokenRevocations.prototype.alarm;
 async function listAgain(entries: readonly InventoryEntry[]): Promise<void> {
   for (const [number, of] of Map.groupBy(entries, ({ accessor }) => accessorShardNumber(accessor))) {
     const shard = accessorShard(bindings, number);
-    await shard.tell({ made: of, changed: [], sizes: [], started: [] });
+    await shard.applyUpdates({ made: of, changed: [], sizes: [], started: [] });
   }
 }

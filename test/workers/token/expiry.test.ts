@@ -2,8 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { AccessorShard, accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import { InventoryStore } from "../../../src/listing/inventory/shard/inventory-store.ts";
-import { tellEverything } from "../../../src/listing/updates/publish.ts";
-import { NewsQueue } from "../../../src/listing/updates/update-queue.ts";
+import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
 import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { leaseFor } from "../../support/leases.ts";
@@ -11,7 +11,7 @@ import { crash, stateOf } from "../../support/objects.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import {
   countRows,
-  endLoneTokens,
+  endSingleTokens,
   holdInventory,
   holdSweeps,
   locate,
@@ -113,7 +113,7 @@ describe("the end of a token that is alone in its tree", () => {
   /** Such a token, which the shards know of. */
   async function alone(fields: Record<string, unknown>) {
     const { client_token: token, accessor } = await orphan(fields);
-    await tellEverything(bindings);
+    await publishPending(bindings);
     return { token, accessor, ...(await locate(token)) };
   }
 
@@ -126,11 +126,11 @@ describe("the end of a token that is alone in its tree", () => {
     const { accessor, stub } = await alone({ ttl: "60s" });
     const other = await alone({ ttl: "1h" });
     pass(59);
-    await endLoneTokens();
+    await endSingleTokens();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([1, true]);
     pass(3);
     const calls = vi.spyOn(AccessorShard.prototype, "remove");
-    await endLoneTokens();
+    await endSingleTokens();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([0, false]);
     expect(await countRows(other.stub)).toBe(1);
     expect(await alarmOf(stub)).toBeNull();
@@ -142,20 +142,20 @@ describe("the end of a token that is alone in its tree", () => {
       const { token, accessor, stub } = await alone({ period: "1m" });
       const shard = accessorShard(bindings, accessorShardNumber(accessor));
       pass(50);
-      const changed = vi.spyOn(NewsQueue.prototype, "changed");
+      const changed = vi.spyOn(UpdateQueue.prototype, "changed");
       if (!isTold) changed.mockImplementation(() => {});
       await call("POST", "auth/token/renew-self", { token });
-      await stub.tellInventory();
+      await stub.publishUpdates();
       changed.mockRestore();
       const end = async () => (await shard.findListed([accessor]))[0]?.expiresAt;
       expect(await end()).toBe(Date.now() + (isTold ? 60_000 : 10_000));
       pass(12);
-      await endLoneTokens();
+      await endSingleTokens();
       expect((await self(token)).status).toBe(200);
       expect(await end()).toBe(Date.now() + 48_000);
       expect(await alarmOf(stub)).toBeNull();
       pass(50);
-      await endLoneTokens();
+      await endSingleTokens();
       expect(await countRows(stub)).toBe(0);
     }
   });
@@ -171,10 +171,10 @@ describe("the end of a token that is alone in its tree", () => {
     const body = { id: "chosen-once", ttl: "60s" };
     const make = () => call("POST", "auth/token/create-orphan", { token: root, body });
     expect((await make()).status).toBe(200);
-    await tellEverything(bindings);
+    await publishPending(bindings);
     expect((await make()).status).toBe(400);
     pass(62);
-    await endLoneTokens();
+    await endSingleTokens();
     expect((await make()).status).toBe(200);
   });
 
@@ -182,35 +182,35 @@ describe("the end of a token that is alone in its tree", () => {
     const away = await alone({ ttl: "60s" });
     const others = await Promise.all(Array.from({ length: 8 }, () => alone({ ttl: "60s" })));
     const asked: string[] = [];
-    const { endLone } = TokenTree.prototype;
-    vi.spyOn(TokenTree.prototype, "endLone").mockImplementation(async function (this: TokenTree, row) {
+    const { endSingleToken } = TokenTree.prototype;
+    vi.spyOn(TokenTree.prototype, "endSingleToken").mockImplementation(async function (this: TokenTree, row) {
       const { id } = stateOf(this);
       asked.push(id.toString());
       if (id.equals(away.stub.id)) throw new Error("away");
-      return endLone.call(this, row);
+      return endSingleToken.call(this, row);
     });
     pass(62);
     const times = async (seconds: number) => {
       pass(seconds);
-      await endLoneTokens();
+      await endSingleTokens();
       return asked.filter((id) => id === away.treeId).length;
     };
     expect(await times(0)).toBe(1);
     for (const { accessor } of others) expect(await isListed(accessor)).toBe(false);
     expect([await times(30), await times(121), await times(60), await times(125)]).toEqual([1, 2, 2, 3]);
     expect(await isListed(away.accessor)).toBe(true);
-    vi.mocked(TokenTree.prototype.endLone).mockRestore();
+    vi.mocked(TokenTree.prototype.endSingleToken).mockRestore();
     await times(300);
     expect(await isListed(away.accessor)).toBe(false);
   });
 
   it("is left to the tree when others have come that the shard has not heard of", async () => {
     const { token, accessor, stub } = await alone({ policies: ["root"], ttl: "60s" });
-    const lost = vi.spyOn(NewsQueue.prototype, "changed").mockImplementation(() => {});
+    const lost = vi.spyOn(UpdateQueue.prototype, "changed").mockImplementation(() => {});
     await createToken(token, { ttl: "10h" });
-    await tellEverything(bindings);
+    await publishPending(bindings);
     pass(62);
-    await endLoneTokens();
+    await endSingleTokens();
     lost.mockRestore();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([2, true]);
     expect(await alarmOf(stub)).not.toBeNull();
@@ -221,11 +221,11 @@ describe("the end of a token that is alone in its tree", () => {
   it("comes also when the clock of the shard was ahead for a while", async () => {
     await alone({ ttl: "1h" });
     pass(3602);
-    await endLoneTokens();
+    await endSingleTokens();
     pass(-3600);
     const { accessor, stub } = await alone({ ttl: "60s" });
     pass(62);
-    await endLoneTokens();
+    await endSingleTokens();
     expect([await countRows(stub), await isListed(accessor)]).toEqual([0, false]);
   });
 
@@ -238,24 +238,24 @@ describe("the end of a token that is alone in its tree", () => {
     const ends = step().mockImplementationOnce(() => {
       throw new Error("the process ends");
     });
-    await endLoneTokens();
+    await endSingleTokens();
     ends.mockRestore();
     expect(await isListed(accessor)).toBe(true);
     const shard = accessorShard(bindings, accessorShardNumber(accessor));
     await crash(shard);
     await crash(stub);
-    await endLoneTokens();
+    await endSingleTokens();
     expect([await countRows(bindings.TOKEN_TREE.get(stub.id)), await isListed(accessor)]).toEqual([0, false]);
   });
 
   it("comes when nobody told of the token before it: the shard that handed out the tree asks", async () => {
-    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
     const { token, stub } = await alone({ ttl: "10s" });
     lost.mockRestore();
     expect(await alarmOf(stub)).toBeNull();
     pass(61);
     // A shard asks for sixty ids at a time, and not all of them were used.
-    for (let alarms = 0; alarms < 5; alarms++) await endLoneTokens();
+    for (let alarms = 0; alarms < 5; alarms++) await endSingleTokens();
     expect(await alarmOf(stub)).not.toBeNull();
     await runAlarm(stub);
     expect([await countRows(stub), (await self(token)).status]).toEqual([0, 403]);
@@ -264,7 +264,7 @@ describe("the end of a token that is alone in its tree", () => {
   it("comes by the tree when its shard had asked for it before the token came", async () => {
     const tree = bindings.TOKEN_TREE.get(bindings.TOKEN_TREE.newUniqueId());
     expect(await tree.report()).toBe(false);
-    const draws = vi.spyOn(AccessorShard.prototype, "drawTrees").mockResolvedValueOnce([tree.id.toString()]);
+    const draws = vi.spyOn(AccessorShard.prototype, "allocateTrees").mockResolvedValueOnce([tree.id.toString()]);
     const { stub } = await alone({ ttl: "1h" });
     draws.mockRestore();
     expect(stub.id.equals(tree.id)).toBe(true);
@@ -272,7 +272,7 @@ describe("the end of a token that is alone in its tree", () => {
   });
 
   it("comes by the tree where no shard handed it out, or its shard has lost it for a day", async () => {
-    const draws = vi.spyOn(AccessorShard.prototype, "drawTrees").mockRejectedValue(new Error("away"));
+    const draws = vi.spyOn(AccessorShard.prototype, "allocateTrees").mockRejectedValue(new Error("away"));
     const { stub: own } = await alone({ ttl: "1h" });
     draws.mockRestore();
     expect(await alarmOf(own)).not.toBeNull();

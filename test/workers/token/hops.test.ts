@@ -18,7 +18,7 @@ let token: string;
 
 const METHODS = [
   [TokenTree, ["run", "act", "create", "insert", "isAlive"]],
-  [AccessorShard, ["drawTrees", "remove", "list"]],
+  [AccessorShard, ["allocateTrees", "remove", "list"]],
   [TokenRoles, ["read", "write"]],
   [CustomIds, ["find", "reserve", "release"]],
 ] as const;

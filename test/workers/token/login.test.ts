@@ -77,7 +77,7 @@ describe("a login", () => {
   it("that is refused leaves no token behind (CVE-2026-46405)", async () => {
     const mount = await enable("refusing");
     const create = vi.spyOn(TokenTree.prototype, "create");
-    const list = vi.spyOn(AccessorShard.prototype, "tell");
+    const list = vi.spyOn(AccessorShard.prototype, "applyUpdates");
     for (const changes of [{ policies: ["root"] }, { tokenType: "batch", numUses: 1 }] as const) {
       expect(await login(mount, changes)).toMatchObject({ ok: false, error: { code: "invalid_request" } });
     }

@@ -2,8 +2,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { ACCESSOR_SHARDS, AccessorShard, accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { tellEverything } from "../../../src/listing/updates/publish.ts";
-import { NewsQueue } from "../../../src/listing/updates/update-queue.ts";
+import { publishPending } from "../../../src/listing/updates/publish.ts";
+import { UpdateQueue } from "../../../src/listing/updates/update-queue.ts";
 import { CubbyholeStore } from "../../../src/tree/cubbyhole/store.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
 import { countRows, evictTree, holdSweeps, locate, restartTree, runAlarm } from "../../support/trees.ts";
@@ -39,7 +39,7 @@ async function login(fields: Record<string, unknown> = {}) {
 /** The next token without a parent shall come into this tree. What was drawn before is too old by then. */
 async function loginInto(treeId: string, fields: Record<string, unknown> = {}) {
   pass(31);
-  const drawn = vi.spyOn(AccessorShard.prototype, "drawTrees").mockResolvedValueOnce([treeId]);
+  const drawn = vi.spyOn(AccessorShard.prototype, "allocateTrees").mockResolvedValueOnce([treeId]);
   const made = await login(fields);
   drawn.mockRestore();
   return made;
@@ -52,7 +52,7 @@ async function askDrawn(): Promise<void> {
 
 /** Takes everything out of the pool of a shard. */
 async function emptyPool(shard: DurableObjectStub<AccessorShard>): Promise<void> {
-  await shard.takeTree("0".repeat(64));
+  await shard.releaseTree("0".repeat(64));
   await runInDurableObject(shard, (_, { storage: { sql } }) => {
     for (const table of ["free_trees", "drawn_trees"]) sql.exec(`DELETE FROM ${table}`);
   });
@@ -71,20 +71,20 @@ async function pooled(treeId: string, table = "free_trees", shards = SHARDS): Pr
 
 describe("logins that end", () => {
   it("leave their objects to those that come after them", async () => {
-    const drawTrees = vi.spyOn(AccessorShard.prototype, "drawTrees");
+    const allocateTrees = vi.spyOn(AccessorShard.prototype, "allocateTrees");
     const lived = new Set<string>();
     for (let round = 0; round < 3; round++) {
       const logins = [];
       for (let n = 0; n < 30; n++) logins.push(await login());
       for (const { treeId } of logins) lived.add(treeId);
       // The shards hear of the tokens, and then whose trees those are.
-      for (let told = 0; told < 2; told++) await tellEverything(bindings);
+      for (let told = 0; told < 2; told++) await publishPending(bindings);
       pass(61);
       for (const { stub } of logins) await runAlarm(stub);
       await askDrawn();
       pass(1);
     }
-    const drawn = await Promise.all(drawTrees.mock.results.map(({ value }) => value as Promise<string[]>));
+    const drawn = await Promise.all(allocateTrees.mock.results.map(({ value }) => value as Promise<string[]>));
     // The first thirty draw sixty ids, half of which are for those that come next.
     const objects = new Set([...lived, ...drawn.flat()]);
     expect(objects.size).toBeLessThanOrEqual(75);
@@ -102,10 +102,10 @@ describe("freed trees", () => {
     await runInDurableObject(shard, (_, { storage: { sql } }) => {
       for (const tree of [first, second]) sql.exec("INSERT INTO free_trees (tree) VALUES (?)", tree);
     });
-    for (const tree of [third, fourth, fifth]) await shard.takeTree(tree);
-    expect(new Set(await shard.drawTrees(2))).toEqual(new Set([fourth, fifth]));
-    expect(await shard.drawTrees(1)).toEqual([third]);
-    expect(new Set(await shard.drawTrees(3))).toEqual(new Set([first, second]));
+    for (const tree of [third, fourth, fifth]) await shard.releaseTree(tree);
+    expect(new Set(await shard.allocateTrees(2))).toEqual(new Set([fourth, fifth]));
+    expect(await shard.allocateTrees(1)).toEqual([third]);
+    expect(new Set(await shard.allocateTrees(3))).toEqual(new Set([first, second]));
     await emptyPool(shard);
   });
 });
@@ -118,7 +118,7 @@ async function formerLife() {
   await call("POST", "cubbyhole/kept", { token, body: { secret: "of the first life" } });
   const lease = (await leasesOf(accessor))[0] ?? "";
   expect(lease).not.toBe("");
-  await tellEverything(bindings);
+  await publishPending(bindings);
   await call("POST", "auth/token/revoke", { token: root, body: { token } });
   for (let n = 0; n < 3; n++) await runAlarm(stub);
   return { token, accessor, child, batch, lease, stub, treeId };
@@ -197,11 +197,11 @@ describe("a tree that is taken again", () => {
   it("goes back to the pool when it was handed out and nobody used it", async () => {
     const shard = accessorShard(bindings, 3);
     await emptyPool(shard);
-    const [treeId = ""] = await shard.drawTrees(1);
+    const [treeId = ""] = await shard.allocateTrees(1);
     pass(61);
     await askDrawn();
     expect([await pooled(treeId), await pooled(treeId, "drawn_trees")]).toEqual([1, 0]);
-    expect(await shard.drawTrees(1000)).toEqual([treeId]);
+    expect(await shard.allocateTrees(1000)).toEqual([treeId]);
   });
 });
 
@@ -215,7 +215,7 @@ describe("a crash", () => {
   it("before the shard has heard that a tree is free leaves it to the alarm", async () => {
     const { token, stub, treeId } = await login();
     await call("POST", "auth/token/revoke-self", { token });
-    const ends = vi.spyOn(NewsQueue.prototype, "takeBack").mockRejectedValueOnce(new Error("the process ends"));
+    const ends = vi.spyOn(UpdateQueue.prototype, "takeBack").mockRejectedValueOnce(new Error("the process ends"));
     await runAlarm(stub);
     ends.mockRestore();
     expect([await countRows(stub), await pooled(treeId)]).toEqual([1, 0]);
@@ -249,13 +249,13 @@ describe("a crash", () => {
     pass(1);
     const shard = accessorShard(bindings, 5);
     await emptyPool(shard);
-    await shard.takeTree(former.treeId);
-    expect(await shard.drawTrees(1000)).toEqual([former.treeId]);
-    const lost = vi.spyOn(NewsQueue.prototype, "made").mockImplementation(() => {});
+    await shard.releaseTree(former.treeId);
+    expect(await shard.allocateTrees(1000)).toEqual([former.treeId]);
+    const lost = vi.spyOn(UpdateQueue.prototype, "created").mockImplementation(() => {});
     const next = await loginInto(former.treeId, { ttl: "1h" });
     lost.mockRestore();
     // It comes late.
-    await shard.tell({ made: [], changed: [], sizes: [], started: [{ tree: former.treeId, row: former.row }] });
+    await shard.applyUpdates({ made: [], changed: [], sizes: [], started: [{ tree: former.treeId, row: former.row }] });
     expect(await pooled(former.treeId, "drawn_trees", [shard])).toBe(1);
     pass(61);
     await askDrawn();

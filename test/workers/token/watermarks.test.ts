@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { walkOf } from "../../../src/lease/walk.ts";
 import { AccessorShard } from "../../../src/listing/accessor-shard.ts";
-import { tellRecent } from "../../../src/listing/updates/recent.ts";
+import { publishRecent } from "../../../src/listing/updates/recent.ts";
 import { forgetInstallation, loadInstallation } from "../../../src/system/installation.ts";
 import { System, systemOf } from "../../../src/system/system.ts";
 import { MAX_WATERMARKS } from "../../../src/system/watermark-store.ts";
@@ -172,7 +172,7 @@ describe("a token that was changed in the storage", { timeout: 30_000 }, () => {
     await role(name);
     const parent = await create(`create/${name}`);
     const child = await create("create", {}, parent);
-    await tellRecent(bindings, Date.now());
+    await publishRecent(bindings, Date.now());
     const { stub: before, row } = await locate(parent);
     await runInDurableObject(before, (_, { storage: { sql } }) => {
       sql.exec(

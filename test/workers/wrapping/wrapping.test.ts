@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ACCESSOR_SHARDS, accessorShard } from "../../../src/listing/accessor-shard.ts";
-import { tellEverything } from "../../../src/listing/updates/publish.ts";
+import { publishPending } from "../../../src/listing/updates/publish.ts";
 import { decodeStoredId } from "../../../src/token/ids.ts";
 import { TokenTree } from "../../../src/tree/token-tree.ts";
 import { bindings, call, createToken, initialized, keysOf } from "../../support/service.ts";
@@ -133,7 +133,7 @@ describe("H10: the envelope of a wrapped answer", () => {
   it("may wait longer than the platform sets alarms for", async () => {
     const { token } = await wrapped(undefined, "9223372036");
     // The shard that asks for its end hears of it.
-    await tellEverything(bindings);
+    await publishPending(bindings);
     const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => accessorShard(bindings, number));
     const listed = (await Promise.all(shards.map((shard) => shard.list("", 10_000)))).flat();
     const { treeId } = await locate(token);

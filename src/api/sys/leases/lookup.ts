@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { listLeases } from "../../../lease/queries.ts";
 import { lookupLease } from "../../../lease/service.ts";
-import { tellRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply, keysReply, type Reply } from "../../../wire/reply.ts";
@@ -62,7 +62,7 @@ async function listNames(
   { after, limit }: Page,
 ): Promise<Result<Reply, Failure>> {
   const most = limit > 0 ? Math.min(limit, MAX_LIST) : MAX_LIST;
-  await tellRecent(env, currentTime());
+  await publishRecent(env, currentTime());
   const names = await listLeases(env, installation.keys, prefix, after, most + 1);
   const keys = names.slice(0, most);
   const isCut = names.length > most && most !== limit;

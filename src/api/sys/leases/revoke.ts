@@ -10,7 +10,7 @@ import { readLeaseId } from "../../../lease/ids.ts";
 import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, walkOf } from "../../../lease/walk.ts";
 import type { WalkJob } from "../../../lease/walk-job.ts";
-import { tellRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/recent.ts";
 import { flag } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { endedReply } from "../../changed-reply.ts";
@@ -90,7 +90,7 @@ function revokeBelowRoute(
         if (ended.ok) return ok(fields.sync ? ended.value : GOES_ON);
       }
       // So that it meets the tokens that were just made, too.
-      await tellRecent(env, currentTime());
+      await publishRecent(env, currentTime());
       const { finished, failure } = await walkOf(env, job).start(job, fields.sync ? MAX_WAIT_MS : 0);
       if (!failure) return ok(finished ? EMPTY : GOES_ON);
       const { leaseId, number, of, error } = failure;

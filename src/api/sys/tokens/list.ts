@@ -13,7 +13,7 @@ import type { TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Order, Position } from "../../../listing/inventory/order.ts";
 import { type InventoryPage, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
-import { tellRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
 import { text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
@@ -83,7 +83,7 @@ async function listed(
   if (after === null && fields.after !== "") return err(invalid("after is not the cursor of a page in this order"));
   if (fields.limit < 0 || fields.limit > MAX_LIMIT) return err(invalid(`limit is at most ${MAX_LIMIT}`));
   const now = currentTime();
-  await tellRecent(env, now);
+  await publishRecent(env, now);
   const read = await firstPage(env, filter.value, order, after, fields.limit || DEFAULT_LIMIT, now);
   // What a watermark ended stays in the inventory until it is cleaned up.
   const page = {

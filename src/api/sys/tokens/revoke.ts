@@ -12,7 +12,7 @@ import type { ListedToken } from "../../../listing/inventory/entry.ts";
 import { matches, type TokenFilter } from "../../../listing/inventory/filter.ts";
 import { countMeant, findInInventory, pageOfInventory } from "../../../listing/inventory/queries.ts";
 import { type RevocationJob, revocationsOf } from "../../../listing/inventory/revocations.ts";
-import { tellRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/recent.ts";
 import { ROOT_POLICY } from "../../../policy/name.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { decodeStoredId, readAccessor, type TokenAddress } from "../../../token/ids.ts";
@@ -125,7 +125,7 @@ async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<
   const meant = await readMeant(context);
   if (!meant.ok) return meant;
   const now = currentTime();
-  await tellRecent(env, now);
+  await publishRecent(env, now);
   const spare = fields.include_self ? null : addressOf(caller);
   const preview = await previewOf(env, meant.value, spare, fields.include_root, now);
   if (fields.dry_run) {

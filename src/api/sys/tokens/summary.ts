@@ -17,7 +17,7 @@ import {
 import type { GroupCount } from "../../../listing/inventory/shard/counts.ts";
 import type { CountKind } from "../../../listing/inventory/terms.ts";
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
-import { tellRecent } from "../../../listing/updates/recent.ts";
+import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import { NO_FIELDS, text } from "../../../wire/fields.ts";
@@ -67,7 +67,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         return err(invalid("group_by is one of mount, role, policy, end_hour, created_hour, entity and tree"));
       }
       const now = currentTime();
-      await tellRecent(env, now);
+      await publishRecent(env, now);
       const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
       const named = by === "mount" ? withMountNames(counted.groups, installation) : counted.groups;
       // A token has several policies, so that of those groups no rest can be told.
@@ -105,7 +105,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
     NO_FIELDS,
     async ({ env, installation }) => {
       const now = currentTime();
-      await tellRecent(env, now);
+      await publishRecent(env, now);
       const counts = await countByMount(env, "tokens");
       const trees = new Map((await countByMount(env, "trees")).map(({ key, count }) => [key, count]));
       const groups = await inGroups(counts.slice(0, MAPPED_MOUNTS), ({ key, count }) =>

@@ -20,7 +20,7 @@ const FEW = 16;
 const READ_TREES = 2 * MAX_TREES;
 
 /** What a shard hears. */
-export interface Told {
+export interface InventoryUpdate {
   /** New tokens. */
   readonly made?: readonly InventoryEntry[];
   /** Tokens of which something has changed: those that are kept, and those of the others that are listed. */
@@ -56,7 +56,7 @@ export class InventoryStore {
   }
 
   /** Keeps what is known of tokens now, and of trees whose oldest token is here. Safe to repeat. */
-  put({ made = [], changed = [], sizes = [], isListed = () => false }: Told): void {
+  put({ made = [], changed = [], sizes = [], isListed = () => false }: InventoryUpdate): void {
     const sizeOf = new Map(sizes.map(({ root, count }) => [root, count]));
     for (const [entry, isNew] of [...made.map(newOne), ...changed.map(knownOne)]) {
       const { id, known } = this.#place(entry.accessor);

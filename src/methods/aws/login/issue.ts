@@ -19,7 +19,7 @@ export interface VerifiedLogin {
   readonly signature: Signature | null;
   /** The name that the mount knows the client by. */
   readonly alias: string;
-  /** Told to clients, in the inner vocabulary. */
+  /** InventoryUpdate to clients, in the inner vocabulary. */
   readonly metadata: Metadata;
   /** The chosen part of it, kept with the alias. */
   readonly aliasMetadata: Metadata;

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { randomBytes, toHex } from "../../../../src/crypto/bytes.ts";
 import { accessorShardNumber } from "../../../../src/listing/accessor-shard-number.ts";
 import type { InventoryEntry } from "../../../../src/listing/inventory/entry.ts";
-import type { ShardNews } from "../../../../src/listing/updates/shard-updates.ts";
-import { NewsQueue } from "../../../../src/listing/updates/update-queue.ts";
+import type { ShardUpdates } from "../../../../src/listing/updates/shard-updates.ts";
+import { UpdateQueue } from "../../../../src/listing/updates/update-queue.ts";
 import { firstRowAt, routedIdText } from "../../../../src/token/ids.ts";
 
 const TREE = toHex(randomBytes(32));
@@ -34,20 +34,20 @@ function entryOf(children = 0): InventoryEntry {
 
 /** A queue with what its shards have heard. */
 function heard() {
-  const queue = new NewsQueue();
-  const calls: [shard: number, news: ShardNews][] = [];
+  const queue = new UpdateQueue();
+  const calls: [shard: number, updates: ShardUpdates][] = [];
   const send = (now = 0) =>
-    queue.send(async (shard, news) => {
-      calls.push([shard, news]);
+    queue.send(async (shard, updates) => {
+      calls.push([shard, updates]);
     }, now);
   return { queue, calls, send };
 }
 
-describe("the queue of news for the shards", () => {
+describe("the queue of updates for the shards", () => {
   it("tells of a token once, as it is by then", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.made(entry, null);
+    queue.created(entry, null);
     queue.changed({ ...entry, children: 2 });
     await send();
     await send();
@@ -60,7 +60,7 @@ describe("the queue of news for the shards", () => {
   it("keeps what a shard may not have heard, with what has changed since", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.made(entry, null);
+    queue.created(entry, null);
     const failing = queue.send(async () => {
       queue.changed({ ...entry, children: 1 });
       throw new Error("no answer");
@@ -74,7 +74,7 @@ describe("the queue of news for the shards", () => {
   it("tells a shard nothing while a call is under way, until that call counts as lost", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.made(entry, null);
+    queue.created(entry, null);
     void queue.send(() => new Promise(() => {}), 0);
     queue.changed({ ...entry, children: 1 });
     await send(1000);
@@ -86,7 +86,7 @@ describe("the queue of news for the shards", () => {
   it("tells nothing of a token that is taken back, and the shard of its tree that this was used", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.made(entry, 3);
+    queue.created(entry, 3);
     await queue.takeBack([entry.accessor]);
     await send();
     expect(calls.map(([shard, { made, started }]) => [shard, made, started])).toContainEqual([
@@ -100,7 +100,7 @@ describe("the queue of news for the shards", () => {
   it("tells the shard that handed out a tree when its first token is listed, and not before", async () => {
     const { queue, calls, send } = heard();
     const entry = entryOf();
-    queue.made(entry, 3);
+    queue.created(entry, 3);
     await queue.send(() => Promise.reject(new Error("no answer")), 0).catch(() => {});
     await send();
     expect(calls.flatMap(([, { started }]) => started)).toEqual([]);

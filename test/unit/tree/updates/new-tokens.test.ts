@@ -8,7 +8,7 @@ const NOW = Date.UTC(2026, 5, 1);
 /** A tree with rows, of which shards know those that `heard` says. */
 function tree() {
   const rows: number[] = [];
-  const told: string[] = [];
+  const published: string[] = [];
   const heard = new Set<string>();
   const state = { upTo: 0 };
   const tokens = new NewTokens({
@@ -21,7 +21,7 @@ function tree() {
       state.upTo = Math.max(state.upTo, upTo);
     },
     describe: (of) => of.map((row) => entryOf(`accessor ${row}`)),
-    tell: ({ accessor }) => told.push(accessor),
+    publish: ({ accessor }) => published.push(accessor),
     isOnItsWay: (accessor) => !heard.has(accessor),
   });
   const write = (row: number) => {
@@ -32,7 +32,7 @@ function tree() {
     for (const row of of) heard.add(`accessor ${row}`);
     tokens.noteListed(NOW);
   };
-  return { tokens, told, state, write, hear };
+  return { tokens, published, state, write, hear };
 }
 
 function entryOf(accessor: string): InventoryEntry {
@@ -58,21 +58,21 @@ function entryOf(accessor: string): InventoryEntry {
 
 describe("the outbox of new tokens", () => {
   it("hands tokens over while others are on their way, each once", () => {
-    const { tokens, told, write } = tree();
+    const { tokens, published, write } = tree();
     write(10);
-    expect(tokens.handOver()).toEqual([10]);
+    expect(tokens.enqueue()).toEqual([10]);
     write(20);
-    expect(tokens.handOver()).toEqual([20]);
-    expect(tokens.handOver()).toEqual([]);
-    expect(told).toEqual(["accessor 10", "accessor 20"]);
+    expect(tokens.enqueue()).toEqual([20]);
+    expect(tokens.enqueue()).toEqual([]);
+    expect(published).toEqual(["accessor 10", "accessor 20"]);
   });
 
   it("moves the mark as far as the shards know all, in order", () => {
     const { tokens, state, write, hear } = tree();
     write(10);
-    tokens.handOver();
+    tokens.enqueue();
     write(20);
-    tokens.handOver();
+    tokens.enqueue();
     hear(20);
     expect(state.upTo).toBe(0);
     hear(10);
@@ -81,17 +81,17 @@ describe("the outbox of new tokens", () => {
   });
 
   it("leaves a row behind the mark that was written after a greater one was read", () => {
-    const { tokens, state, told, write, hear } = tree();
+    const { tokens, state, published, write, hear } = tree();
     write(10);
     write(30);
-    tokens.handOver();
+    tokens.enqueue();
     write(20);
     hear(10, 30);
     expect(state.upTo).toBe(19);
-    expect(tokens.handOver()).toEqual([20, 30]);
+    expect(tokens.enqueue()).toEqual([20, 30]);
     hear(20);
     expect(state.upTo).toBe(30);
-    expect(told).toContain("accessor 20");
+    expect(published).toContain("accessor 20");
   });
 
   it("has the alarm look until the shards know, and reads no more while too much is on its way", () => {
@@ -99,10 +99,10 @@ describe("the outbox of new tokens", () => {
     expect(tokens.backstopAt).toBeNull();
     for (let row = 1; row <= 30; row++) {
       write(row);
-      tokens.handOver();
+      tokens.enqueue();
     }
     expect(tokens.isBehind).toBe(true);
-    expect(tokens.handOver()).toEqual([]);
+    expect(tokens.enqueue()).toEqual([]);
     expect(tokens.backstopAt).toBe(NOW + BACKSTOP_MS);
     tokens.tryAgainAt(NOW + 9000);
     expect(tokens.backstopAt).toBe(NOW + 9000);

@@ -30,7 +30,7 @@ interface Marked {
  *
  * @param watermark number of the watermark whose tokens are meant; null: all of the leases are.
  */
-export async function tellTrees(
+export async function notifyTrees(
   env: Env,
   leases: readonly IndexedLease[],
   mode: WalkMode,
