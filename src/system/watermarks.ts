@@ -6,7 +6,7 @@
  * A token is also ended when an isolate makes it that does not know the watermark yet.
  */
 
-/** How far ahead of its own making (ms) the number of a token may be, when it is above the newest that is known. */
+/** How far (ms) the number of a token may be above both the newest watermark that is known and the time of its making. */
 const MAX_AHEAD_MS = 86_400_000;
 
 /** What a watermark ends: tokens by the path that made them, or those of an entity. Made by the functions below. */
@@ -98,11 +98,11 @@ export function isEnded(watermarks: Watermarks, which: "all" | "open", token: Ju
 
 /**
  * The newest watermark that the maker of a token knew; 0, which every watermark ends, when there was none and when there can't
- * have been one of that number. A number above `newest` alone proves nothing: another isolate may know a newer watermark,
- * whose number is then about the time.
+ * have been one of that number. A number above `newest` alone proves nothing: another isolate may know a newer watermark. Its
+ * number is then about the time, or follows `newest` where the clock of the system object was ahead once.
  */
 function knownWatermark({ watermark = 0, createdAt }: JudgedToken, newest: number): number {
-  return watermark > Math.max(newest, createdAt + MAX_AHEAD_MS) ? 0 : watermark;
+  return watermark > Math.max(newest, createdAt) + MAX_AHEAD_MS ? 0 : watermark;
 }
 
 function ends({ number, createdBefore }: Watermark, known: number, createdAt: number): boolean {

@@ -68,6 +68,12 @@ describe("a watermark", () => {
     // The clock was ahead when the newest was made: every number since is above it.
     const ahead = TOKEN.createdAt + 400 * day;
     expect(ended(mark({ scope }), { watermark: ahead }, ahead)).toBe(false);
+    expect(ended(mark({ scope }), { watermark: ahead + day + 1 }, ahead)).toBe(true);
+  });
+
+  it("spares a token that was made above the next watermark, which this isolate does not know yet, after a clock was ahead", () => {
+    const ahead = TOKEN.createdAt + 400 * 86_400_000;
+    expect(ended(mark({ scope: pathScope("auth/a/") }), { watermark: ahead + 1 }, ahead)).toBe(false);
   });
 
   it("that is cleaned is not asked about what a tree stores", () => {
