@@ -1,12 +1,14 @@
 import { type LoadRequest, runStream } from "./load.ts";
 import type { Client } from "./servers/client.ts";
-import type { Secrets } from "./servers/serve.ts";
-import type { Usage } from "./servers/usage.ts";
+import type { Secrets, Usage } from "./servers/serve.ts";
 
 /** A server under load, with what its processes use. The gateway of one without is zeros. */
 export interface Measured extends Client {
   usage(): { readonly worker: Usage; readonly gateway: Usage };
 }
+
+/** Bytes in MiB. */
+export const MIB = 2 ** 20;
 
 /** What every case has at hand. */
 export interface Bench {

@@ -11,8 +11,7 @@ import { measureLoad } from "./cases/load.ts";
 import { measureOperations } from "./cases/operations.ts";
 import { type KeptFigures, keepFigures, renderCase } from "./figures.ts";
 import { describeMachine } from "./machine.ts";
-import { newSecrets } from "./servers/serve.ts";
-import { usageOf } from "./servers/usage.ts";
+import { newSecrets, usageOf } from "./servers/serve.ts";
 
 const MEASURE: Readonly<Record<CaseName, (bench: Bench) => Promise<CaseFigures>>> = {
   operations: measureOperations,
@@ -49,6 +48,6 @@ export async function runBench(command: BenchCommand, say: (line: string) => voi
 function otherServer(other: BenchCommand["against"]): Measured | null {
   if (other === null) return null;
   const { url, pid } = other;
-  const gateway = { cpuSeconds: 0, memoryMiB: 0 };
+  const gateway = { cpuSeconds: 0, residentBytes: 0 };
   return { url, token: process.env.AGAINST_TOKEN ?? "", usage: () => ({ worker: usageOf(pid), gateway }) };
 }

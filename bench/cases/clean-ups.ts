@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Bench, type CaseFigures, CONNECTIONS, lookUps, type Row } from "../case.ts";
+import { type Bench, type CaseFigures, CONNECTIONS, lookUps, MIB, type Row } from "../case.ts";
 import { runStream, type StreamResult } from "../load.ts";
 import { plantForest } from "../seed/forest.ts";
 import { ask, makeToken, member, send } from "../servers/client.ts";
@@ -74,7 +74,8 @@ async function measureBeside(server: ServeProcess, others: readonly string[], cl
   const stream = { connections: CONNECTIONS, requests: lookUps(others) };
   await runStream(server.url, stream, 1);
   const before = await runStream(server.url, stream, BEFORE_SECONDS);
-  const memoryBefore = server.usage().worker.memoryMiB;
+  const memory = () => server.usage().worker.residentBytes / MIB;
+  const memoryBefore = memory();
   let memoryMost = memoryBefore;
   const began = performance.now();
   await cleanUp.begin();
@@ -87,7 +88,7 @@ async function measureBeside(server: ServeProcess, others: readonly string[], cl
   const seconds = () => (performance.now() - began) / 1000;
   const watch = async (): Promise<void> => {
     while (!(await cleanUp.isOver()) && seconds() < WATCH_SECONDS) {
-      memoryMost = Math.max(memoryMost, server.usage().worker.memoryMiB);
+      memoryMost = Math.max(memoryMost, memory());
       await pause(LOOK_MS);
     }
   };

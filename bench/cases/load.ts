@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { type Bench, type CaseFigures, lookUps, type Measured, type Row, type Target } from "../case.ts";
+import { type Bench, type CaseFigures, lookUps, type Measured, MIB, type Row, type Target } from "../case.ts";
 import { type LoadRequest, runStream, type Stream } from "../load.ts";
 import { type Client, makeToken } from "../servers/client.ts";
 import { ServeProcess } from "../servers/serve.ts";
@@ -37,7 +37,7 @@ async function loadOn(bench: Bench, name: string, server: Measured) {
   const watching = (async () => {
     while (!isOver) {
       const { worker, gateway } = server.usage();
-      memory.push(worker.memoryMiB + gateway.memoryMiB);
+      memory.push((worker.residentBytes + gateway.residentBytes) / MIB);
       await pause(1000);
     }
   })();

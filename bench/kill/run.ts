@@ -97,7 +97,7 @@ export async function runKills({ seed, say, ...options }: KillOptions): Promise<
     await server.kill(victim);
     stopped = true;
     await writing;
-    server = await ServeProcess.start(data, secrets, listen);
+    server = await ServeProcess.start(data, secrets, { listen });
     rounds++;
     const fresh = ledger.entries.slice(before);
     broken.push(...(await findBroken(root, ledger, [...sample(ledger.entries, choices), ...fresh], kept)));

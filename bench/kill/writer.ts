@@ -1,4 +1,4 @@
-import { type Client, type Json, send, text } from "../servers/client.ts";
+import { type Client, type Json, type SendOptions, send, text } from "../servers/client.ts";
 import type { Choices } from "./choices.ts";
 import type { Environment } from "./environment.ts";
 import { type Entry, expectedOf, type Kind, type Ledger } from "./ledger.ts";
@@ -20,9 +20,8 @@ export interface Kept {
 }
 
 /** Who sends a request, and how, when it is not root without further headers. */
-interface RequestOptions {
+interface RequestOptions extends SendOptions {
   readonly token?: string;
-  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** One thing that a writer does. Throws NoAnswer. */
@@ -79,7 +78,7 @@ export class Writer {
   async ask(method: string, path: string, body?: unknown, options: RequestOptions = {}): Promise<Json> {
     const client = { url: this.#root.url, token: options.token ?? this.#root.token };
     // The connection ends with the server.
-    const reply = await send(client, method, path, body, options.headers).catch(() => null);
+    const reply = await send(client, method, path, body, options).catch(() => null);
     if (reply && reply.status < 300) return reply.body;
     if (reply && !NO_ANSWERS.has(reply.status)) {
       this.#ledger.surprises.push(`${method} ${path}: answered ${reply.status} ${JSON.stringify(reply.body)}`);

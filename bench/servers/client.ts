@@ -1,4 +1,4 @@
-import { request } from "node:http";
+import { type IncomingHttpHeaders, request } from "node:http";
 
 /** A server, and the token of requests to it. */
 export interface Client {
@@ -18,6 +18,16 @@ export interface Reply {
   readonly status: number;
   /** `{}` for an empty body. */
   readonly body: Json;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** What a request has besides its method, path and body. */
+export interface SendOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The client's own address; absent: the system chooses. */
+  readonly from?: string;
+  /** How long to wait for the answer (ms). */
+  readonly timeoutMs?: number;
 }
 
 /** The base path of the interface of teams; everything else is below `v1/`. */
@@ -29,13 +39,14 @@ export function send(
   method: string,
   path: string,
   body?: unknown,
-  headers: Readonly<Record<string, string>> = {},
+  { headers, from, timeoutMs = 60_000 }: SendOptions = {},
 ): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const options = {
       method,
       agent: false,
-      timeout: 60_000,
+      timeout: timeoutMs,
+      ...(from !== undefined && { localAddress: from }),
       headers: {
         ...(token !== "" && { "X-Vault-Token": token, Authorization: `Bearer ${token}` }),
         ...(path.startsWith(TEAMS) && { "Content-Type": "application/vnd.api+json" }),
@@ -46,12 +57,13 @@ export function send(
       try {
         let text = "";
         for await (const piece of response.setEncoding("utf8")) text += piece;
-        resolve({ status: response.statusCode ?? 0, body: text === "" ? {} : JSON.parse(text) });
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, body: text === "" ? {} : JSON.parse(text) });
       } catch (error) {
         reject(error);
       }
     });
-    sent.on("timeout", () => sent.destroy(new Error("no answer in a minute")));
+    sent.on("timeout", () => sent.destroy(new Error(`${path}: no answer in ${timeoutMs} ms`)));
     sent.on("error", reject);
     sent.end(body === undefined ? undefined : JSON.stringify(body));
   });
@@ -89,11 +101,7 @@ export interface MadeToken {
 }
 
 /** Makes a token at an endpoint below `auth/token/`. */
-export async function makeToken(
-  client: Client,
-  endpoint: "create" | "create-orphan",
-  fields: Json,
-): Promise<MadeToken> {
+export async function makeToken(client: Client, endpoint: string, fields: Json): Promise<MadeToken> {
   const body = await ask(client, "POST", `v1/auth/token/${endpoint}`, fields);
   return { token: text(body, "auth", "client_token"), accessor: text(body, "auth", "accessor") };
 }

@@ -3,10 +3,14 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
+import { type ProcessFigures, processFigures } from "../../gateway/process-figures.ts";
 import { PROJECT } from "../../scripts/local/worker-definition.ts";
 import type { Client } from "./client.ts";
-import { type Usage, usageOf } from "./usage.ts";
+
+/** What a process has used of the machine: seconds of CPU of all its threads, and bytes of resident memory. */
+export type Usage = Pick<ProcessFigures, "cpuSeconds" | "residentBytes">;
 
 /** What is killed. */
 export type KillTarget = "workerd" | "serve" | "both";
@@ -23,6 +27,18 @@ export function newSecrets(): Secrets {
     GROVE_SEAL_KEY: `1:${randomBytes(32).toString("base64")}`,
     GROVE_DEV_ROOT_TOKEN: `root-${randomBytes(12).toString("hex")}`,
   };
+}
+
+/** How a server is started; everything has a default. */
+export interface ServeOptions {
+  /** Where it listens; default: any free port of 127.0.0.1. */
+  readonly listen?: string;
+  /** Private hosts that the Worker may call; default: this machine. */
+  readonly privateHosts?: string;
+  /** Settings of the Worker. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** Called with each line of both outputs. Default: the log goes to /dev/null, so that writing it is measured and no disk is. */
+  readonly onLine?: (line: string) => void;
 }
 
 /** The longest start on a busy machine: a build, the runtime, the first request (ms). */
@@ -43,33 +59,37 @@ export class ServeProcess implements Client {
     this.token = token;
   }
 
-  /**
-   * Starts the server and waits until it answers. Audit lines go to /dev/null: the cost of writing them is measured, that of a disk is not.
-   *
-   * @param listen where; port 0 for any free one.
-   */
-  static async start(data: string, secrets: Secrets, listen = "127.0.0.1:0"): Promise<ServeProcess> {
-    const words = [...serveWords(), "--listen", listen, "--data", data, "--allow-private-host=127.0.0.0/8"];
+  /** Starts the server and waits until it answers. */
+  static async start(
+    data: string,
+    secrets: Secrets,
+    { listen = "127.0.0.1:0", privateHosts = "127.0.0.0/8", settings, onLine }: ServeOptions = {},
+  ): Promise<ServeProcess> {
+    const words = [...serveWords(), "--listen", listen, "--data", data, `--allow-private-host=${privateHosts}`];
     const child = spawn(process.execPath, words, {
       cwd: PROJECT,
-      env: { ...process.env, ...secrets },
-      stdio: ["ignore", "ignore", "pipe"],
+      env: { ...process.env, ...settings, ...secrets },
+      stdio: ["ignore", onLine ? "pipe" : "ignore", "pipe"],
     });
     // Also when this process ends by a fault of its own.
     const stop = (): void => void child.kill("SIGTERM");
     process.once("exit", stop);
     child.once("exit", () => process.off("exit", stop));
-    let said = "";
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      said += text;
-    });
+    const said: string[] = [];
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue;
+      createInterface({ input: stream }).on("line", (line) => {
+        if (stream === child.stderr) said.push(line);
+        onLine?.(line);
+      });
+    }
     for (const end = performance.now() + START_MS; performance.now() < end && isRunning(child); await pause(20)) {
-      const url = /Grove listens on (http:\S+)/.exec(said)?.[1];
+      const url = /Grove listens on (http:\S+)/.exec(said.join("\n"))?.[1];
       const workerd = childrenOf(child.pid ?? 0).find((pid) => nameOf(pid) === "workerd");
       if (url && workerd) return new ServeProcess(child, workerd, url, secrets.GROVE_DEV_ROOT_TOKEN);
     }
     child.kill("SIGKILL");
-    throw new Error(`the server does not start:\n${said}`);
+    throw new Error(`the server does not start:\n${said.join("\n")}`);
   }
 
   /** What its two processes have used so far. */
@@ -94,6 +114,11 @@ export class ServeProcess implements Client {
   async #end(): Promise<void> {
     if (isRunning(this.#child)) await once(this.#child, "exit");
   }
+}
+
+/** Zeros for a process that is not there, and on systems without /proc. */
+export function usageOf(pid: number): Usage {
+  return processFigures(pid) ?? { cpuSeconds: 0, residentBytes: 0 };
 }
 
 /** The words after `node` of the script `serve` of package.json: what is measured is what users start. */

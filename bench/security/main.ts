@@ -1,7 +1,7 @@
-import { FIRST_REVIEW } from "./security-check/first-review.ts";
-import { SECOND_REVIEW } from "./security-check/second-review.ts";
-import { STORAGE_WRITER } from "./security-check/storage-writer.ts";
-import { Subject } from "./security-check/subject.ts";
+import { FIRST_REVIEW } from "./first-review.ts";
+import { SECOND_REVIEW } from "./second-review.ts";
+import { STORAGE_WRITER } from "./storage-writer.ts";
+import { Subject } from "./subject.ts";
 
 /**
  * Attacks a server that it starts with `npm run serve`, in the ways that reviews once found to work, and prints what came of

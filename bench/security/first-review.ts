@@ -1,6 +1,7 @@
-import { createServer } from "node:http";
 import { connect, type Socket } from "node:net";
-import { type Check, createToken as create, must } from "./check.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { text } from "../servers/client.ts";
+import { type Check, createToken as create, entityOf, must, withServer } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
 /** What the first review of Grove's security found, in its order. */
@@ -31,9 +32,9 @@ async function hangUp(subject: Subject): Promise<string> {
   for (const delayMs of [4, 8, 16, 32, 64, 128, 256]) {
     const socket = connect({ host: "127.0.0.1", port: subject.port }).on("error", () => {});
     socket.write(head);
-    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    await pause(delayMs);
     socket.resetAndDestroy();
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(500);
     if (has("request") || has("response")) break;
   }
   await subject.until("the line of the answer", () => has("response"));
@@ -51,8 +52,8 @@ async function manyElements(subject: Subject): Promise<string> {
     subject.call("POST", "auth/docs/login", { token: "", body: { role: name, pkcs7 } });
   const read = await login("web", message.toString("base64"));
   must(JSON.stringify(read.body).includes("too many elements"), `answered ${JSON.stringify(read.body)}`);
-  const nobody = await login("nobody", message.toString("base64"));
-  must(JSON.stringify(nobody.body).includes("not found"), "the document was read for a role that does not exist");
+  const unknown = await login("unknown", message.toString("base64"));
+  must(JSON.stringify(unknown.body).includes("not found"), "the document was read for a role that does not exist");
   const long = await login("web", "A".repeat(40_000));
   must(long.status === 400, `40 KB were answered with ${long.status}`);
   return "400: elements are counted, after the role is asked for";
@@ -76,7 +77,7 @@ async function halfBodies(subject: Subject): Promise<string> {
     for (let i = 0; i < 20; i++) {
       const { status } = await subject.call("GET", "sys/health", { token: "", from: "127.0.0.2" });
       must(status === 200, `sys/health was answered with ${status}`);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
     }
   } finally {
     for (const socket of sockets) socket.destroy();
@@ -88,18 +89,17 @@ async function whoAndWhat(subject: Subject): Promise<string> {
   const { accessor } = await create(subject, { display_name: "who" });
   const revoked = await subject.call("POST", "auth/token/revoke-accessor", { body: { accessor } });
   must(revoked.status === 204, `the revocation was answered with ${revoked.status}`);
-  const hash = (await subject.call("POST", "sys/audit-hash/any", { body: { input: "who" } })).body.data as {
-    hash: string;
-  };
+  const hashed = await subject.call("POST", "sys/audit-hash/any", { body: { input: "who" } });
+  const hash = text(hashed.body, "data", "hash");
   const lines = () => JSON.stringify(subject.lines());
   await subject.until("the issued accessor", () => lines().includes(`"response":{"auth":{"accessor":"${accessor}"`));
   await subject.until("the target's accessor", () => lines().includes(`"target_accessor":"${accessor}"`));
-  must(lines().includes(`"display_name":"${hash.hash}"`), "the fields of the request are not found by their hash");
+  must(lines().includes(`"display_name":"${hash}"`), "the fields of the request are not found by their hash");
   return "on record: issued and target accessor, fields by hash";
 }
 
 async function tamper(subject: Subject): Promise<string> {
-  const { client_token: token } = await create(subject, { ttl: "24h" });
+  const { token } = await create(subject, { ttl: "24h" });
   await subject.call("POST", "auth/token/roles/narrow", { body: { allowed_policies: ["default"] } });
   await subject.betweenStarts("TokenRoles", "roles", (database) => {
     database.prepare(`UPDATE roles SET value = replace(value, '["default"]', '["admin"]')`).run();
@@ -123,18 +123,18 @@ async function forgottenTag(subject: Subject): Promise<string> {
   const role = { auth_type: "ec2", bound_account_id: "123456789012", role_tag: "Grove" };
   await subject.call("POST", "auth/tags/role/web", { body: role });
   const made = await subject.call("POST", "auth/tags/role/web/tag", { body: {} });
-  const tag = Buffer.from((made.body.data as { tag_value: string }).tag_value).toString("base64");
+  const tag = Buffer.from(text(made.body, "data", "tag_value")).toString("base64");
   const path = `auth/tags/roletag-denylist/${encodeURIComponent(tag)}`;
   must((await subject.call("POST", path, { body: {} })).status === 204, "the tag could not be denied");
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await pause(2_000);
   await subject.call("POST", "auth/tags/tidy/roletag-denylist", { body: { safety_buffer: "0s" } });
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  await pause(1_000);
   must((await subject.call("GET", path)).status === 200, "the entry is gone");
   return "still denied after tidy";
 }
 
 async function leaseOfAccessor(subject: Subject): Promise<string> {
-  const { client_token: token, accessor } = await create(subject, {});
+  const { token, accessor } = await create(subject, {});
   const lease_id = `auth/token/create-orphan/h${Buffer.from(accessor, "base64url").toString("hex")}`;
   must((await subject.call("POST", "sys/leases/lookup", { body: { lease_id } })).status === 400, "it was looked up");
   await subject.call("POST", "sys/leases/revoke", { body: { lease_id } });
@@ -145,11 +145,11 @@ async function leaseOfAccessor(subject: Subject): Promise<string> {
 async function disabledEntity(subject: Subject): Promise<string> {
   const role = { allowed_entity_aliases: "someone", allowed_policies: "default" };
   await subject.call("POST", "auth/token/roles/named", { body: role });
-  const { client_token: token } = await create(subject, { entity_alias: "someone" }, "create/named");
-  const look = () => subject.call("GET", "auth/token/lookup-self", { token });
-  const id = ((await look()).body.data as { entity_id: string }).entity_id;
+  const { token } = await create(subject, { entity_alias: "someone" }, "create/named");
+  const id = await entityOf(subject, token);
   must(id !== "", "the token has no entity");
   await subject.call("POST", `identity/entity/id/${id}`, { body: { disabled: true } });
+  const look = () => subject.call("GET", "auth/token/lookup-self", { token });
   await subject.until("the refusal", async () => (await look()).status === 403, 3_000);
   return "403 within POLICY_CACHE_SECONDS";
 }
@@ -160,7 +160,7 @@ async function otherSpelling(subject: Subject): Promise<string> {
     path "auth/docs/identity-accesslist/*" { capabilities = ["deny"] }
     path "auth/token/create" { capabilities = ["update"] denied_parameters = { "policies" = ["admin"], "no_parent" = [true] } }`;
   await subject.call("POST", "sys/policies/acl/spelling", { body: { policy } });
-  const { client_token: token } = await create(subject, { policies: ["spelling", "admin"] });
+  const { token } = await create(subject, { policies: ["spelling", "admin"] });
   const refused = async (method: string, path: string, body?: unknown) => {
     const { status } = await subject.call(method, path, { token, body });
     must(status === 403, `${method} ${path} ${JSON.stringify(body) ?? ""} was answered with ${status}`);
@@ -193,29 +193,24 @@ async function wholeHash(subject: Subject): Promise<string> {
 
 async function privateTarget(subject: Subject): Promise<string> {
   const asked = new Set<string>();
-  const targets = ["127.0.0.1", "127.0.0.2"].map((host) => {
-    const server = createServer((_, response) => {
-      asked.add(host);
-      response.writeHead(204).end();
-    });
-    return { host, server };
-  });
-  try {
-    for (const { host, server } of targets) {
-      await new Promise<void>((resolve) => server.listen(0, host, resolve));
-      const address = server.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      const { client_token: token } = await create(subject, {});
-      const lease = { token, path: "db/creds/x", ttl: "1h", target: `http://${host}:${port}/` };
-      const registered = await subject.call("POST", "sys/leases/register", { body: lease });
-      const expected = host === "127.0.0.1" ? 200 : 400;
-      must(registered.status === expected, `the registration at ${host} was answered with ${registered.status}`);
-      await subject.call("POST", "auth/token/revoke", { body: { token } });
-    }
-    await subject.until("the revocation at the allowed address", () => asked.has("127.0.0.1"));
-    must(!asked.has("127.0.0.2"), "an address that is not on the list was called");
-  } finally {
-    for (const { server } of targets) server.close();
+  for (const [host, expected] of [
+    ["127.0.0.1", 200],
+    ["127.0.0.2", 400],
+  ] as const) {
+    await withServer(
+      host,
+      () => asked.add(host),
+      async (target) => {
+        const { token } = await create(subject, {});
+        const lease = { token, path: "db/creds/x", ttl: "1h", target };
+        const registered = await subject.call("POST", "sys/leases/register", { body: lease });
+        must(registered.status === expected, `the registration at ${host} was answered with ${registered.status}`);
+        await subject.call("POST", "auth/token/revoke", { body: { token } });
+        if (expected === 200) await subject.until("the revocation at the allowed address", () => asked.has(host));
+        else await pause(1_000);
+      },
+    );
   }
+  must(!asked.has("127.0.0.2"), "an address that is not on the list was called");
   return "400: only hosts of --allow-private-host are taken, and called";
 }

@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
-import { type Check, createToken, must } from "./check.ts";
+import { ask, member, TEAMS, text } from "../servers/client.ts";
+import { type Check, createToken, must, withServer } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
 /** What the second review found that a writer of the storage can do without the keys. */
@@ -24,7 +24,7 @@ async function aboveEveryWatermark(subject: Subject): Promise<string> {
     before = Number(database.prepare("SELECT MAX(number) AS number FROM watermarks").get()?.number);
     database.prepare("UPDATE watermarks SET number = ? WHERE number = ?").run(highest, before);
   });
-  const { client_token: token } = await createToken(subject, {});
+  const { token } = await createToken(subject, {});
   await onRecord(subject, "watermark");
   await subject.betweenStarts("System", "watermarks", (database) => {
     database.prepare("UPDATE watermarks SET number = ? WHERE number = ?").run(before, highest);
@@ -35,47 +35,31 @@ async function aboveEveryWatermark(subject: Subject): Promise<string> {
   return "revoked by prefix, and on record as tampering";
 }
 
-/** A request to the interface of teams; the id of the resource that is answered. */
+/** Makes a resource of the interface of teams, and returns its id. */
 async function makeResource(subject: Subject, path: string, type: string, attributes: object): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${subject.port}/api/v2/${path}`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${subject.root}`, "Content-Type": "application/vnd.api+json" },
-    body: JSON.stringify({ data: { type, attributes } }),
-  });
-  const { data } = (await response.json()) as { data?: { id: string } };
-  must(data !== undefined, `${path} was answered with ${response.status}`);
-  return data?.id ?? "";
+  return text(await ask(subject.client, "POST", `${TEAMS}/${path}`, { data: { type, attributes } }), "data", "id");
 }
 
 async function foreignWebhook(subject: Subject): Promise<string> {
   const asked: string[] = [];
-  const target = createServer((request, response) => {
-    asked.push(request.url ?? "");
-    response.writeHead(204).end();
-  });
-  try {
-    await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
-    const address = target.address();
-    const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}/`;
-    const organization = await makeResource(subject, "organizations", "organizations", {
-      name: "hooked",
-      email: "admin@example.com",
-    });
-    const team = await makeResource(subject, `organizations/${organization}/teams`, "teams", { name: "team" });
-    const webhook = { name: "pager", url: `${url}mine`, token: "the key of the signatures", enabled: true };
-    const webhooks = `organizations/${organization}/notification-configurations`;
-    await makeResource(subject, webhooks, "notification-configurations", webhook);
-    await makeResource(subject, `teams/${team}/authentication-tokens`, "authentication-tokens", {
-      description: "soon",
-      "expired-at": new Date(Date.now() + 2_000).toISOString(),
-    });
-    await subject.betweenStarts("Organization", "webhooks", (database) => {
-      database.prepare("UPDATE webhooks SET record = replace(record, '/mine', '/theirs')").run();
-    });
-    await onRecord(subject, "webhook");
-  } finally {
-    target.close();
-  }
+  await withServer(
+    "127.0.0.1",
+    (path) => asked.push(path),
+    async (url) => {
+      const owner = { name: "hooked", email: "admin@example.com" };
+      const organization = await makeResource(subject, "organizations", "organizations", owner);
+      const team = await makeResource(subject, `organizations/${organization}/teams`, "teams", { name: "team" });
+      const webhook = { name: "pager", url: `${url}mine`, token: "the key of the signatures", enabled: true };
+      const webhooks = `organizations/${organization}/notification-configurations`;
+      await makeResource(subject, webhooks, "notification-configurations", webhook);
+      const soon = { description: "soon", "expired-at": new Date(Date.now() + 2_000).toISOString() };
+      await makeResource(subject, `teams/${team}/authentication-tokens`, "authentication-tokens", soon);
+      await subject.betweenStarts("Organization", "webhooks", (database) => {
+        database.prepare("UPDATE webhooks SET record = replace(record, '/mine', '/theirs')").run();
+      });
+      await onRecord(subject, "webhook");
+    },
+  );
   must(asked.length > 0 && asked.every((path) => path === "/mine"), `what was asked: ${asked.join(", ")}`);
   return "nothing is sent there, and on record as tampering";
 }
@@ -93,7 +77,7 @@ async function endlessKey(subject: Subject): Promise<string> {
     database.prepare("UPDATE key_rotation SET enabled = 0").run();
   });
   const { body } = await subject.call("GET", "sys/rotate/config");
-  must((body.data as { enabled?: boolean })?.enabled === true, `the rotation is ${JSON.stringify(body.data)}`);
+  must(member(body, "data", "enabled") === true, `the rotation is ${JSON.stringify(body.data)}`);
   await onRecord(subject, "key rotation");
   return "refused, the defaults hold, and on record as tampering";
 }
@@ -103,19 +87,17 @@ async function steeredRevocation(subject: Subject): Promise<string> {
   const bait = await createToken(subject, { display_name: "bait" });
   const filter = { display_name: "token-bait" };
   const dry = await subject.call("POST", "sys/tokens/revoke", { body: filter });
-  must((dry.body.data as { count?: number })?.count === 1, `a dry run was answered with ${JSON.stringify(dry.body)}`);
+  must(member(dry.body, "data", "count") === 1, `a dry run was answered with ${JSON.stringify(dry.body)}`);
   await subject.betweenStarts("AccessorShard", "inventory", (database) => {
     database.prepare("UPDATE inventory SET accessor = ? WHERE accessor = ?").run(victim.accessor, bait.accessor);
   });
   const body = { ...filter, dry_run: false, expected_count: 1 };
-  const { job } = (await subject.call("POST", "sys/tokens/revoke", { body })).body.data as { job: string };
-  const ended = async () => {
-    const { data } = (await subject.call("GET", `sys/tokens/jobs/${job}`)).body;
-    return (data as { state?: string; mismatched?: number }) ?? {};
-  };
-  await subject.until("the end of the job", async () => (await ended()).state === "done");
-  must((await ended()).mismatched === 1, `the job is ${JSON.stringify(await ended())}`);
-  const { status } = await subject.call("GET", "auth/token/lookup-self", { token: victim.client_token });
+  const job = text((await subject.call("POST", "sys/tokens/revoke", { body })).body, "data", "job");
+  const read = async () => (await subject.call("GET", `sys/tokens/jobs/${job}`)).body;
+  await subject.until("the end of the job", async () => member(await read(), "data", "state") === "done");
+  const ended = await read();
+  must(member(ended, "data", "mismatched") === 1, `the job is ${JSON.stringify(ended)}`);
+  const { status } = await subject.call("GET", "auth/token/lookup-self", { token: victim.token });
   must(status === 200, `the other token was answered with ${status}`);
   await onRecord(subject, "inventory entry");
   return "not revoked, and on record as tampering";

@@ -2,7 +2,7 @@ import { signCaller } from "../../test/support/cloud-login.ts";
 import { FakeCloud } from "../../test/support/fake-cloud/fake-cloud.ts";
 import { serveCloud } from "../../test/support/fake-cloud/server.ts";
 import { userArn } from "../../test/support/fake-cloud/world.ts";
-import { type Check, createToken, must } from "./check.ts";
+import { type Check, createToken, entityOf, must } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
 /** What the second review found, in its order. */
@@ -49,7 +49,7 @@ async function otherSpelling(subject: Subject): Promise<string> {
   await subject.call("POST", "sys/policies/acl/kept", { body: { policy: 'path "x" { capabilities = ["read"] }' } });
   await subject.call("POST", "sys/auth/kept", { body: { type: "aws" } });
   await subject.call("POST", "sys/policies/acl/spellings", { body: { policy } });
-  const { client_token: token } = await createToken(subject, { policies: ["spellings"] });
+  const { token } = await createToken(subject, { policies: ["spellings"] });
   for (const [method, path] of [
     ["GET", "sys/policy/kept"],
     ["DELETE", "sys/policy/Kept"],
@@ -61,9 +61,9 @@ async function otherSpelling(subject: Subject): Promise<string> {
     const { status } = await subject.call(method, path, { token, ...(method === "POST" && { body: {} }) });
     must(status === 403, `${method} ${path} was answered with ${status}`);
   }
-  const told = await subject.call("POST", "sys/capabilities-self", { token, body: { path: "sys/policy/kept" } });
-  must(JSON.stringify(told.body.capabilities) === '["deny"]', "sys/capabilities-self tells something else");
-  return "403 in every spelling, and told so by sys/capabilities-self";
+  const own = await subject.call("POST", "sys/capabilities-self", { token, body: { path: "sys/policy/kept" } });
+  must(JSON.stringify(own.body.capabilities) === '["deny"]', "sys/capabilities-self answers something else");
+  return "403 in every spelling, and sys/capabilities-self says deny";
 }
 
 async function forwardedHost(subject: Subject): Promise<string> {
@@ -77,7 +77,7 @@ async function forwardedHost(subject: Subject): Promise<string> {
 }
 
 async function unknownFilters(subject: Subject): Promise<string> {
-  const { client_token: token, accessor } = await createToken(subject, { display_name: "kept" });
+  const { token, accessor } = await createToken(subject, { display_name: "kept" });
   for (const body of [
     { mount: "auth/token/", dislpay_name: "nothing", dry_run: false, expected_count: 1_000_000 },
     { accessors: [accessor], token, dry_run: false, expected_count: 1 },
@@ -123,9 +123,8 @@ async function claimByName(subject: Subject): Promise<string> {
   const named = { allowed_entity_aliases: "keyed", allowed_policies: "identity-tokens" };
   await subject.call("POST", "auth/token/roles/keyed", { body: named });
   const fields = { entity_alias: "keyed", policies: ["identity-tokens"] };
-  const { client_token: token } = await createToken(subject, fields, "create/keyed");
-  const self = await subject.call("GET", "auth/token/lookup-self", { token });
-  const { entity_id: id } = self.body.data as { entity_id: string };
+  const { token } = await createToken(subject, fields, "create/keyed");
+  const id = await entityOf(subject, token);
   await subject.call("POST", `identity/entity/id/${id}`, { body: { name: "nbf" } });
   const ask = () => subject.call("GET", "identity/oidc/token/keyed", { token });
   await subject.until("the refusal", async () => (await ask()).status === 400, 3_000);
