@@ -31,8 +31,8 @@ export type Authorized = Allowed | { readonly allowed: false; readonly response:
  * Decides about `request` by its token: `X-Vault-Token`, else `Authorization: Bearer`.
  *
  * @returns the caller, or a response to send back as it is: 401 without a good token, 403 when the policies refuse, 400
- *   for a path that no policy can name, 503 while Grove can't tell. Nothing is thrown: whoever forgets to catch must not
- *   let anybody in.
+ *   for a path that no policy can name, 503 while Grove can't decide. Nothing is thrown: a caller that forgets to catch must not
+ *   let a request pass.
  */
 export async function authorize(
   grove: Pick<TokenAuthorityBinding, "authorize">,

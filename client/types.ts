@@ -46,7 +46,7 @@ export interface AuthorizeRequest {
 export interface Refusal {
   /**
    * `unauthenticated`: the token is no good. `denied`: the policies refuse. `invalid`: the request is wrong in itself, or
-   * what it names does not exist. `unavailable`: nobody can tell now; the same request may succeed later.
+   * what it names does not exist. `unavailable`: no decision is possible now; the same request may succeed later.
    */
   readonly reason: "unauthenticated" | "denied" | "invalid" | "unavailable";
   /** For the logs of the calling Worker; never holds a value that was sent. */
@@ -118,7 +118,7 @@ export interface TokenAuthorityBinding {
 
 /** A service binding to Grove's entrypoint `LeaseAuthority`. */
 export interface LeaseAuthorityBinding {
-  /** Gives a lease on a secret to a token. When either ends, Grove tells the target to revoke the secret. */
+  /** Gives a lease on a secret to a token. When either ends, Grove asks the target to revoke the secret. */
   register(lease: NewLease): Promise<LeaseAnswer>;
   lookup(leaseId: string): Promise<LeaseAnswer>;
   /** `increment` in seconds; 0 or absent repeats the last grant. */

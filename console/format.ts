@@ -55,6 +55,6 @@ export function relative(time: string, now: number): string {
 
 export const exact = (time: string): string => EXACT.format(new Date(time));
 
-/** The beginning of an accessor, enough to tell it apart on a page. */
+/** The beginning of an accessor, enough to distinguish it on a page. */
 export const shortAccessor = (accessor: string): string =>
   accessor.length > 14 ? `${accessor.slice(0, 10)}…` : accessor;

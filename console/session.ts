@@ -3,7 +3,7 @@ import { useCallback, useContext, useEffect, useMemo, useRef, useState } from "p
 import { Api } from "./api.ts";
 import { type Answer, done, failed } from "./result.ts";
 
-/** What `auth/token/lookup-self` tells. */
+/** The answer of `auth/token/lookup-self`. */
 export interface Self {
   readonly accessor: string;
   readonly display_name: string;
@@ -102,7 +102,7 @@ export function useSessionState(): SessionState {
     setEnded(why);
   }, []);
 
-  // A 403 can mean that the policies refuse this, or that the token is gone: the token itself tells.
+  // A 403 can mean that the policies refuse this, or that the token is gone: a look-up of the token decides.
   const onRefused = useCallback(async () => {
     if (checking.current || token === "") return;
     checking.current = true;

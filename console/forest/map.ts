@@ -20,7 +20,7 @@ export interface MountGroup {
 interface Rest {
   readonly trees: number;
   readonly count: number;
-  /** True when the number is an estimate: some counters do not tell the mounts apart. */
+  /** True when the number is an estimate: some counters have no mount. */
   readonly estimated: boolean;
 }
 

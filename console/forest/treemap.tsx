@@ -27,7 +27,7 @@ const FOLLOW_MS = 5_000;
 
 /**
  * The map. One area has the focus; arrow keys go to the next one in their direction, Enter opens it. There are hundreds of areas:
- * they are drawn anew only when the map changes, and one listener of each kind serves them all.
+ * they are rendered again only when the map changes, and one listener of each kind serves them all.
  */
 export function Treemap({ items, by, label }: TreemapProps) {
   const frame = useRef<HTMLElement>(null);
@@ -104,7 +104,7 @@ export function Treemap({ items, by, label }: TreemapProps) {
 
   return (
     <>
-      {/* biome-ignore lint/a11y/useKeyWithMouseEvents: onFocusIn hears of the focus of an area, onFocus does not */}
+      {/* biome-ignore lint/a11y/useKeyWithMouseEvents: the focus of an area bubbles to onFocusIn and not to onFocus */}
       <section
         class={isMoving ? "treemap moving" : "treemap"}
         ref={frame}

@@ -50,7 +50,7 @@ export function Charts() {
     <section class="card" aria-labelledby="health-charts">
       <header>
         <h2 id="health-charts">Now</h2>
-        <span class="small muted">as whoever answered counts it, since this page was opened</span>
+        <span class="small muted">as counted by the isolate that answered, since this page was opened</span>
       </header>
       <div class="charts">
         <LineChart

@@ -44,7 +44,7 @@ export interface Sample {
   readonly logins: ReadonlyMap<string, number>;
   /** Requests that took at most so many seconds. */
   readonly within: ReadonlyMap<string, number>;
-  /** Seconds; null when nothing tells it. */
+  /** Seconds; null when no metric has it. */
   readonly snapshotAge: number | null;
   readonly tidyAge: number | null;
   readonly tokens: number;

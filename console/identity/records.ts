@@ -26,7 +26,7 @@ export interface Group {
   readonly type: string;
   readonly policies: readonly string[];
   readonly metadata: Readonly<Record<string, string>> | null;
-  /** Null where nobody can set them. */
+  /** Null where they can't be set. */
   readonly member_entity_ids: readonly string[] | null;
   readonly member_group_ids: readonly string[] | null;
   readonly parent_group_ids: readonly string[];

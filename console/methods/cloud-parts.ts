@@ -109,7 +109,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       action: {
         label: "Replace the key…",
         path: "config/rotate-root",
-        text: "The cloud makes a new access key, which nobody has seen, and the one that is set now is deleted there.",
+        text: "The cloud makes a new access key, which is shown to no one, and the one that is set now is deleted there.",
       },
       groups: [
         {
@@ -165,7 +165,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       path: "config/identity",
       groups: [
         {
-          title: "What names the holders of tokens, and what is told about them",
+          title: "What names the holders of tokens, and what is recorded about them",
           fields: [
             { name: "iam_alias", label: "Principals", kind: "choice", choices: ["role_id", "unique_id", "full_arn"] },
             {
@@ -230,7 +230,7 @@ export function cloudParts(type: keyof typeof WORDS): readonly Part[] {
       groups: [],
       canAdd: false,
       empty: "An instance is on it from its first login on, with the nonce of that login.",
-      loss: "Its logins are forgotten: whoever shows its document next logs in with a nonce of their own.",
+      loss: "Its logins are forgotten: the next client that presents its document logs in with a nonce of its own.",
       action: { label: "Tidy…", path: "tidy/identity-accesslist", text: "Entries that have ended are removed now." },
     },
     {

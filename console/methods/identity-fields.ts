@@ -6,7 +6,7 @@ export function identityFields(pasted: string): Readonly<Record<string, unknown>
   return body ?? { identity: text };
 }
 
-/** Fields by which the body of a login is told from a document. */
+/** Fields that only the body of a login has, and no document. */
 const PROOFS = ["identity", "pkcs7", "iam_request_url", "arn"];
 
 function bodyOf(text: string): Readonly<Record<string, unknown>> | null {

@@ -1,4 +1,4 @@
-/** An auth mount, as `sys/auth` tells of it. */
+/** An auth mount, as `sys/auth` lists it. */
 export interface Mount {
   readonly type: string;
   readonly description: string;

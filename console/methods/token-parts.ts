@@ -11,7 +11,7 @@ export const TOKEN_PARTS: readonly Part[] = [
     listPath: "roles",
     itemPath: "roles",
     canAdd: true,
-    empty: "A role says which tokens may be made by whoever may use it.",
+    empty: "A role says which tokens may be made with it.",
     loss: "No more tokens are made by it. Those that it made stay until they end.",
     isRole: true,
     groups: [

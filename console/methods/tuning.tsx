@@ -100,8 +100,8 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
           onClose={() => setAsking("")}
         >
           <p>
-            From the answer on {amount} are refused, with everything below them, and nobody logs in by it. Its settings,
-            roles and lists are deleted. There is no way back.
+            From the answer on {amount} are refused, with everything below them, and no login by it succeeds. Its
+            settings, roles and lists are deleted. There is no way back.
           </p>
         </Confirm>
       )}

@@ -11,7 +11,7 @@ import { PageHead } from "../ui/page-head.tsx";
 import { End, Time } from "../ui/time.tsx";
 import { useLoad } from "../ui/use-load.ts";
 
-/** What `sys/leases/lookup` tells. */
+/** The answer of `sys/leases/lookup`. */
 interface Lease {
   readonly id: string;
   readonly issue_time: string;

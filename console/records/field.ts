@@ -37,7 +37,7 @@ export interface FieldGroup {
   readonly fields: readonly Field[];
 }
 
-/** What a record is as the API tells it. */
+/** A record as the API answers it. */
 export type RecordValue = Readonly<Record<string, unknown>>;
 
 /** What stands in the inputs: texts, and `"true"` or `""` for a flag. */

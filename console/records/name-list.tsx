@@ -5,7 +5,7 @@ import { Empty } from "../ui/controls.tsx";
 import { ProblemNotice } from "../ui/notice.tsx";
 import type { Loaded } from "../ui/use-load.ts";
 
-/** Names that are drawn at once; more are found by typing. */
+/** Names that are shown at once; more are found by typing. */
 const DRAWN = 200;
 /** Up to here a list needs no search. */
 const SHORT = 12;

@@ -15,7 +15,7 @@ interface RecordFormProps<T> {
   readonly action: string;
   /** Sends what was changed. */
   readonly send: (body: Record<string, unknown>) => Promise<Answer<Envelope<T>>>;
-  /** Called with what was sent, and what the API told of it. */
+  /** Called with what was sent, and what the API answered. */
   readonly onSaved: (body: Record<string, unknown>, data: T) => void;
 }
 

@@ -37,7 +37,7 @@ export interface TeamToken {
   readonly "expired-at": string | null;
   readonly description: string | null;
   readonly "rotated-at"?: string;
-  /** The secret, told once when it is made. */
+  /** The secret, answered once when it is made. */
   readonly token: string | null;
 }
 

@@ -1,7 +1,7 @@
 import { Copy, Dialog } from "../ui/controls.tsx";
 import { Notice } from "../ui/notice.tsx";
 
-/** The secret of a new token of a team, which is told once. */
+/** The secret of a new token of a team, which is shown once. */
 export function ShownOnce({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
   return (
     <Dialog title="Token made" onClose={onClose}>

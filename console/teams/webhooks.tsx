@@ -12,7 +12,7 @@ import { WEBHOOK } from "./forms.ts";
 import { type Resource, sendResource, WEBHOOK_TYPE as TYPE, teamsPath, type Webhook } from "./resources.ts";
 import { WebhookCard } from "./webhook-card.tsx";
 
-/** Addresses that are told of tokens that end. */
+/** Addresses that are notified of tokens that end. */
 export function Webhooks({ organization }: { readonly organization: string }) {
   const { api } = useSession();
   const path = teamsPath("organizations", organization, TYPE);
@@ -40,7 +40,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
         {verified && <Notice tone="good" title="It took the verification" />}
         {list.value?.length === 0 && (
           <Empty title="No webhooks yet">
-            <p>A webhook is told of tokens of teams 30 and 7 days before they end, and when they have.</p>
+            <p>A webhook is notified 30 and 7 days before a token of a team ends, and when it has ended.</p>
           </Empty>
         )}
         {list.value && list.value.length > 0 && (
@@ -115,7 +115,7 @@ export function Webhooks({ organization }: { readonly organization: string }) {
           }}
           onClose={() => setLeaving(null)}
         >
-          <p>It is told of nothing any more.</p>
+          <p>It is no longer notified.</p>
         </Confirm>
       )}
     </div>

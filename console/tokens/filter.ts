@@ -53,7 +53,7 @@ export function filterBody(filter: Filter): Readonly<Record<string, string | boo
   return Object.fromEntries(entries);
 }
 
-/** Whether a revocation means a token, as far as the inventory's fields tell. */
+/** Whether a revocation includes a token, by the fields of the inventory. */
 export function isMeant(selection: Selection, token: Token): boolean {
   const { accessors, ...filter } = selection;
   if (Array.isArray(accessors)) return accessors.includes(token.accessor);

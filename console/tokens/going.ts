@@ -1,7 +1,7 @@
 import { isMeant } from "./filter.ts";
 import type { Selection, Token } from "./model.ts";
 
-/** How long a revocation is remembered: its rows are swept by then, or the server tells of it. */
+/** How long a revocation is remembered: its rows are swept by then, or the server lists them again. */
 const KEPT_MS = 600_000;
 
 /** What this console revoked lately. */

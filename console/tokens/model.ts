@@ -1,4 +1,4 @@
-/** A token as the inventory tells of it (docs/inventory.md). Times are RFC 3339. */
+/** A token as the inventory answers it (docs/inventory.md). Times are RFC 3339. */
 export interface Token {
   readonly accessor: string;
   readonly display_name: string;
