@@ -12,6 +12,7 @@ import type { AppEnv } from "./context.ts";
 import { arrival } from "./middleware/arrival.ts";
 import { audit } from "./middleware/audit.ts";
 import { beginOnce } from "./middleware/begin-once.ts";
+import { faults } from "./middleware/faults.ts";
 import { installation } from "./middleware/installation.ts";
 import { limitRequests } from "./middleware/limits.ts";
 import { metrics } from "./middleware/metrics.ts";
@@ -34,6 +35,7 @@ app.use(
   arrival, // reads the head; a request goes on when its client disconnects
   audit, // writes the last audit line
   metrics,
+  faults, // whatever is thrown below gets to onError
   installation, // loads policies, mounts and keys; refuses everything without a seal key
   limitRequests, // before the body is read
   request, // reads token and fields in the dialect of the path

@@ -72,9 +72,10 @@ export class AuditRecord {
     return this.#subject.path !== "";
   }
 
-  /** The role that a login asked for, as far as it is known; else "". */
+  /** The role of its mount that a login asked for; "" when it named none, or none that exists. */
   get role(): string {
-    return this.#subject.notes.role ?? "";
+    const { role = "", roleExists = false } = this.#subject.notes;
+    return roleExists ? role : "";
   }
 
   /** Writes the line before a request without a token acts. Call it where nothing but the act itself can fail any more. */

@@ -16,7 +16,7 @@ export interface EventFigure {
   readonly count: number;
 }
 
-/** Sets of labels of one event: roles are as many as somebody writes. */
+/** Sets of labels of one event: mounts and roles are as many as operators write. */
 const MAX_SETS = 1000;
 /** Stands for labels beyond that. */
 const OTHER = "other";

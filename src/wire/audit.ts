@@ -82,6 +82,8 @@ export interface AuditNotes {
   /** The team's token that is handed out. */
   issuedTeamToken?: AuditAuth;
   role?: string;
+  /** True when the login names a role of its mount. */
+  roleExists?: true;
   principal?: string;
 }
 

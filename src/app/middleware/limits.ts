@@ -1,25 +1,34 @@
-import type { GroveRequest } from "../../wire/request.ts";
-import { operationOf } from "../../wire/request.ts";
+import { operationOf, type RequestHead } from "../../wire/request.ts";
 import { refuse } from "../answer.ts";
 import type { AppContext, Middleware } from "../context.ts";
-import { ADMITTED, type Admission, admit, admitByRole } from "../rate-limit.ts";
+import { ADMITTED, type Admission, admit, admitByRole, type CountedRequest } from "../rate-limit.ts";
 
 /** Counts a request before its body is read: a refused one costs next to nothing. */
 export const limitRequests: Middleware = async (c, next) => {
-  const head = c.get("head");
-  const { path, clientAddress } = head;
-  const counted = path.ok && { operation: operationOf(head), path: path.value, clientAddress };
+  const counted = countedOf(c.get("head"));
   const admission = counted ? await admit(c.env, c.get("installation"), counted) : ADMITTED;
   if (admission.refusal) return withLimits(refuse(c, admission.refusal), admission);
   c.set("admission", admission);
   await next();
 };
 
-/** Counts a login whose limit depends on the role in its body. Returns the refusal, if it is one too many. */
-export async function limitRole(c: AppContext, request: GroveRequest): Promise<Response | null> {
-  const admission = await admitByRole(c.env, c.get("installation"), request, request.data.role);
+/**
+ * Counts a login whose limit depends on the role in its body.
+ *
+ * @param role as it was sent; null when the body can't be read, which is counted as a login without a role.
+ * @returns the refusal, if it is one too many.
+ */
+export async function limitRole(c: AppContext, role: unknown): Promise<Response | null> {
+  const counted = countedOf(c.get("head"));
+  const admission = counted ? await admitByRole(c.env, c.get("installation"), counted, role) : ADMITTED;
   c.set("admission", admission);
   return admission.refusal && withLimits(refuse(c, admission.refusal), admission);
+}
+
+/** The properties of a request that decide which limits count it; null when its path can't be read. */
+function countedOf(head: RequestHead): CountedRequest | null {
+  const { path, clientAddress } = head;
+  return path.ok ? { operation: operationOf(head), path: path.value, clientAddress } : null;
 }
 
 /** States the limit of a request in its answer, where the quotas say so. */

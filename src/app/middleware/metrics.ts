@@ -14,6 +14,7 @@ export const metrics: Middleware = async (c, next) => {
   const kind = { route, mount, operation: operationOf(c.get("head")), status };
   const took = currentTime() - arrivedAt;
   noteAnswer(kind, took);
+  // A name that no role has is no label: callers without a token choose it, and could use up the sets of labels.
   if (isLogin) countEvent("login", [mount, c.get("record").role, loginResult(status)]);
   c.env.METRICS?.writeDataPoint(dataPoint(kind, took));
 };

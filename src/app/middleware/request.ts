@@ -14,12 +14,13 @@ const SLOW_BODY_MS = 1_000;
 export const request: Middleware = async (c, next) => {
   const began = currentTime();
   const read = await c.get("dialect").readRequest(c.req.raw, c.get("head"), c.env, c.get("requestId"));
-  if (!read.ok) return refuse(c, read.error);
+  const { byRole } = c.get("admission");
+  if (!read.ok) return (byRole ? await limitRole(c, null) : null) ?? refuse(c, read.error);
   if (currentTime() - began >= SLOW_BODY_MS) c.set("installation", await loadInstallation(c.env));
   c.set("request", read.value);
   const { dialect, operation, clientAddress, token, data, notes } = read.value;
   c.get("record").learn({ operation, clientAddress, token, data, notes });
-  const refused = c.get("admission").byRole ? await limitRole(c, read.value) : null;
+  const refused = byRole ? await limitRole(c, read.value.data.role) : null;
   if (refused) return refused;
   await next();
   // Clients of the interface of teams slow themselves down for good when they are told a limit.

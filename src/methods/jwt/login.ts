@@ -40,6 +40,7 @@ export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIEL
   if (roleName === "") return err(invalid("missing role"));
   if (!role) return err(invalid(`role "${roleName}" could not be found`));
   request.notes.role = roleName;
+  request.notes.roleExists = true;
   if (fields.jwt === "") return err(invalid("missing token"));
   const boundCidrs = bindAddress(role.token, request.clientAddress);
   if (!boundCidrs.ok) return boundCidrs;

@@ -42,6 +42,30 @@ describe("sys/metrics", () => {
     expect((await scrape({}, { ...bindings, METRICS_UNAUTHENTICATED: "yes" })).status).toBe(403);
   });
 
+  it("counts logins by the roles of their mounts: names that no role has are one, since anybody can send a thousand", async () => {
+    const write = (path: string, body: unknown) => call("POST", path, { token: root, body });
+    await write("sys/auth/aws", { type: "aws" });
+    await write("auth/aws/role/web", {
+      auth_type: "iam",
+      bound_iam_principal_arn: "arn:aws:iam::111111111111:user/*",
+      resolve_aws_unique_ids: false,
+    });
+    await write("sys/auth/jwt", { type: "jwt" });
+    const proof = { iam_http_request_method: "POST", iam_request_url: btoa("x"), iam_request_headers: btoa("{}") };
+    for (const role of ["web", "made-up-1", "made-up-2", "x/y\nz"]) {
+      const body = { role, ...proof, iam_request_body: btoa("x") };
+      expect((await call("POST", "auth/aws/login", { body })).status).toBe(400);
+    }
+    await call("POST", "auth/jwt/login", { body: { role: "made-up-3" } });
+    const { text } = await scrape({ "X-Vault-Token": root });
+    const logins = text.split("\n").filter((line) => line.startsWith("grove_logins_total{"));
+    expect(logins.sort()).toEqual([
+      'grove_logins_total{mount="auth/aws/",role="",result="refused"} 3',
+      'grove_logins_total{mount="auth/aws/",role="web",result="refused"} 1',
+      'grove_logins_total{mount="auth/jwt/",role="",result="refused"} 1',
+    ]);
+  });
+
   it("counts requests by endpoint and status, and creations under the names of the reference", async () => {
     const before = (await scrape({ "X-Vault-Token": root })).text;
     await createToken(root, { policies: ["default"], ttl: "1m" });

@@ -186,6 +186,14 @@ describe("a quota of a role", () => {
     expect((await logIn({ role: "web" }, "others")).status).toBe(400);
     expect((await get("auth/machines/role/web")).status).toBe(404);
   });
+
+  it("leaves the mount's quota to logins whose body can't be read", async () => {
+    await quota({ path: "auth/machines", role: "web", rate: 5, interval: 60 });
+    await quota({ path: "auth/machines", rate: 2, interval: 60 }, "mount");
+    const garbage = () => call("POST", "auth/machines/login", { raw: '{"role":', headers: from });
+    expect(await statuses(3, garbage)).toEqual([400, 400, 429]);
+    expect((await logIn({ role: "web" })).status).toBe(400);
+  });
 });
 
 describe("sys/quotas/config", () => {

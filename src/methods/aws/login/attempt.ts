@@ -122,13 +122,14 @@ function readRoleName(name: string): Result<string, Failure> {
 
 /** The role of a login, if there is one and it takes this kind of login from this address. */
 function judgeRole(
-  { clientAddress, steps }: Attempt,
+  { clientAddress, steps, notes }: Attempt,
   role: CloudRole | null,
   roleName: string,
   kind: AuthType,
 ): Result<JudgedRole, Failure> {
   const found = steps.judge("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
   if (!found.ok) return found;
+  notes.roleExists = true;
   const { token, authType } = found.value;
   const addresses = { bound: token.boundCidrs, actual: clientAddress };
   const boundCidrs = steps.judge("address", addresses, bindAddress(token, clientAddress));
