@@ -1,4 +1,4 @@
-import { readFlags } from "../gateway/flags.ts";
+import { type NotRun, readWords } from "../scripts/local/command-line.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 
 /** The cases, in the order in which they run. */
@@ -26,7 +26,6 @@ Measures Grove as npm run serve runs it, with the CPU of its processes for each 
 
 /** What the command line asks for. */
 export interface BenchCommand {
-  readonly kind: "run";
   readonly cases: readonly CaseName[];
   readonly rounds: number;
   readonly seconds: number;
@@ -39,9 +38,9 @@ export interface BenchCommand {
   readonly options: string;
 }
 
-/** Reads the command line; the error is for the operator. */
-export function parseBenchArguments(argv: readonly string[]): Result<BenchCommand | { readonly kind: "help" }, string> {
-  const flags = readFlags(argv, {
+/** Reads the command line. */
+export function parseBenchArguments(argv: readonly string[]): Result<BenchCommand, NotRun> {
+  const flags = readWords(argv, {
     only: { type: "string", default: CASES.join(",") },
     rounds: { type: "string" },
     seconds: { type: "string" },
@@ -52,19 +51,18 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
     pid: { type: "string" },
     dir: { type: "string" },
     write: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
-  const { only, quick, against, pid, dir, write, help } = flags.value;
-  if (help) return ok({ kind: "help" });
+  const { values } = flags.value;
+  const { only, quick, against, pid, dir, write } = values;
   const asked = only.split(",");
   const unknown = asked.find((name) => !CASES.some((known) => known === name));
   if (unknown !== undefined) return err(`--only does not know "${unknown}"; it knows ${CASES.join(", ")}`);
   const numbers = {
-    rounds: Number(flags.value.rounds ?? (quick ? 1 : 5)),
-    seconds: Number(flags.value.seconds ?? (quick ? 1 : 2)),
-    loadSeconds: Number(flags.value["load-seconds"] ?? (quick ? 10 : 120)),
-    tokens: Number(flags.value.tokens ?? (quick ? 2000 : 100_000)),
+    rounds: Number(values.rounds ?? (quick ? 1 : 5)),
+    seconds: Number(values.seconds ?? (quick ? 1 : 2)),
+    loadSeconds: Number(values["load-seconds"] ?? (quick ? 10 : 120)),
+    tokens: Number(values.tokens ?? (quick ? 2000 : 100_000)),
   };
   const wrong = Object.entries(numbers).find(([, value]) => !(Number.isInteger(value) && value >= 1));
   if (wrong) return err(`--${wrong[0].replace("loadS", "load-s")} takes a whole number from 1`);
@@ -74,7 +72,6 @@ export function parseBenchArguments(argv: readonly string[]): Result<BenchComman
   if (pid !== undefined && !/^[1-9]\d{0,9}$/.test(pid)) return err(`--pid takes the number of a process, not "${pid}"`);
   if (write && quick) return err("--write takes figures of whole runs, not of --quick");
   return ok({
-    kind: "run",
     cases: CASES.filter((name) => asked.includes(name)),
     ...numbers,
     against: against === undefined ? null : { url: against, pid: Number(pid) },

@@ -1,14 +1,12 @@
-import { commandToRun } from "../scripts/local/command-line.ts";
-import { HELP, parseBenchArguments } from "./arguments.ts";
+import { runCommand } from "../scripts/local/command-line.ts";
+import { type BenchCommand, HELP, parseBenchArguments } from "./arguments.ts";
 import { runBench } from "./run.ts";
 
 const say = (line: string): void => console.error(`bench: ${line}`);
 
-async function main(): Promise<number> {
-  const command = commandToRun(parseBenchArguments(process.argv.slice(2)), HELP, say);
-  if (!command.ok) return command.error;
+async function measure(command: BenchCommand): Promise<number> {
   try {
-    await runBench(command.value, say);
+    await runBench(command, say);
     return 0;
   } catch (error) {
     say(error instanceof Error ? error.message : String(error));
@@ -17,4 +15,4 @@ async function main(): Promise<number> {
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
-process.exit(await main());
+process.exit(await runCommand(parseBenchArguments(process.argv.slice(2)), HELP, say, measure));

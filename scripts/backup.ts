@@ -1,19 +1,17 @@
-import { HELP, parseBackupArguments } from "./backup/arguments.ts";
+import { type BackupCommand, HELP, parseBackupArguments } from "./backup/arguments.ts";
 import { makeBackup } from "./backup/run.ts";
-import { commandToRun } from "./local/command-line.ts";
+import { runCommand } from "./local/command-line.ts";
 
 const say = (line: string): void => console.error(`backup: ${line}`);
 
-async function main(): Promise<number> {
-  const command = commandToRun(parseBackupArguments(process.argv.slice(2)), HELP, say);
-  if (!command.ok) return command.error;
-  const made = await makeBackup(command.value);
+async function backUp(command: BackupCommand): Promise<number> {
+  const made = await makeBackup(command);
   if (!made.ok) {
     say(made.error);
     return 1;
   }
   const { directory, at, databases, pausedMs, deleted } = made.value;
-  if (command.value.json) console.log(JSON.stringify(made.value));
+  if (command.json) console.log(JSON.stringify(made.value));
   else {
     console.log(`${directory}: ${databases} databases, opened and whole, as of ${at}`);
     console.log(pausedMs === 0 ? "the server was not running" : `the server held still for ${pausedMs} ms`);
@@ -24,4 +22,4 @@ async function main(): Promise<number> {
 
 // The copy is for this user only.
 process.umask(0o077);
-process.exitCode = await main();
+process.exitCode = await runCommand(parseBackupArguments(process.argv.slice(2)), HELP, say, backUp);

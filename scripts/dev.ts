@@ -12,7 +12,7 @@ import { isLogLine, WranglerOutput } from "./dev/output.ts";
 import { startWrangler } from "./dev/wrangler.ts";
 import { onPort, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import type { Child } from "./local/child.ts";
-import { commandToRun } from "./local/command-line.ts";
+import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { portProblem } from "./local/port.ts";
@@ -38,7 +38,7 @@ interface Prepared {
 }
 
 /** Prepares everything that the Worker needs before it starts. */
-async function prepare(command: DevCommand & { kind: "run" }): Promise<Result<Prepared, string>> {
+async function prepare(command: DevCommand): Promise<Result<Prepared, string>> {
   const definition = await readWorkerDefinition();
   if (!definition.ok) return definition;
   const data = DataDirectory.open(command.data);
@@ -90,10 +90,7 @@ function appendAudit(data: DataDirectory, line: string): void {
   appendFileSync(data.file("audit.log"), `${line}\n`, { mode: 0o600 });
 }
 
-async function start(
-  command: DevCommand & { kind: "run" },
-  asked: Promise<void>,
-): Promise<Result<Running & Prepared, string>> {
+async function start(command: DevCommand, asked: Promise<void>): Promise<Result<Running & Prepared, string>> {
   const listen = { host: "127.0.0.1", port: command.port };
   const taken = await portProblem(listen, PORT_ADVICE);
   if (taken !== undefined) return err(taken);
@@ -160,18 +157,16 @@ For development only: the root token never expires and there is no TLS. Ctrl-C s
 `;
 }
 
-async function main(): Promise<number> {
-  const command = commandToRun(parseDevArguments(process.argv.slice(2)), HELP, say);
-  if (!command.ok) return command.error;
+async function develop(command: DevCommand): Promise<number> {
   const asked = askedToStop();
-  const running = await start(command.value, asked);
+  const running = await start(command, asked);
   if (!running.ok) {
     say(running.error);
     return 1;
   }
   const { gateway, identity, commit } = running.value;
   const address = `http://127.0.0.1:${gateway.port}`;
-  console.log(banner(address, sourceVersion(commit), identity.rootToken, `${command.value.data}/audit.log`));
+  console.log(banner(address, sourceVersion(commit), identity.rootToken, `${command.data}/audit.log`));
   const ended = await superviseUntilStopped(running.value, asked);
   if (ended === undefined) return 0;
   console.error(`dev: the development server ended by itself (${ended}); everything is stopped`);
@@ -180,4 +175,4 @@ async function main(): Promise<number> {
 
 // Databases and sockets are for this user only, also in a directory that others may enter.
 process.umask(0o077);
-process.exit(await main());
+process.exit(await runCommand(parseDevArguments(process.argv.slice(2)), HELP, say, develop));

@@ -1,4 +1,11 @@
+import { HELP, parseGroveArguments } from "./grove/arguments.ts";
 import { processTerminal } from "./grove/process-terminal.ts";
 import { runGrove } from "./grove/run.ts";
+import { runCommand } from "./local/command-line.ts";
 
-process.exitCode = await runGrove(process.argv.slice(2), process.env, processTerminal());
+const terminal = processTerminal();
+const say = (line: string): void => terminal.say(`grove: ${line}`);
+
+process.exitCode = await runCommand(parseGroveArguments(process.argv.slice(2)), HELP, say, (command) =>
+  runGrove(command, process.env, terminal),
+);

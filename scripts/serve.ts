@@ -8,7 +8,7 @@ import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
 import { Child } from "./local/child.ts";
-import { commandToRun } from "./local/command-line.ts";
+import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
@@ -36,12 +36,10 @@ const SOCKETS = [WORKER_SOCKET, CRON_SOCKET];
 
 const PORT_ADVICE = "choose another with --listen HOST:PORT";
 
-type RunCommand = ServeCommand & { kind: "run" };
-
 const say = (line: string): void => console.error(`serve: ${line}`);
 
 /** Builds the Worker, writes workerd's configuration and starts it. */
-async function startWorker(command: RunCommand, data: DataDirectory, commit: string): Promise<Result<Child, string>> {
+async function startWorker(command: ServeCommand, data: DataDirectory, commit: string): Promise<Result<Child, string>> {
   const socket = data.file(WORKER_SOCKET);
   if (Buffer.byteLength(socket) > MAX_SOCKET_PATH_BYTES) {
     return err(`the path of the data directory is too long for the socket in it; choose a shorter --data DIR`);
@@ -90,7 +88,7 @@ async function startWorker(command: RunCommand, data: DataDirectory, commit: str
   );
 }
 
-async function start(command: RunCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
+async function start(command: ServeCommand, commit: string, asked: Promise<void>): Promise<Result<Running, string>> {
   const taken = await portProblem(command.listen, PORT_ADVICE);
   if (taken !== undefined) return err(taken);
   const directTaken = command.direct && (await portProblem(command.direct, "choose another with --direct PORT"));
@@ -159,21 +157,19 @@ async function start(command: RunCommand, commit: string, asked: Promise<void>):
   });
 }
 
-async function main(): Promise<number> {
-  const command = commandToRun(parseServeArguments(process.argv.slice(2)), HELP, say);
-  if (!command.ok) return command.error;
+async function serve(command: ServeCommand): Promise<number> {
   const asked = askedToStop();
   const commit = sourceCommit();
   say(`Grove ${sourceVersion(commit)}`);
-  const running = await start(command.value, commit, asked);
+  const running = await start(command, commit, asked);
   if (!running.ok) {
     say(running.error);
     return 1;
   }
-  const { host } = command.value.listen;
+  const { host } = command.listen;
   const shown = host.includes(":") ? `[${host}]` : host;
-  const { direct } = command.value;
-  say(`data in ${command.value.data}`);
+  const { direct } = command;
+  say(`data in ${command.data}`);
   say(`Grove listens on http://${shown}:${running.value.gateway.port}`);
   if (direct !== undefined) say(`past the gateway on http://${shown}:${direct.port}`);
   const ended = await superviseUntilStopped(running.value, asked);
@@ -187,4 +183,4 @@ async function main(): Promise<number> {
 
 // Databases and sockets are for this user only, also in a directory that others may enter.
 process.umask(0o077);
-process.exit(await main());
+process.exit(await runCommand(parseServeArguments(process.argv.slice(2)), HELP, say, serve));

@@ -1,5 +1,6 @@
-import { readFlags } from "../../gateway/flags.ts";
-import { runKills } from "./run.ts";
+import { type NotRun, readWords, runCommand } from "../../scripts/local/command-line.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { type KillOptions, runKills } from "./run.ts";
 
 const HELP = `Usage: npm run bench:kill -- [options]
 
@@ -18,30 +19,23 @@ A kill of the processes is not a power cut: what the operating system has taken 
 
 const say = (line: string): void => console.error(`bench:kill: ${line}`);
 
-async function main(): Promise<number> {
-  const flags = readFlags(process.argv.slice(2), {
+function parseKillArguments(argv: readonly string[]): Result<KillOptions, NotRun> {
+  const flags = readWords(argv, {
     rounds: { type: "string", default: "50" },
     minutes: { type: "string", default: "10" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     dir: { type: "string", default: "" },
-    help: { type: "boolean", short: "h" },
   });
-  if (!flags.ok) {
-    say(flags.error);
-    return 2;
-  }
-  const { seed, dir: directory, help } = flags.value;
-  if (help) {
-    process.stdout.write(HELP);
-    return 0;
-  }
-  const [rounds, minutes] = [Number(flags.value.rounds), Number(flags.value.minutes)];
-  if (!(rounds >= 1) || !(minutes > 0)) {
-    say("--rounds and --minutes take numbers");
-    return 2;
-  }
-  say(`seed ${seed}`);
-  const { broken, ...result } = await runKills({ rounds, minutes, seed, directory, say });
+  if (!flags.ok) return flags;
+  const { seed, dir: directory } = flags.value.values;
+  const [rounds, minutes] = [Number(flags.value.values.rounds), Number(flags.value.values.minutes)];
+  if (!(rounds >= 1) || !(minutes > 0)) return err("--rounds and --minutes take numbers");
+  return ok({ rounds, minutes, seed, directory, say });
+}
+
+async function kill(options: KillOptions): Promise<number> {
+  say(`seed ${options.seed}`);
+  const { broken, ...result } = await runKills(options);
   const alike = Object.entries(Object.groupBy(broken, (line) => line));
   for (const [line, lines] of alike) say(`BROKEN: ${line} (${lines?.length} times)`);
   const verdict = broken.length === 0 ? "no answer was lost" : `${broken.length} answers were lost`;
@@ -53,4 +47,4 @@ async function main(): Promise<number> {
 }
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(130));
-process.exit(await main());
+process.exit(await runCommand(parseKillArguments(process.argv.slice(2)), HELP, say, kill));

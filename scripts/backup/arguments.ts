@@ -1,5 +1,5 @@
-import { readFlags } from "../../gateway/flags.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { type NotRun, readWords } from "../local/command-line.ts";
 
 export const HELP = `Usage: npm run backup -- --data DIR --to DIR [options]
 
@@ -17,31 +17,26 @@ The seal key is not part of the data: keep it elsewhere (docs/self-hosting.md).
 `;
 
 /** What the command line asks for. */
-export type BackupCommand =
-  | { readonly kind: "help" }
-  | {
-      readonly kind: "run";
-      readonly data: string;
-      readonly to: string;
-      /** 0: all. */
-      readonly keep: number;
-      readonly json: boolean;
-    };
+export interface BackupCommand {
+  readonly data: string;
+  readonly to: string;
+  /** 0: all. */
+  readonly keep: number;
+  readonly json: boolean;
+}
 
-/** Reads the command line; the error is a text for the operator. */
-export function parseBackupArguments(argv: readonly string[]): Result<BackupCommand, string> {
-  const flags = readFlags(argv, {
+/** Reads the command line. */
+export function parseBackupArguments(argv: readonly string[]): Result<BackupCommand, NotRun> {
+  const flags = readWords(argv, {
     data: { type: "string", default: ".grove/data" },
     to: { type: "string" },
     keep: { type: "string", default: "0" },
     json: { type: "boolean", default: false },
-    help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
-  const { data, to = "", keep, json, help } = flags.value;
-  if (help) return ok({ kind: "help" });
+  const { data, to = "", keep, json } = flags.value.values;
   if (data === "") return err("--data takes a directory");
   if (to === "") return err("--to says where backups are kept");
   if (!/^\d{1,4}$/.test(keep)) return err(`--keep takes a number of backups, not "${keep}"`);
-  return ok({ kind: "run", data, to, keep: Number(keep), json });
+  return ok({ data, to, keep: Number(keep), json });
 }

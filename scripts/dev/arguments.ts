@@ -1,6 +1,6 @@
-import { readFlags } from "../../gateway/flags.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { checkCustomId } from "../../src/token/rules/custom-id.ts";
+import { type NotRun, readWords } from "../local/command-line.ts";
 import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run dev -- [options]
@@ -21,36 +21,31 @@ Settings of the Worker (docs/operations.md) are taken from the environment, as i
 `;
 
 /** What the command line asks for. */
-export type DevCommand =
-  | { readonly kind: "help" }
-  | {
-      readonly kind: "run";
-      readonly port: number;
-      readonly data: string;
-      readonly fresh: boolean;
-      readonly rootToken: string | undefined;
-      /** What the Worker may call beside public hosts. */
-      readonly privateHosts: PrivateHostList;
-    };
+export interface DevCommand {
+  readonly port: number;
+  readonly data: string;
+  readonly fresh: boolean;
+  readonly rootToken: string | undefined;
+  /** What the Worker may call beside public hosts. */
+  readonly privateHosts: PrivateHostList;
+}
 
-/** Reads the command line; the error is a message for the user. */
-export function parseDevArguments(argv: readonly string[]): Result<DevCommand, string> {
-  const flags = readFlags(argv, {
+/** Reads the command line. */
+export function parseDevArguments(argv: readonly string[]): Result<DevCommand, NotRun> {
+  const flags = readWords(argv, {
     port: { type: "string", default: "8200" },
     data: { type: "string", default: ".grove/dev" },
     fresh: { type: "boolean", default: false },
     "root-token": { type: "string" },
     "allow-private-host": { type: "string", default: "" },
-    help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
-  const { port, data, fresh, "root-token": rootToken, help } = flags.value;
-  if (help) return ok({ kind: "help" });
+  const { port, data, fresh, "root-token": rootToken } = flags.value.values;
   if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535) return err("--port takes a number from 0 to 65535");
   if (data === "") return err("--data takes a directory");
   const problem = rootToken === undefined ? null : rootToken === "" ? "it is empty" : checkCustomId(rootToken);
   if (problem !== null) return err(`--root-token cannot be used: ${problem}`);
-  const privateHosts = parsePrivateHosts(flags.value["allow-private-host"]);
+  const privateHosts = parsePrivateHosts(flags.value.values["allow-private-host"]);
   if (!privateHosts.ok) return privateHosts;
-  return ok({ kind: "run", port: Number(port), data, fresh, rootToken, privateHosts: privateHosts.value });
+  return ok({ port: Number(port), data, fresh, rootToken, privateHosts: privateHosts.value });
 }

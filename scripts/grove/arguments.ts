@@ -1,5 +1,5 @@
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { readWords } from "../local/command-line.ts";
+import { type NotRun, readWords } from "../local/command-line.ts";
 
 export const HELP = `Usage: npm run -s grove -- COMMAND [options]
 
@@ -61,7 +61,6 @@ const OPTIONS = {
   job: { type: "string" },
   stop: { type: "string" },
   json: { type: "boolean" },
-  help: { type: "boolean", short: "h" },
 } as const;
 
 type Option = keyof typeof OPTIONS;
@@ -88,7 +87,6 @@ export type Filter = Readonly<Record<string, string>>;
 
 /** What the command line asks for. */
 export type GroveCommand = { readonly json: boolean } & (
-  | { readonly kind: "help" }
   | { readonly kind: "tokens"; readonly filter: Filter; readonly sort: string; readonly limit: number }
   | { readonly kind: "count"; readonly by: string; readonly filter: Filter }
   | { readonly kind: "tree"; readonly accessor: string | null }
@@ -106,22 +104,22 @@ export type GroveCommand = { readonly json: boolean } & (
   | { readonly kind: "doctor" }
 );
 
-/** Reads the command line; the error is a text for the operator. */
-export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, string> {
-  const read = readWords(argv, OPTIONS);
+/** Reads the command line. */
+export function parseGroveArguments(argv: readonly string[]): Result<GroveCommand, NotRun> {
+  const read = readWords(argv, OPTIONS, 2);
   if (!read.ok) return read;
   const { values, positionals } = read.value;
   const { json = false } = values;
-  const [name, ...rest] = positionals;
-  if (values.help || name === undefined) return values.help ? ok({ kind: "help", json }) : err("which command?");
+  const [name, accessor] = positionals;
+  if (name === undefined) return err("which command?");
   const taken = Object.hasOwn(TAKEN, name) ? TAKEN[name] : undefined;
   if (!taken) return err(`there is no command "${name}"`);
   const stray = (Object.keys(values) as Option[]).find((option) => option !== "json" && !taken.includes(option));
   if (stray) return err(`${name} takes no --${stray}`);
-  if (rest.length > (name === "tree" ? 1 : 0)) return err(`${name} does not take "${rest.at(-1)}"`);
+  if (name !== "tree" && accessor !== undefined) return err(`${name} does not take "${accessor}"`);
   switch (name) {
     case "tree":
-      return ok({ kind: "tree", accessor: rest[0] ?? null, json });
+      return ok({ kind: "tree", accessor: accessor ?? null, json });
     case "doctor":
       return ok({ kind: "doctor", json });
     case "tokens":

@@ -1,5 +1,5 @@
 import type { Result } from "../../src/base/result.ts";
-import { type GroveCommand, HELP, parseGroveArguments } from "./arguments.ts";
+import type { GroveCommand } from "./arguments.ts";
 import { type CallFailure, GroveClient } from "./client.ts";
 import { examine } from "./commands/doctor.ts";
 import { followJob, revokeTokens, stopJob } from "./commands/revoke.ts";
@@ -9,29 +9,19 @@ import { harmless, styled, type Terminal } from "./terminal.ts";
 
 const DEFAULT_ADDRESS = "http://127.0.0.1:8200";
 
-/** Carries out a command line. Returns the exit code. */
+/** Carries out a command. Returns the exit code. */
 export async function runGrove(
-  words: readonly string[],
+  command: GroveCommand,
   environment: NodeJS.ProcessEnv,
   terminal: Terminal,
 ): Promise<number> {
-  const command = parseGroveArguments(words);
-  if (!command.ok) {
-    terminal.say(`grove: ${command.error}`);
-    terminal.say("grove: --help lists commands and options");
-    return 2;
-  }
-  if (command.value.kind === "help") {
-    terminal.out(HELP.trimEnd());
-    return 0;
-  }
   const address = environment.VAULT_ADDR || DEFAULT_ADDRESS;
   if (!/^https?:\/\/\S+$/.test(address)) {
     terminal.say("grove: VAULT_ADDR is no address such as https://grove.example");
     return 2;
   }
   const client = new GroveClient(address, environment.VAULT_TOKEN ?? "");
-  const done = await carryOut(command.value, client, terminal);
+  const done = await carryOut(command, client, terminal);
   terminal.progress(null);
   if (done.ok) return done.value;
   terminal.say(styled(terminal, "red", `grove: ${harmless(done.error.message)}${adviceOn(done.error)}`));
@@ -39,7 +29,7 @@ export async function runGrove(
 }
 
 async function carryOut(
-  command: Exclude<GroveCommand, { kind: "help" }>,
+  command: GroveCommand,
   client: GroveClient,
   terminal: Terminal,
 ): Promise<Result<number, CallFailure>> {

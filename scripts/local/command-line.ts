@@ -4,13 +4,20 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 type Options = NonNullable<ParseArgsConfig["options"]>;
 type Words<T extends Options> = { options: T; args: string[]; allowPositionals: true };
 
-/** Reads a command line of flags and other words; the error names what is wrong with it. */
+/** Why a script does not run: a mistake in its command line, as a text for the operator; null when its help is asked for. */
+export type NotRun = string | null;
+
+/** Reads a command line of flags, and of at most `mostPositionals` other words. */
 export function readWords<const T extends Options>(
   argv: readonly string[],
   options: T,
-): Result<ReturnType<typeof parseArgs<Words<T>>>, string> {
+  mostPositionals = 0,
+): Result<ReturnType<typeof parseArgs<Words<T>>>, NotRun> {
+  if (argv.includes("--help") || argv.includes("-h")) return err(null);
   try {
-    return ok(parseArgs<Words<T>>({ args: [...argv], options, allowPositionals: true }));
+    const read = parseArgs<Words<T>>({ args: [...argv], options, allowPositionals: true });
+    const stray = read.positionals[mostPositionals];
+    return stray === undefined ? ok(read) : err(`Unexpected argument '${stray}'`);
   } catch (error) {
     // parseArgs reports a user's mistake only by throwing; the rest of its text is advice about its own syntax.
     return err(error instanceof Error ? (error.message.split(". ")[0] ?? error.message) : String(error));
@@ -18,30 +25,24 @@ export function readWords<const T extends Options>(
 }
 
 /**
- * What the words of a command line ask for, or the exit status of a script that has nothing to do: 0 when it was asked for its
- * help, which goes to standard output, and 2 for words that it does not understand.
+ * Runs a script. Its help goes to standard output.
  *
  * @param say writes a line for the operator.
+ * @param run returns the exit code.
+ * @returns the exit code: 2 for a mistake in the command line.
  */
-export function commandToRun<Command extends { readonly kind: string }>(
-  parsed: Result<Command, string>,
+export async function runCommand<Command>(
+  parsed: Result<Command, NotRun>,
   help: string,
   say: (line: string) => void,
-): Result<Exclude<Command, { readonly kind: "help" }>, number> {
-  if (!parsed.ok) {
-    say(parsed.error);
-    say("--help lists the options");
-    return err(2);
-  }
-  if (!isToRun(parsed.value)) {
+  run: (command: Command) => Promise<number>,
+): Promise<number> {
+  if (parsed.ok) return run(parsed.value);
+  if (parsed.error === null) {
     process.stdout.write(help);
-    return err(0);
+    return 0;
   }
-  return ok(parsed.value);
-}
-
-function isToRun<Command extends { readonly kind: string }>(
-  command: Command,
-): command is Exclude<Command, { readonly kind: "help" }> {
-  return command.kind !== "help";
+  say(parsed.error);
+  say("--help lists the options");
+  return 2;
 }

@@ -1,9 +1,9 @@
 import type { BlockList } from "node:net";
 import { parseClientShare, parseListen } from "../../gateway/arguments.ts";
 import { parseTrustedProxies } from "../../gateway/client-address.ts";
-import { readFlags } from "../../gateway/flags.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { type NotRun, readWords } from "../local/command-line.ts";
 import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
@@ -30,25 +30,22 @@ Audit lines go to standard output, everything else to standard error.
 `;
 
 /** What the command line asks for. */
-export type ServeCommand =
-  | { readonly kind: "help" }
-  | {
-      readonly kind: "run";
-      readonly listen: ListenAddress;
-      readonly data: string;
-      readonly trustedProxies: BlockList;
-      readonly clientSharePercent: number;
-      /** Where the Worker can be reached past the gateway. */
-      readonly direct: ListenAddress | undefined;
-      /** Where metrics of the gateway and the processes are answered. */
-      readonly metrics: ListenAddress | undefined;
-      /** What the Worker may call beside public hosts. */
-      readonly privateHosts: PrivateHostList;
-    };
+export interface ServeCommand {
+  readonly listen: ListenAddress;
+  readonly data: string;
+  readonly trustedProxies: BlockList;
+  readonly clientSharePercent: number;
+  /** Where the Worker can be reached past the gateway. */
+  readonly direct: ListenAddress | undefined;
+  /** Where metrics of the gateway and the processes are answered. */
+  readonly metrics: ListenAddress | undefined;
+  /** What the Worker may call beside public hosts. */
+  readonly privateHosts: PrivateHostList;
+}
 
-/** Reads the command line; the error is a message for the operator. */
-export function parseServeArguments(argv: readonly string[]): Result<ServeCommand, string> {
-  const flags = readFlags(argv, {
+/** Reads the command line. */
+export function parseServeArguments(argv: readonly string[]): Result<ServeCommand, NotRun> {
+  const flags = readWords(argv, {
     listen: { type: "string", default: "127.0.0.1:8200" },
     data: { type: "string", default: ".grove/data" },
     "trust-proxy": { type: "string" },
@@ -56,26 +53,24 @@ export function parseServeArguments(argv: readonly string[]): Result<ServeComman
     direct: { type: "string" },
     metrics: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
-    help: { type: "boolean", short: "h" },
   });
   if (!flags.ok) return flags;
-  const { listen, data, help } = flags.value;
-  if (help) return ok({ kind: "help" });
+  const { values } = flags.value;
+  const { listen, data } = values;
   if (data === "") return err("--data takes a directory");
   const address = parseListen(listen);
   if (!address.ok) return address;
-  const trustedProxies = parseTrustedProxies(flags.value["trust-proxy"]);
+  const trustedProxies = parseTrustedProxies(values["trust-proxy"]);
   if (!trustedProxies.ok) return trustedProxies;
-  const clientSharePercent = parseClientShare(flags.value["client-share"]);
+  const clientSharePercent = parseClientShare(values["client-share"]);
   if (!clientSharePercent.ok) return clientSharePercent;
-  const direct = parseDirect(flags.value.direct, address.value);
+  const direct = parseDirect(values.direct, address.value);
   if (!direct.ok) return direct;
-  const metrics = flags.value.metrics === undefined ? ok(undefined) : parseListen(flags.value.metrics, "--metrics");
+  const metrics = values.metrics === undefined ? ok(undefined) : parseListen(values.metrics, "--metrics");
   if (!metrics.ok) return metrics;
-  const privateHosts = parsePrivateHosts(flags.value["allow-private-host"]);
+  const privateHosts = parsePrivateHosts(values["allow-private-host"]);
   if (!privateHosts.ok) return privateHosts;
   return ok({
-    kind: "run",
     listen: address.value,
     data,
     trustedProxies: trustedProxies.value,

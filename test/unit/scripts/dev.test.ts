@@ -94,7 +94,6 @@ describe("the command line of dev", () => {
     expect(parseDevArguments([])).toEqual({
       ok: true,
       value: {
-        kind: "run",
         port: 8200,
         data: ".grove/dev",
         fresh: false,

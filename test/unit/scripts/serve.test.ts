@@ -158,7 +158,6 @@ describe("the command line of serve", () => {
     expect(parseServeArguments([])).toMatchObject({
       ok: true,
       value: {
-        kind: "run",
         listen: { host: "127.0.0.1", port: 8200 },
         data: ".grove/data",
         privateHosts: { text: "", blocks: [] },
