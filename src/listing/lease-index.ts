@@ -1,4 +1,5 @@
 import { MAX_PATH_LENGTH } from "../base/limits.ts";
+import type { Sql } from "../storage/tables.ts";
 
 /** The index of secrets' leases in a shard; the list of tokens beside it is the one of tokens' leases. */
 export const LEASE_INDEX_SQL = `
@@ -72,9 +73,9 @@ const END = "\u{10ffff}";
 
 /** Finds leases of one shard by their path. A prefix ends with a slash and means whole segments; "" means all. */
 export class LeaseIndex {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql) {
     this.#sql = sql;
   }
 
@@ -141,23 +142,24 @@ export class LeaseIndex {
 
   /** How many secrets' leases there are, counted up to `most`. */
   count(most: number): number {
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM (SELECT 1 FROM leases LIMIT ?)", most).one().n;
+    const query = "SELECT COUNT(*) AS n FROM (SELECT 1 FROM leases LIMIT ?)";
+    return this.#sql.exec<{ n: number }>(query, most).toArray()[0]?.n ?? 0;
   }
 
   /** How many leases of both kinds are at or below `prefix`, of each counted up to `most`. */
   countBelow(prefix: string, most: number): number {
-    return KINDS.reduce((sum, kind) => {
+    const counts = KINDS.flatMap((kind) => {
       const { table } = SOURCES[kind];
-      const { n } = this.#sql
+      return this.#sql
         .exec<{ n: number }>(
           `SELECT COUNT(*) AS n FROM (
              SELECT 1 FROM ${table} WHERE path = ? UNION ALL SELECT 1 FROM ${table} WHERE path >= ? AND path < ? LIMIT ?
            )`,
           ...[prefix === "" ? null : ownPath(prefix), prefix, endOf(prefix), most],
         )
-        .one();
-      return sum + n;
-    }, 0);
+        .toArray();
+    });
+    return counts.reduce((sum, { n }) => sum + n, 0);
   }
 
   /** How many leases were given up, by the first segment of their path. */

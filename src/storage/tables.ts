@@ -1,4 +1,4 @@
-import { type Migration, Schema } from "./schema.ts";
+import { type Migration, Schema, type SchemaVersions } from "./schema.ts";
 
 /** What a statement came to. */
 export interface Cursor<Row> extends Iterable<Row> {
@@ -35,9 +35,10 @@ export class Tables implements Sql {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
 
-  constructor(sql: SqlStorage, migrations: readonly Migration[]) {
+  /** @param name see `Schema`, as for `versions`. */
+  constructor(sql: SqlStorage, migrations: readonly Migration[], name?: string, versions?: SchemaVersions) {
     this.#sql = sql;
-    this.#schema = new Schema(sql, migrations);
+    this.#schema = new Schema(sql, migrations, name, versions);
   }
 
   /** False until something is written. */

@@ -10,6 +10,7 @@ import { TreeLeases } from "../lease/tree-leases.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
 import type { InventoryEntry } from "../listing/inventory/entry.ts";
 import type { RevokedInTree, RevokeInTree } from "../listing/inventory/revoke-in-tree.ts";
+import { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import { readVersions } from "../storage/schema.ts";
 import { type Installation, loadInstallationSince, mustLoadInstallation } from "../system/installation.ts";
 import { isEnded, NO_WATERMARKS, type Watermarks } from "../system/watermarks.ts";
@@ -31,7 +32,6 @@ import { TreeSweep } from "./sweep/tree-sweep.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
 import { nothingHere, TreeTidy } from "./tidy/tree-tidy.ts";
 import { TokenWriter } from "./token-writer.ts";
-import { TreeAlarm } from "./tree-alarm.ts";
 import { TreeCallers } from "./tree-callers.ts";
 import { TreeStore } from "./tree-store.ts";
 import { TreeTargets } from "./tree-targets.ts";
@@ -67,7 +67,7 @@ export class TokenTree extends DurableObject<Env> {
   readonly #publisher: TokenPublisher;
   readonly #single: SingleTokenExpiry;
   readonly #end: TreeEnd;
-  readonly #alarm: TreeAlarm;
+  readonly #alarm: EarliestAlarm;
   /** Steps of tidy runs that are under way. */
   #tidying = 0;
   /** Checks and makes seals of rows; null until the first call that reads or writes a token. */
@@ -107,7 +107,7 @@ export class TokenTree extends DurableObject<Env> {
     this.#publisher = publisher;
     this.#end = end;
     this.#single = new SingleTokenExpiry(tokens, leases);
-    this.#alarm = new TreeAlarm(storage);
+    this.#alarm = new EarliestAlarm(storage);
     this.#callers = new TreeCallers({
       treeId,
       tokens,
@@ -368,7 +368,7 @@ export class TokenTree extends DurableObject<Env> {
       const { swept } = await this.#sweep.step();
       // What has expired and was not swept yet must have an alarm coming, whatever became of the last one.
       this.#refresh();
-      await this.#alarm.reload();
+      await this.#alarm.load();
       this.#arm();
       // The alarm frees a tree that this has emptied.
       if (swept > 0 && this.#end.isEmpty) void this.#alarm.set(currentTime());
@@ -380,7 +380,7 @@ export class TokenTree extends DurableObject<Env> {
 
   /** Sweeps what is dead, step by step, sends what has ended elsewhere, and sets itself again for the next expiry. */
   override async alarm(): Promise<void> {
-    this.#alarm.wentOff();
+    this.#alarm.rang();
     if (!this.#store.isCreated) return;
     const later = this.#sweep.putOffTo();
     if (later !== null) return this.#alarm.set(later);
@@ -452,6 +452,6 @@ export class TokenTree extends DurableObject<Env> {
   #arm(sweepFrom = 0): void {
     if (!this.#store.isCreated) return;
     const sweep = this.#single.nextSweepAt(currentTime());
-    this.#alarm.atLatest(sweep && Math.max(sweep, sweepFrom), this.#leases.nextDueAt, this.#inventory.nextDueAt);
+    void this.#alarm.atLatest(sweep && Math.max(sweep, sweepFrom), this.#leases.nextDueAt, this.#inventory.nextDueAt);
   }
 }

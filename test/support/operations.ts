@@ -45,17 +45,17 @@ export const OPERATIONS = {
   createChild: {
     title: "creation of a child",
     calls: { "TokenTree.run": cost(3, 3) },
-    afterwards: { "AccessorShard.tell": cost(11, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(11, 6, 2) },
   },
   createByRole: {
     title: "creation of a child by a token role",
     calls: { "TokenTree.run": cost(3, 3) },
-    afterwards: { "AccessorShard.tell": cost(11, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(11, 6, 2) },
   },
   createOrphan: {
     title: "creation of an orphan",
     calls: { "TokenTree.run": cost(1, 0), "TokenTree.create": cost(3, 5) },
-    afterwards: { "AccessorShard.tell": cost(12, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
   },
   createBatch: {
     title: "creation of a batch token",
@@ -64,12 +64,12 @@ export const OPERATIONS = {
   renew: {
     title: "renewal of oneself",
     calls: { "TokenTree.run": cost(5, 2) },
-    afterwards: { "AccessorShard.tell": cost(3, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(3, 2) },
   },
   renewLogin: {
     title: "renewal of a token of a login",
     calls: { "TokenTree.run": cost(2, 0), "TokenTree.act": cost(2, 1) },
-    afterwards: { "AccessorShard.tell": cost(3, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(3, 2) },
   },
   revoke: {
     title: "revocation of a leaf, and its sweep",
@@ -77,7 +77,7 @@ export const OPERATIONS = {
     afterwards: {
       "TokenTree.alarm": cost(16, 2),
       "AccessorShard.remove": cost(4, 2),
-      "AccessorShard.tell": cost(5, 1),
+      "AccessorShard.applyUpdates": cost(5, 1),
     },
   },
   loginByDocument: {
@@ -88,7 +88,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(3, 5),
     },
-    afterwards: { "AccessorShard.tell": cost(12, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
   },
   loginBySignature: {
     title: "login by a signed request",
@@ -96,7 +96,7 @@ export const OPERATIONS = {
       "EntityShard.logIn": cost(1, 0),
       "TokenTree.create": cost(3, 5),
     },
-    afterwards: { "AccessorShard.tell": cost(12, 6, 2) },
+    afterwards: { "AccessorShard.applyUpdates": cost(12, 6, 2) },
   },
   loginForBatch: {
     title: "same, for a batch token",

@@ -1,5 +1,6 @@
 import { inTime } from "../../base/in-time.ts";
 import { inPool, MAX_PARALLEL_CALLS } from "../../base/parallel.ts";
+import type { Sql } from "../../storage/tables.ts";
 import { decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { InventoryEntry, ListedToken } from "../inventory/entry.ts";
 import { NEVER } from "../inventory/order.ts";
@@ -46,7 +47,8 @@ type Row = TokenRowOfShard & { ends: number };
  * alarm. Where the walk is stays in memory: after a restart it begins anew, and asks again what was asked.
  */
 export class SingleTokenWalk {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
+  readonly #askEnd: AskEnd;
   /** Up to here everything was asked in this round; null: nothing. */
   #passed: Place | null = null;
   /** True when the last turn came to the end of what is due: only then a new round begins, so that each gets there. */
@@ -58,8 +60,9 @@ export class SingleTokenWalk {
   /** Tokens whose trees are not asked before `at` (ms), by accessor. */
   readonly #waiting = new Map<string, { readonly at: number; readonly pause: number }>();
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: Sql, askEnd: AskEnd) {
     this.#sql = sql;
+    this.#askEnd = askEnd;
   }
 
   /** Hears of tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
@@ -87,7 +90,7 @@ export class SingleTokenWalk {
    *
    * @param corrected called with what a tree says of a token that has not ended.
    */
-  async turn(now: number, ask: AskEnd, corrected: (entry: InventoryEntry) => void): Promise<EndedTokens> {
+  async turn(now: number, corrected: (entry: InventoryEntry) => void): Promise<EndedTokens> {
     this.#beginRound(now);
     const until = now - ASK_AFTER_MS;
     const rows = this.#after(this.#passed, until, PAGE);
@@ -99,7 +102,7 @@ export class SingleTokenWalk {
     await inPool(due, MAX_PARALLEL_CALLS, async ({ accessor }) => {
       const place = decodeStoredId(accessor);
       if (!place) return;
-      const end = await this.#ask(place, ask);
+      const end = await this.#ask(place);
       if (end.kind === "gone") {
         this.#waiting.delete(accessor);
         gone.push(accessor);
@@ -126,9 +129,9 @@ export class SingleTokenWalk {
     this.#roundAt = null;
   }
 
-  async #ask(place: TokenAddress, ask: AskEnd): Promise<SingleTokenEnd> {
+  async #ask(place: TokenAddress): Promise<SingleTokenEnd> {
     try {
-      return await inTime(ask(place), ANSWER_MS);
+      return await inTime(this.#askEnd(place), ANSWER_MS);
     } catch (error) {
       console.error(JSON.stringify({ type: "end of a token", tree: place.treeId, error: String(error) }));
       return { kind: "ending" };

@@ -1,4 +1,5 @@
-import { type Migration, Schema } from "../../storage/schema.ts";
+import type { Migration } from "../../storage/schema.ts";
+import { type Sql, Tables } from "../../storage/tables.ts";
 import { rowGeneratedAt } from "../../token/ids.ts";
 import type { StartedTree } from "../updates/shard-updates.ts";
 
@@ -26,20 +27,20 @@ const MAX_LATEST = 1000;
  * That an id is here does not make its tree free: the tree itself decides, in one step, whether it is taken.
  */
 export class TreePool {
-  readonly #sql: SqlStorage;
-  readonly #free: Schema;
+  readonly #sql: Sql;
+  readonly #free: Tables;
   /** Those of the freed trees that came last, the latest at the end: most likely still awake. */
   #latest: string[] = [];
 
-  constructor(sql: SqlStorage) {
+  /** @param sql has the table of allocated ids. @param storage gets a table of freed trees with the first of them. */
+  constructor(sql: Sql, storage: SqlStorage) {
     this.#sql = sql;
-    this.#free = new Schema(sql, FREE_TREES_MIGRATIONS, "free_trees");
+    this.#free = new Tables(storage, FREE_TREES_MIGRATIONS, "free_trees");
   }
 
   /** Keeps the id of a freed tree. Returns false when it is here already. */
   put(tree: string): boolean {
-    this.#free.create();
-    const isNew = this.#sql.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
+    const isNew = this.#free.exec("INSERT OR IGNORE INTO free_trees (tree) VALUES (?)", tree).rowsWritten > 0;
     if (isNew) this.#latest.push(tree);
     if (this.#latest.length > 2 * MAX_LATEST) this.#latest = this.#latest.slice(-MAX_LATEST);
     return isNew;
@@ -50,7 +51,6 @@ export class TreePool {
    * one costs more than its first token.
    */
   take(limit: number): string[] {
-    if (!this.#free.exists) return [];
     const latest = this.#latest.splice(-limit);
     const taken = latest.length === 0 ? [] : this.#delete("SELECT value FROM json_each(?)", JSON.stringify(latest));
     const missing = limit - taken.length;
@@ -89,7 +89,7 @@ export class TreePool {
 
   /** Deletes ids of freed trees that a query gives. */
   #delete(query: string, value: string | number): string[] {
-    return this.#sql
+    return this.#free
       .exec<{ tree: string }>(`DELETE FROM free_trees WHERE tree IN (${query}) RETURNING tree`, value)
       .toArray()
       .map(({ tree }) => tree);
@@ -97,7 +97,7 @@ export class TreePool {
 
   /** When the id that waits longest was handed out (ms); null: none waits. */
   get oldest(): number | null {
-    return this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM drawn_trees").one().at;
+    return this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM drawn_trees").toArray()[0]?.at ?? null;
   }
 
   /** At most `limit` ids that were handed out at `until` (ms) or before. */

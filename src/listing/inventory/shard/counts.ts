@@ -1,3 +1,4 @@
+import type { Sql } from "../../../storage/tables.ts";
 import type { CountKind } from "../terms.ts";
 import type { Changes, CountDelta } from "./changes.ts";
 
@@ -12,10 +13,10 @@ const MAX_GROUPS = 1000;
 
 /** Counters of one shard, kept with every change, so that reading them does not depend on how many tokens there are. */
 export class InventoryCounts {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #pending: Changes;
 
-  constructor(sql: SqlStorage, pending: Changes) {
+  constructor(sql: Sql, pending: Changes) {
     this.#sql = sql;
     this.#pending = pending;
   }
@@ -82,7 +83,7 @@ export class InventoryCounts {
 }
 
 /** Writes changes of counters; one that comes to nothing goes. */
-export function writeCounts(sql: SqlStorage, deltas: Iterable<CountDelta>): void {
+export function writeCounts(sql: Sql, deltas: Iterable<CountDelta>): void {
   for (const { kind, mount, key, n } of deltas) {
     sql.exec(
       `INSERT INTO counts (kind, mount, key, n) VALUES (?, ?, ?, ?)

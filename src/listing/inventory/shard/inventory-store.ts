@@ -1,3 +1,4 @@
+import type { Sql } from "../../../storage/tables.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
 import { listedPath } from "../../updates/shard-updates.ts";
 import { createdAtOf, fixedText, type InventoryEntry, type ListedToken } from "../entry.ts";
@@ -42,13 +43,13 @@ interface Place {
 
 /** The inventory of one shard: a row for each token that pages are read from, the ids that terms have, and counters. */
 export class InventoryStore {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #pending: Pending;
   readonly #pages: ShardPages;
   readonly counts: InventoryCounts;
 
   /** @param batch changes of tokens that lists of ids and counters are written for together; absent: as many as fit a row. */
-  constructor(sql: SqlStorage, batch?: number) {
+  constructor(sql: Sql, batch?: number) {
     this.#sql = sql;
     this.#pending = new Pending(sql, batch);
     this.#pages = new ShardPages(sql, new Postings(sql, this.#pending));

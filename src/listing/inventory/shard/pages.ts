@@ -1,4 +1,5 @@
 import { ROOT_POLICY } from "../../../policy/name.ts";
+import type { Sql } from "../../../storage/tables.ts";
 import { decodeStoredId, firstRowAt, routedIdText } from "../../../token/ids.ts";
 import type { ListedToken } from "../entry.ts";
 import { matches, type TokenFilter } from "../filter.ts";
@@ -52,10 +53,10 @@ const COLUMNS = "i.id, i.accessor, i.entry";
 
 /** Reads pages of the inventory of one shard. */
 export class ShardPages {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #postings: Postings;
 
-  constructor(sql: SqlStorage, postings: Postings) {
+  constructor(sql: Sql, postings: Postings) {
     this.#sql = sql;
     this.#postings = postings;
   }
@@ -179,7 +180,8 @@ export class ShardPages {
   /** The rows of an index to which `where` applies; null when they are more than `READ_ALL`. */
   #few(where: string, values: readonly SqlStorageValue[]): Row[] | null {
     const query = `SELECT COUNT(*) AS n FROM (SELECT 1 FROM inventory i WHERE ${where} LIMIT ${READ_ALL + 1})`;
-    if (this.#sql.exec<{ n: number }>(query, ...values).one().n > READ_ALL) return null;
+    const [found] = this.#sql.exec<{ n: number }>(query, ...values).toArray();
+    if (found && found.n > READ_ALL) return null;
     return this.#sql.exec<Row>(`SELECT ${COLUMNS} FROM inventory i WHERE ${where}`, ...values).toArray();
   }
 

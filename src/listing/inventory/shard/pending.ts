@@ -1,3 +1,4 @@
+import type { Sql } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
 import type { Changes, CountDelta, TermDelta } from "./changes.ts";
 import { writeCounts } from "./counts.ts";
@@ -19,7 +20,7 @@ interface Stored {
  * Who reads those tables adds what is here.
  */
 export class Pending implements Changes {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #batch: number;
   #counts = new Map<string, CountDelta>();
   #terms = new Map<string, TermDelta>();
@@ -27,7 +28,7 @@ export class Pending implements Changes {
   #isRead = false;
   #isDirty = false;
 
-  constructor(sql: SqlStorage, batch = BATCH) {
+  constructor(sql: Sql, batch = BATCH) {
     this.#sql = sql;
     this.#batch = batch;
   }

@@ -1,3 +1,4 @@
+import type { Sql } from "../../../storage/tables.ts";
 import type { TermRange } from "../terms.ts";
 import type { Changes, TermDelta } from "./changes.ts";
 
@@ -11,10 +12,10 @@ type PostingRow = { first: number; ids: string };
  * `first` of the next one.
  */
 export class Postings {
-  readonly #sql: SqlStorage;
+  readonly #sql: Sql;
   readonly #pending: Changes;
 
-  constructor(sql: SqlStorage, pending: Changes) {
+  constructor(sql: Sql, pending: Changes) {
     this.#sql = sql;
     this.#pending = pending;
   }
@@ -88,7 +89,7 @@ export class Postings {
 }
 
 /** Writes changes of the ids of one term: ids that are near each other are in one row. */
-export function writePostings(sql: SqlStorage, term: string, { added, gone }: TermDelta): void {
+export function writePostings(sql: Sql, term: string, { added, gone }: TermDelta): void {
   const changed = [...added, ...gone].sort((a, b) => a - b);
   for (let at = 0; at < changed.length; ) {
     const id = changed[at] ?? 0;
@@ -117,7 +118,7 @@ export function writePostings(sql: SqlStorage, term: string, { added, gone }: Te
 }
 
 /** Writes what a row has now; `first` is null for a new row. */
-function writeRow(sql: SqlStorage, term: string, first: number | null, ids: readonly number[]): void {
+function writeRow(sql: Sql, term: string, first: number | null, ids: readonly number[]): void {
   if (ids.length === 0) {
     if (first !== null) sql.exec("DELETE FROM postings WHERE term = ? AND first = ?", term, first);
     return;
@@ -134,7 +135,7 @@ function writeRow(sql: SqlStorage, term: string, first: number | null, ids: read
 }
 
 /** The row that has an id if the term has it. */
-function rowCovering(sql: SqlStorage, term: string, id: number): PostingRow | undefined {
+function rowCovering(sql: Sql, term: string, id: number): PostingRow | undefined {
   return sql
     .exec<PostingRow>(
       "SELECT first, ids FROM postings WHERE term = ? AND first <= ? ORDER BY first DESC LIMIT 1",

@@ -1,14 +1,17 @@
 import { currentTime } from "../base/clock.ts";
-import { isLostAlarm, pendingAlarm } from "../storage/pending-alarm.ts";
+import { isLostAlarm } from "./pending-alarm.ts";
 
 /** The platform takes no alarm after 2189, and a token may outlive that. */
 const LATEST_ALARM_MS = Date.UTC(2189, 0, 1);
 
-/** The part of the tree's storage that its alarm needs. */
+/** The part of an object's storage that its alarm needs. */
 type AlarmStorage = Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
 
-/** The one alarm of a tree. Moving it later would only cost a write, so it is never moved later. */
-export class TreeAlarm {
+/**
+ * The one alarm of an object that changes with nearly every call. Moving the alarm later would only cost a row, so it is never moved
+ * later: it may ring before anything is due.
+ */
+export class EarliestAlarm {
   readonly #storage: AlarmStorage;
   /** When the alarm is set for (ms), or null. */
   #at: number | null = null;
@@ -17,7 +20,7 @@ export class TreeAlarm {
     this.#storage = storage;
   }
 
-  /** Reads when the alarm is set for. Returns true when it should have gone off before, and was lost. */
+  /** Reads when the alarm is set for. Returns true when it should have rung before, and was lost: then it counts as not set. */
   async load(): Promise<boolean> {
     const at = await this.#storage.getAlarm();
     const isLost = isLostAlarm(at, currentTime());
@@ -25,13 +28,8 @@ export class TreeAlarm {
     return isLost;
   }
 
-  /** Reads it again: one that was lost counts as not set. */
-  async reload(): Promise<void> {
-    this.#at = await pendingAlarm(this.#storage, currentTime());
-  }
-
-  /** The alarm went off. */
-  wentOff(): void {
+  /** The alarm rang. */
+  rang(): void {
     this.#at = null;
   }
 
@@ -41,11 +39,11 @@ export class TreeAlarm {
    *
    * @param dues ms; null: not due.
    */
-  atLatest(...dues: readonly (number | null)[]): void {
+  async atLatest(...dues: readonly (number | null)[]): Promise<void> {
     const times = dues.filter((due) => due !== null);
     if (times.length === 0) return;
     const at = Math.min(...times, LATEST_ALARM_MS);
-    if (this.#at === null || at < this.#at) void this.set(at);
+    if (this.#at === null || at < this.#at) await this.set(at);
   }
 
   /** Sets the alarm for `at` (ms). */
