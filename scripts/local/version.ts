@@ -33,7 +33,7 @@ export function sourceCommit(): string {
   }
 }
 
-/** As `sys/health` shows it: `0.2.0+fcd9c58a`. */
+/** As `sys/health` shows it: `1.0.0-rc.1+fcd9c58a`. */
 export function sourceVersion(commit: string): string {
   return commit === "" ? packageVersion() : `${packageVersion()}+${commit}`;
 }

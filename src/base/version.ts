@@ -5,7 +5,7 @@ import type { Env } from "../env.ts";
 const METADATA = /^[0-9A-Za-z.-]+$/;
 
 /**
- * The version of Grove with the commit it was built from, `0.2.0+fcd9c58a`, in the form of semantic versioning. The commit is
+ * The version of Grove with the commit it was built from, `1.0.0-rc.1+fcd9c58a`, in the form of semantic versioning. The commit is
  * missing when nothing set `GROVE_COMMIT`.
  */
 export function groveVersion({ GROVE_COMMIT: commit }: Pick<Env, "GROVE_COMMIT">): string {

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../base/result.ts";
 import { concat, fromBase64, fromBase64Url, randomBytes, toBase64, toBase64Url } from "./bytes.ts";
 import { DataKey } from "./data-key.ts";
-import { RowKeys, SEALED_KINDS } from "./row-keys.ts";
+import { RowKeys } from "./row-keys.ts";
 
 /** One version of the keys that a rotation replaces: a term. All strings are base64 of 32 bytes. */
 export interface KeyTerm {
@@ -9,12 +9,12 @@ export interface KeyTerm {
   readonly version: number;
   /** The data key: the keys of batch tokens and sealed values are derived from it. */
   readonly key: string;
-  /** Keys the hashes of tokens. Absent in term 1 of older installations, whose tokens are hashed under `identity`. */
-  readonly tokens?: string;
-  /** When the term began (ms). Absent in rings of older installations. */
-  readonly installedAt?: number;
-  /** From when on values are made under it (ms): by then every isolate has read it. Absent: at once. */
-  readonly usedFrom?: number;
+  /** Keys the hashes of tokens. */
+  readonly tokens: string;
+  /** When the term began (ms). */
+  readonly installedAt: number;
+  /** Values are made under it from this moment on (ms): by then every isolate has read it. */
+  readonly usedFrom: number;
 }
 
 /**
@@ -26,12 +26,6 @@ export interface KeyRing {
   readonly identity: string;
   readonly audit: string;
   readonly data: readonly KeyTerm[];
-  /** Rows made from this moment on (ms) have a seal. Absent in rings of before rows had seals. */
-  readonly sealsFrom?: number;
-  /** Kinds of rows of which every row has a seal. A kind that a later release seals is not among them until tidy has been everywhere. */
-  readonly sealedKinds?: readonly string[];
-  /** Kinds of which rows from before may lack one yet: all that are written from this moment on (ms) have one. */
-  readonly kindsFrom?: Readonly<Record<string, number>>;
 }
 
 /** A term ready for use. */
@@ -50,7 +44,7 @@ export interface Keys {
   /** Newest first. */
   readonly terms: readonly [TermKeys, ...TermKeys[]];
   readonly rows: RowKeys;
-  /** When the newest term began (ms); 0 when nobody noted it. */
+  /** When the newest term began (ms). */
   readonly termBeganAt: number;
 }
 
@@ -71,52 +65,12 @@ const SEAL_KEY = /^([1-9]\d{0,5}):([A-Za-z0-9+/]{43}=)$/;
 
 /** A new key ring with random keys. `now` in ms. */
 export function newKeyRing(now: number): KeyRing {
-  return {
-    identity: newKey(),
-    audit: newKey(),
-    data: [newTerm(1, now, now)],
-    sealsFrom: now,
-    sealedKinds: SEALED_KINDS,
-  };
+  return { identity: newKey(), audit: newKey(), data: [newTerm(1, now, now)] };
 }
 
 /** `ring` with a new term, under which everything is sealed and hashed from `usedFrom` on. Times in ms. */
 export function withNewTerm(ring: KeyRing, now: number, usedFrom: number): KeyRing {
   return { ...ring, data: [...ring.data, newTerm(newestTerm(ring).version + 1, now, usedFrom)] };
-}
-
-/** True when `ring` is from before rows of some kind had seals. */
-export function lacksSeals(ring: KeyRing): boolean {
-  return ring.sealsFrom === undefined || unsealedKinds(ring).some((kind) => ring.kindsFrom?.[kind] === undefined);
-}
-
-/**
- * `ring` of before rows of all kinds had seals: those that are written from `sealsFrom` on must have one. `now` is noted for its
- * term. In ms.
- */
-export function withSeals(ring: KeyRing, now: number, sealsFrom: number): KeyRing {
-  return {
-    ...ring,
-    data: ring.data.map((term) => ({ installedAt: now, ...term })),
-    sealsFrom: ring.sealsFrom ?? sealsFrom,
-    kindsFrom: Object.fromEntries(unsealedKinds(ring).map((kind) => [kind, ring.kindsFrom?.[kind] ?? sealsFrom])),
-  };
-}
-
-/**
- * `ring` for an installation in which every row has a seal since `since` (ms): null when there is nothing to note, or a release
- * that does not seal some kind may have written later.
- */
-export function withSealedKinds(ring: KeyRing, since: number): KeyRing | null {
-  const unsealed = unsealedKinds(ring);
-  if (unsealed.length === 0 || lacksSeals(ring)) return null;
-  if (unsealed.some((kind) => (ring.kindsFrom?.[kind] ?? since) > since)) return null;
-  const { kindsFrom: _, ...rest } = ring;
-  return { ...rest, sealedKinds: SEALED_KINDS };
-}
-
-function unsealedKinds({ sealedKinds }: KeyRing): readonly string[] {
-  return SEALED_KINDS.filter((kind) => !sealedKinds?.includes(kind));
 }
 
 /** The newest term of `ring`. */
@@ -185,9 +139,9 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
   const newestFirst = ring.data.toReversed();
   const imported = newestFirst.map(async ({ version, usedFrom, key, tokens }) => ({
     version,
-    usedFrom: usedFrom ?? 0,
+    usedFrom,
     data: new DataKey(await hmac(key)),
-    tokens: await hmac(tokens ?? ring.identity),
+    tokens: await hmac(tokens),
   }));
   const [newest, ...older] = await Promise.all(imported);
   if (!newest) throw new Error("the key ring has no term");
@@ -196,18 +150,14 @@ export async function importKeys(ring: KeyRing): Promise<Keys> {
     audit: await hmac(ring.audit),
     terms: [newest, ...older],
     rows: rowKeysOf(ring),
-    termBeganAt: newestTerm(ring).installedAt ?? 0,
+    termBeganAt: newestTerm(ring).installedAt,
   };
 }
 
 /** The keys of `ring` for seals of rows. */
 export function rowKeysOf(ring: KeyRing): RowKeys {
-  const terms = ring.data.toReversed().map(({ version, usedFrom, key }) => ({
-    version,
-    usedFrom: usedFrom ?? 0,
-    root: bytesOf(key),
-  }));
-  return new RowKeys(terms, ring.sealsFrom ?? Number.POSITIVE_INFINITY, ring.sealedKinds ?? []);
+  const terms = ring.data.toReversed().map(({ version, usedFrom, key }) => ({ version, usedFrom, root: bytesOf(key) }));
+  return new RowKeys(terms);
 }
 
 /** HMAC-SHA256 of `parts` under `key`: 32 bytes. */

@@ -30,9 +30,9 @@ export function agedTerms(
   return terms.flatMap(({ version, usedFrom }, at): AgedTerm[] => {
     const next = terms[at + 1];
     if (next === undefined) return [];
-    const usedUntil = (next.usedFrom ?? 0) + ignoranceMs;
+    const usedUntil = next.usedFrom + ignoranceMs;
     if (usedUntil + REST_MS + longestLifeMs > now) return [];
-    return [{ version, from: at === 0 ? 0 : (usedFrom ?? 0) - CLOCKS_MS, until: usedUntil + CLOCKS_MS }];
+    return [{ version, from: at === 0 ? 0 : usedFrom - CLOCKS_MS, until: usedUntil + CLOCKS_MS }];
   });
 }
 

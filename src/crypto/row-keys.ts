@@ -14,7 +14,7 @@ export interface RowPlace {
   readonly row: string | number;
 }
 
-/** What is known about a row by its seal. "renew": genuine, but to be sealed anew. */
+/** The verdict on a row by its seal. "renew": genuine, but sealed under an older term than the one in use. */
 export type SealVerdict = "good" | "renew" | "forged";
 
 /** A term of keys, as far as rows are sealed under it. */
@@ -26,43 +26,39 @@ export interface RowTerm {
   readonly usedFrom: number;
 }
 
-/** The kinds of rows that have seals. */
-export const SEALED_KINDS = [
-  "token",
-  "policy",
-  "mount",
-  "token role",
-  "cloud setting",
-  "cloud certificate",
-  "cloud sts role",
-  "cloud role",
-  "access list entry",
-  "deny list entry",
-  "entity",
-  "entity name",
-  "group",
-  "group member",
-  "group in group",
-  "group alias",
-  "team",
-  "team token",
-  "team notice",
-  "organization",
-  "webhook",
-  "jwt setting",
-  "jwt role",
-  "issuer",
-  "issuer key",
-  "issuer key version",
-  "issuer role",
-  "watermark",
-  "key rotation",
-  "rate limit quota",
-  "quota setting",
-] as const;
-
-/** A kind of rows that have seals. */
-export type SealedKind = (typeof SEALED_KINDS)[number];
+/** A kind of rows that have seals. Every row of these kinds has one, from the transaction that writes it on. */
+export type SealedKind =
+  | "token"
+  | "policy"
+  | "mount"
+  | "token role"
+  | "cloud setting"
+  | "cloud certificate"
+  | "cloud sts role"
+  | "cloud role"
+  | "access list entry"
+  | "deny list entry"
+  | "entity"
+  | "entity name"
+  | "group"
+  | "group member"
+  | "group in group"
+  | "group alias"
+  | "team"
+  | "team token"
+  | "team notice"
+  | "organization"
+  | "webhook"
+  | "jwt setting"
+  | "jwt role"
+  | "issuer"
+  | "issuer key"
+  | "issuer key version"
+  | "issuer role"
+  | "watermark"
+  | "key rotation"
+  | "rate limit quota"
+  | "quota setting";
 
 /** Bytes of a seal: the version of its term in two bytes, and the beginning of an HMAC-SHA256. */
 export const SEAL_BYTES = 18;
@@ -76,18 +72,10 @@ const LABEL = "grove row seals";
 export class RowKeys {
   /** Newest first. */
   readonly #terms: readonly { readonly version: number; readonly key: Uint8Array; readonly usedFrom: number }[];
-  readonly #sealsFrom: number;
-  readonly #sealedKinds: ReadonlySet<string>;
 
-  /**
-   * @param terms newest first.
-   * @param sealsFrom rows made from this moment on (ms) have a seal.
-   * @param sealedKinds kinds of rows of which every row has one, whenever it was made.
-   */
-  constructor(terms: readonly RowTerm[], sealsFrom: number, sealedKinds: readonly string[]) {
+  /** @param terms newest first. */
+  constructor(terms: readonly RowTerm[]) {
     this.#terms = terms.map(({ version, root, usedFrom }) => ({ version, key: hmac(root, LABEL), usedFrom }));
-    this.#sealsFrom = sealsFrom;
-    this.#sealedKinds = new Set(sealedKinds);
   }
 
   /** The seal of a row with this content. `now` in ms. */
@@ -99,28 +87,15 @@ export class RowKeys {
   /**
    * Checks a row.
    *
-   * @param seal null when the row has none.
-   * @param madeAt when the row was made (ms), if its key proves that; else null: then it may lack a seal until its kind is sealed.
+   * @param seal null when the row has none: it is forged then.
    * @param now ms.
    */
-  check(
-    place: RowPlace,
-    content: SealedContent,
-    seal: Uint8Array | null,
-    madeAt: number | null,
-    now: number,
-  ): SealVerdict {
-    if (!seal) return this.#mayLackSeal(place.kind, madeAt) ? "renew" : "forged";
-    if (seal.length !== SEAL_BYTES) return "forged";
+  check(place: RowPlace, content: SealedContent, seal: Uint8Array | null, now: number): SealVerdict {
+    if (seal?.length !== SEAL_BYTES) return "forged";
     const version = new DataView(seal.buffer, seal.byteOffset).getUint16(0);
     const term = this.#terms.find((known) => known.version === version);
     if (!term || !equalBytes(seal, sealUnder(version, term.key, place, content))) return "forged";
     return version < this.#termInUse(now).version ? "renew" : "good";
-  }
-
-  #mayLackSeal(kind: string, madeAt: number | null): boolean {
-    if (this.#sealedKinds.has(kind)) return false;
-    return madeAt === null || madeAt < this.#sealsFrom;
   }
 
   #termInUse(now: number) {

@@ -7,8 +7,8 @@ import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./
 
 /** The tables of quotas. */
 export const QUOTA_TABLES = `
-  CREATE TABLE rate_limit_quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL);
+  CREATE TABLE rate_limit_quotas (name TEXT PRIMARY KEY, quota TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
+  CREATE TABLE quota_config (id INTEGER PRIMARY KEY CHECK (id = 1), config TEXT NOT NULL, seal BLOB);
 `;
 
 interface QuotaRow extends Record<string, SqlStorageValue> {

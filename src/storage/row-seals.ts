@@ -22,7 +22,7 @@ export type RowKey = readonly (string | number)[];
 
 /** What a check of some rows found. */
 export interface CheckedRows {
-  /** Rows that got a seal, or one of a newer term. */
+  /** Rows that got a seal of a newer term. */
   readonly sealed: number;
   /** Rows whose seal does not hold. */
   readonly tampered: number;
@@ -89,7 +89,7 @@ export class RowSeals {
   /**
    * True when a row that was read may be used. One that may not is reported.
    *
-   * @param renew stores a seal for a row that lacks one or has one of an older term.
+   * @param renew stores the new seal of a row whose seal is of an older term.
    */
   admit(row: SealedRow, renew: (seal: Uint8Array<ArrayBuffer>) => void): boolean {
     const keys = this.#keys();
@@ -108,7 +108,7 @@ export class RowSeals {
     if (!keys) return "good";
     const place = { kind, object: this.#object, row };
     const now = currentTime();
-    const verdict = keys.check(place, content, seal && new Uint8Array(seal), null, now);
+    const verdict = keys.check(place, content, seal && new Uint8Array(seal), now);
     if (verdict === "forged") reportTampering(place);
     if (verdict === "renew") renew(keys.seal(place, content, now));
     return verdict;

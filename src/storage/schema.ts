@@ -1,4 +1,4 @@
-/** One step of a schema. Steps are applied in order, each once, and never edited after a release: add a new one. */
+/** One step of a schema. Steps are applied in order, each once. A released step is never edited: add a new one. */
 export interface Migration {
   /** Counts up from 1 without gaps. */
   readonly version: number;
@@ -8,42 +8,49 @@ export interface Migration {
 }
 
 /**
- * Tables of one object: made with the first write to them, and brought up to date when the object wakes. An object that is
- * merely asked something gets no tables. An object that many have only one row of can have several: each table
- * and each index that is not made spares its first write a page of the file.
+ * The tables of one object. The first write creates them, and migrations bring them up to date when the object wakes. An
+ * object that is only read gets no tables. An object can have several schemas: each table and each index that is not created
+ * saves the first write a page of the file.
  */
 export class Schema {
   readonly #sql: SqlStorage;
   readonly #migrations: readonly Migration[];
-  /** The view that tells the version. */
+  /** The view that holds the version. */
   readonly #view: string;
   #exists: boolean;
 
   /**
    * @param name of these tables among those of the object.
    * @param versions as `readVersions` gives them: an object with several schemas reads them once.
+   * @throws when the storage has a version that this release does not know. Working on it could corrupt it.
    */
   constructor(sql: SqlStorage, migrations: readonly Migration[], name = "schema", versions = readVersions(sql)) {
     this.#sql = sql;
     this.#migrations = migrations;
     this.#view = `${name}_version`;
     const version = versions.get(this.#view) ?? 0;
+    const newest = migrations.at(-1)?.version ?? 0;
+    if (version > newest) {
+      throw new Error(
+        `the storage has version ${version} of "${name}", which another release wrote; this one has ${newest}`,
+      );
+    }
     this.#exists = version > 0;
     if (this.#exists) this.#migrate(version);
   }
 
-  /** False until something is written: then there is nothing to read either. */
+  /** False until the first write: there is nothing to read before. */
   get exists(): boolean {
     return this.#exists;
   }
 
-  /** Makes the tables unless they are there: every first write calls it. */
+  /** Creates the tables unless they exist: every write calls it first. */
   create(): void {
     if (!this.#exists) this.#migrate(0);
     this.#exists = true;
   }
 
-  /** The whole storage is being deleted; what is written later begins anew. */
+  /** The whole storage is being deleted. The next write creates the tables again. */
   forget(): void {
     this.#exists = false;
   }
@@ -62,10 +69,10 @@ export class Schema {
   }
 }
 
-/** Versions of the schemas of an object, by the view that tells them. */
+/** Versions of the schemas of an object, by the view that holds them. */
 export type SchemaVersions = ReadonlyMap<string, number>;
 
-/** What the views of versions say, from their texts: one query for all of them. */
+/** Reads the versions from the texts of the views: one query for all schemas. */
 export function readVersions(sql: SqlStorage): SchemaVersions {
   const views = sql.exec<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_master WHERE type = 'view'");
   return new Map(views.toArray().map((view) => [view.name, versionIn(view.sql)]));

@@ -8,13 +8,10 @@ import {
   layerForNext,
 } from "./custom-id-filter.ts";
 
-/** The filter of a release of before is the first layer, which counts as full: how many ids are in it is not known. */
+/** The tables of the filter of custom token ids. */
 export const CUSTOM_ID_TABLES = `
   CREATE TABLE custom_id_layers (layer INTEGER PRIMARY KEY, ids INTEGER NOT NULL);
   CREATE TABLE custom_id_blocks (layer INTEGER NOT NULL, block INTEGER NOT NULL, bits BLOB NOT NULL, PRIMARY KEY (layer, block));
-  INSERT INTO custom_id_layers SELECT 0, 8192 FROM installation WHERE custom_id_filter <> zeroblob(16384);
-  INSERT INTO custom_id_blocks SELECT 0, 0, custom_id_filter FROM installation WHERE custom_id_filter <> zeroblob(16384);
-  ALTER TABLE installation DROP COLUMN custom_id_filter;
 `;
 
 interface BlockRow extends Record<string, SqlStorageValue> {
@@ -23,7 +20,7 @@ interface BlockRow extends Record<string, SqlStorageValue> {
   bits: ArrayBuffer;
 }
 
-/** The tables of the filter of custom token ids. */
+/** Reads and writes the filter of custom token ids. */
 export class CustomIdStore {
   readonly #sql: SqlStorage;
 

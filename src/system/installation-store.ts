@@ -1,13 +1,23 @@
 import type { SnapshotParts } from "./snapshot.ts";
 
+/** The table of what exists once in an installation: one row. */
+export const INSTALLATION_TABLE = `
+  CREATE TABLE installation (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    cluster_id TEXT NOT NULL,
+    sealed_key_ring TEXT,
+    longest_ttl INTEGER NOT NULL
+  );
+`;
+
 interface InstallationRow extends Record<string, SqlStorageValue> {
   cluster_id: string;
   sealed_key_ring: string | null;
-  /** Seconds; 0 while no mount was written since this is noted. */
+  /** Seconds; 0 until a mount is changed. */
   longest_ttl: number;
 }
 
-/** The table of what there is once in an installation: one row. */
+/** Reads and writes what exists once in an installation. */
 export class InstallationStore {
   readonly #sql: SqlStorage;
 
@@ -17,10 +27,10 @@ export class InstallationStore {
 
   /** Writes the row of a new installation, which has no keys yet. */
   create(): void {
-    this.#sql.exec("INSERT INTO installation (id, cluster_id) VALUES (1, ?)", crypto.randomUUID());
+    this.#sql.exec("INSERT INTO installation (id, cluster_id, longest_ttl) VALUES (1, ?, 0)", crypto.randomUUID());
   }
 
-  /** What isolates are told of the keys. */
+  /** The part of the snapshot with the wrapped keys. */
   keys(): SnapshotParts["keys"] {
     const { cluster_id: clusterId, sealed_key_ring: sealedKeyRing } = this.#row();
     return { clusterId, sealedKeyRing };
@@ -42,12 +52,12 @@ export class InstallationStore {
     return written.rowsWritten > 0;
   }
 
-  /** The longest life, in seconds, that a mount ever gave; 0 while no mount was written since this is noted. */
+  /** The longest TTL, in seconds, that any mount has had since its first change; 0 before. */
   get longestTtl(): number {
     return this.#row().longest_ttl;
   }
 
-  /** Notes that a mount gives tokens a life of `seconds`. */
+  /** Records that a mount gives tokens a TTL of `seconds`. */
   noteTtl(seconds: number): void {
     this.#sql.exec("UPDATE installation SET longest_ttl = MAX(longest_ttl, ?)", seconds);
   }

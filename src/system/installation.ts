@@ -2,14 +2,14 @@ import { currentTime, isWithin } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
-import { importKeys, type Keys, lacksSeals, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
+import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
 import type { Env } from "../env.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import { useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
-import { beginSeals, reportKeyUse } from "./key-rotation.ts";
+import { reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { type PolicyEntity, PolicySet } from "./policy-set.ts";
@@ -205,10 +205,6 @@ async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, F
   if (wrappedByPrevious && sealed !== null) {
     // The rotation of the seal key ends here: from now on only the new key opens the ring.
     await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(ring, sealKey));
-  }
-  if (lacksSeals(ring)) {
-    const begun = await beginSeals(env, currentTime());
-    if (!begun.ok) return begun;
   }
   return ok(await importKeys(ring));
 }

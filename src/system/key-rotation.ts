@@ -1,15 +1,6 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import {
-  type KeyRing,
-  type Keys,
-  lacksSeals,
-  newestTerm,
-  sealKeyRing,
-  withNewTerm,
-  withSealedKinds,
-  withSeals,
-} from "../crypto/key-ring.ts";
+import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
 import { openKeyRing } from "./open-ring.ts";
@@ -19,9 +10,6 @@ import { systemOf } from "./system.ts";
 
 /** Changes that lose against another one this often in a row are given up. */
 const MAX_TRIES = 5;
-
-/** How long objects may run the release of before beside this one, which seals rows (ms). */
-const UPGRADE_MS = 3_600_000;
 
 /** Terms at once: a token that nobody made is hashed under the key of each before it is refused. */
 const MAX_TERMS = 16;
@@ -60,23 +48,6 @@ export async function changeKeyRing(
     if (await systemOf(env).replaceKeyRing(sealed, await sealKeyRing(changed, opened.value.sealKey))) return ok(null);
   }
   return err(BUSY);
-}
-
-/**
- * Has rows sealed from now on, in an installation of before rows of all kinds had seals. Those that are there are sealed on
- * first use or by tidy; until tidy has been everywhere they may lack a seal.
- */
-export function beginSeals(env: Env, now: number): Promise<Result<null, Failure>> {
-  return changeKeyRing(env, (ring) => (lacksSeals(ring) ? withSeals(ring, now, now + UPGRADE_MS) : null));
-}
-
-/**
- * Ends the time in which older rows may lack a seal: tidy has been everywhere.
- *
- * @param since when tidy began (ms).
- */
-export function requireSeals(env: Env, since: number): Promise<Result<null, Failure>> {
-  return changeKeyRing(env, (ring) => withSealedKinds(ring, since));
 }
 
 /**

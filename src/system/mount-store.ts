@@ -2,6 +2,11 @@ import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
+/** The table of auth mounts. */
+export const MOUNT_TABLE = `
+  CREATE TABLE mounts (path TEXT PRIMARY KEY, mount TEXT NOT NULL, seal BLOB) WITHOUT ROWID;
+`;
+
 interface MountRow extends Record<string, SqlStorageValue> {
   path: string;
   mount: string;
@@ -9,7 +14,7 @@ interface MountRow extends Record<string, SqlStorageValue> {
 
 const SHAPE: TableShape = { table: "mounts", kind: "mount", key: ["path"], sealed: ["mount"] };
 
-/** The table of auth mounts. One that was tampered with counts as absent. */
+/** Reads and writes auth mounts. One that was tampered with counts as absent. */
 export class MountStore {
   readonly #sql: SqlStorage;
   /** The table as seals see it. */

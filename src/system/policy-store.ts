@@ -4,8 +4,8 @@ import { checkAndSetProblem } from "../policy/write.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
 
-/** The tables of policies. */
-export const POLICY_TABLES = `
+/** The table of policies. */
+export const POLICY_TABLE = `
   CREATE TABLE policies (
     name TEXT PRIMARY KEY,
     text TEXT NOT NULL,
@@ -15,7 +15,8 @@ export const POLICY_TABLES = `
     expires_at INTEGER,
     cas_required INTEGER NOT NULL,
     allow_slashes INTEGER NOT NULL,
-    allow_wildcards INTEGER NOT NULL
+    allow_wildcards INTEGER NOT NULL,
+    seal BLOB
   ) WITHOUT ROWID;
 `;
 

@@ -5,23 +5,24 @@ import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-t
 import type { SnapshotParts } from "./snapshot.ts";
 import { covers, isSuperseded, type Watermark, type WatermarkScope } from "./watermarks.ts";
 
-export const WATERMARK_TABLES = `
+/** The table of watermarks. */
+export const WATERMARK_TABLE = `
   CREATE TABLE watermarks (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
     scope TEXT NOT NULL,
     created_before INTEGER,
     made_at INTEGER NOT NULL,
-    cleaned_at INTEGER
+    cleaned_at INTEGER,
+    seal BLOB
   );
-  ALTER TABLE installation ADD COLUMN longest_ttl INTEGER NOT NULL DEFAULT 0;
 `;
 
 /** Watermarks of one installation: every isolate keeps all of them. */
 export const MAX_WATERMARKS = 4096;
 
 const TOO_MANY = invalid(
-  `too many revocations are remembered (${MAX_WATERMARKS}): each is kept until the last batch token of before has ended`,
+  `too many revocations are remembered (${MAX_WATERMARKS}): each is kept until the last batch token from before it has ended`,
 );
 
 /** A watermark to make. */

@@ -265,16 +265,14 @@ export class Organization extends GroveObject {
     if (!made.ok) throw new Error("the owners could not be made");
   }
 
-  /** True while there should be a team of the owners: always, but where another team had their name before there was one. */
+  /** True until the owners team is registered. */
   #lacksOwners(): boolean {
-    const { ownersTeamId = "" } = this.#record ?? {};
-    return this.#record !== null && !this.#store.find(ownersTeamId) && !this.#store.isNameTaken(OWNERS, ownersTeamId);
+    return this.#record !== null && !this.#store.find(this.#record.ownersTeamId ?? "");
   }
 
-  /** Nobody else gets the name of the owners while they are being made. */
+  /** The name of the owners team is reserved for it, also before it exists. */
   #isNameTaken(name: string, teamId: string): boolean {
-    const owners = this.#record?.ownersTeamId;
-    if (nameKey(name) === OWNERS && owners !== undefined && owners !== teamId) return true;
+    if (nameKey(name) === OWNERS) return teamId !== this.#record?.ownersTeamId;
     return this.#store.isNameTaken(name, teamId);
   }
 

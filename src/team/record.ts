@@ -42,8 +42,8 @@ export interface TeamRecord extends TeamSettings {
 /** A token of a team without anything secret. Times in ms since 1970. */
 export interface TeamToken {
   readonly tokenId: string;
-  /** Different from those of the team's other tokens; null, or absent in tokens of before, for the one without. */
-  readonly description?: string | null;
+  /** Unique in the team; null for the one token without a description. */
+  readonly description: string | null;
   readonly createdAt: number;
   readonly createdBy: Author;
   /** null: never. */

@@ -107,7 +107,7 @@ export class TeamStore {
 
   /** Stores a new token. Another one with its description can only be one that was tampered with: it takes its place. */
   addToken({ verifier, ...token }: NewTeamTokenRecord): void {
-    const slot = slotOf(token.description ?? null);
+    const slot = slotOf(token.description);
     this.#sql.exec("DELETE FROM tokens WHERE slot = ?", slot);
     this.#tokens.put({
       token_id: token.tokenId,

@@ -159,7 +159,7 @@ export class Team extends GroveObject {
     const token = { ...given, ...expiry.value };
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
-    const description = token.description ?? null;
+    const description = token.description;
     const replaced = description === null ? this.#store.token("") : null;
     if (description !== null && this.#store.described(description)) return err(DESCRIPTION_TAKEN);
     if (!replaced && this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);

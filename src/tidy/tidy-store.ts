@@ -162,7 +162,7 @@ function runOf(row: RunRow): TidyRun {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     position: row.position === null ? null : (JSON.parse(row.position) as ListPosition),
-    report: { ...NO_REPORT, ...(JSON.parse(row.report) as Partial<TidyReport>) },
+    report: JSON.parse(row.report) as TidyReport,
     aged: JSON.parse(row.aged) as AgedTerm[],
     needed: JSON.parse(row.needed) as number[],
   };

@@ -4,7 +4,7 @@ import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
 import { pendingAlarm } from "../storage/pending-alarm.ts";
-import { dropTerms, requireSeals, termsToDrop } from "../system/key-rotation.ts";
+import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { reconcileTeams } from "../team/reconcile.ts";
@@ -121,7 +121,6 @@ export class Tidy extends DurableObject<Env> {
     if (report.failures === 0 && shards) {
       // Every tree has been through its rows, except for tokens that are too new to be checked.
       const known = Math.min(run.startedAt, shards.since) - SAFETY_AGE_MS;
-      await requireSeals(this.env, known);
       // A number is never below the time at which its watermark was made.
       const upTo = known - maxSnapshotAgeMs(this.env);
       await systemOf(this.env).watermarksCleaned(null, upTo, currentTime());

@@ -5,7 +5,7 @@ import type { RowKeys, RowPlace, SealVerdict } from "../crypto/row-keys.ts";
 import { type Migration, readVersions, Schema } from "../storage/schema.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { isEnded, type Watermarks } from "../system/watermarks.ts";
-import { firstRowAt, type NewTokenIds, routedIdText, rowGeneratedAt } from "../token/ids.ts";
+import { firstRowAt, type NewTokenIds, routedIdText } from "../token/ids.ts";
 import type { TokenRecord, TokenSpec, TokenView } from "../token/record.ts";
 import { LIVE, REVOKED, REVOKED_ALONE } from "../token/state.ts";
 import { RowFloor } from "./supply/row-floor.ts";
@@ -412,7 +412,7 @@ export class TreeStore {
   }
 
   /**
-   * Judges the rows from `first` to `last` by their seals, and seals those that lack one or have an old one.
+   * Judges the rows from `first` to `last` by their seals, and seals those anew whose seal is of an older term.
    *
    * @returns how many were sealed, and how many are forged.
    */
@@ -465,7 +465,7 @@ export class TreeStore {
     return { ...changing, fixed };
   }
 
-  /** Judges a row by its seal, reports one that is forged, and seals one that needs it. */
+  /** Checks the seal of a row, reports a forged one, and replaces one of an older term. */
   #checkSeal({ row, verifier: stored, accessor, record }: Columns): SealVerdict {
     const place = placeOfToken(this.#treeId, row);
     if (stored.byteLength < VERIFIER_BYTES) {
@@ -473,11 +473,11 @@ export class TreeStore {
       return "forged";
     }
     const verifier = new Uint8Array(stored, 0, VERIFIER_BYTES);
-    const seal = stored.byteLength > VERIFIER_BYTES ? new Uint8Array(stored, VERIFIER_BYTES) : null;
+    const seal = new Uint8Array(stored, VERIFIER_BYTES);
     const content = [verifier, new Uint8Array(accessor), record];
     const keys = this.#judges.rowKeys();
     const now = currentTime();
-    const verdict = keys.check(place, content, seal, rowGeneratedAt(row), now);
+    const verdict = keys.check(place, content, seal, now);
     if (verdict === "forged") reportTampering(place);
     if (verdict === "renew") {
       const sealed = concat(verifier, keys.seal(place, content, now));

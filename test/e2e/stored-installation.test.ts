@@ -18,7 +18,7 @@ const ARCHIVES = join(import.meta.dirname, "../data/installations");
 const archives = await readdir(ARCHIVES);
 const HOME = "111111111111";
 
-describe.each(archives)("an installation that was stored by an earlier release (%s)", (archive) => {
+describe.each(archives)("an installation that was stored by a release (%s)", (archive) => {
   let data: string;
   let facts: StoredFacts;
   let server: RunningServer;
@@ -60,7 +60,7 @@ describe.each(archives)("an installation that was stored by an earlier release (
     expect(await list("auth/token/accessors")).toContain(facts.accessors.grandchild);
   });
 
-  it("brings the tokens into the inventory, which it did not have", async () => {
+  it("has every token in the inventory", async () => {
     const inventory = async () => {
       const { tokens } = (await read("sys/tokens?limit=1000")) as { tokens: { accessor: string }[] };
       return tokens.map(({ accessor }) => accessor).sort();
@@ -171,7 +171,7 @@ describe.each(archives)("an installation that was stored by an earlier release (
     expect(await list(`${at}/roletag-denylist`)).toHaveLength(1);
     for (const token of Object.values(facts.logins[type])) expect(await statusOf(token)).toBe(200);
 
-    // The cloud has moved meanwhile; a new instance logs in there, with the role of before.
+    // The cloud has another address by now. A new instance logs in there with the stored role.
     const key = cloud.world.addKey(cloud.world.addUser(HOME, `server-${type}`));
     const signer = new DocumentSigner();
     const { endpoint } = cloudServer;

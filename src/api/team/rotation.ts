@@ -81,6 +81,8 @@ async function rotate(context: CallContext<Record<string, unknown>, Attributes>)
   const rotated = await teamAt(env, route).rotateToken(tokenId, {
     token: {
       tokenId: await newTokenId(keys, route),
+      // The team gives it the description of the old token.
+      description: null,
       createdAt: currentTime(),
       createdBy: await authorOf(keys, caller),
       ...expiry.value,

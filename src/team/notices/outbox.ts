@@ -182,7 +182,7 @@ function documentOf(team: TeamRecord, token: TeamToken, trigger: string, webhook
     team_id: team.teamId,
     team_name: team.name,
     token_id: token.tokenId,
-    token_description: token.description ?? null,
+    token_description: token.description,
     token_expired_at: token.expiredAt,
     token_rotated_to: token.rotatedTo ?? null,
     notifications: [{ message: MESSAGES[trigger] ?? trigger, trigger }],

@@ -30,7 +30,7 @@ export function planRotation(
     ? ok(inheritedExpiry(rules, (old.expiresAt ?? 0) - old.createdAt, now))
     : expiryUnder(rules, given, now);
   if (!expiry.ok) return expiry;
-  const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description ?? null };
+  const token: TeamToken = { ...given, ...expiry.value, createdAt: now, description: old.description };
   const end = Math.min(old.expiresAt ?? Number.POSITIVE_INFINITY, now + overlapMs);
   return ok({ token, retired: { ...old, ...expiryAt(end), rotatedAt: now, rotatedTo: token.tokenId } });
 }

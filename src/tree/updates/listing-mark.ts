@@ -4,11 +4,7 @@ export const LISTING_MARK_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "up to which row the tokens are on the list of accessors",
-    // What is there before the second token was listed by an older release, or is known to the shard that handed out the tree.
-    sql: `
-      CREATE TABLE listed (up_to INTEGER NOT NULL);
-      INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens;
-    `,
+    sql: "CREATE TABLE listed (up_to INTEGER NOT NULL);",
   },
 ];
 
@@ -35,8 +31,9 @@ export class ListingMark {
   /** A token is about to be written in this row. */
   written(row: number): void {
     if (this.#upTo === null) {
-      if (this.#schema.exists) this.#sql.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
-      else this.#schema.create();
+      this.#schema.create();
+      // The shard that handed out the tree knows its first token.
+      this.#sql.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
       this.#upTo = this.#read();
     }
     // Rows are drawn by many isolates: one can come after a later one.

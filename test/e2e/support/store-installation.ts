@@ -6,9 +6,11 @@ import { serveCloud } from "../../support/fake-cloud/server.ts";
 import { startServe } from "./server.ts";
 import { fillInstallation, packInstallation, sender } from "./stored-installation.ts";
 
-// Run by hand before a release that changes what is stored: `node test/e2e/support/store-installation.ts 0.3.0`.
+// Run by hand before a release that changes what is stored: `node test/e2e/support/store-installation.ts 1.1.0`.
 const version = process.argv[2];
-if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) throw new Error("say the version, such as 0.3.0");
+if (version === undefined || !/^\d+\.\d+\.\d+(-rc\.\d+)?$/.test(version)) {
+  throw new Error("say the version, such as 1.1.0 or 1.1.0-rc.1");
+}
 
 const data = await mkdtemp(join(tmpdir(), "grove-store-"));
 const cloud = new FakeCloud();

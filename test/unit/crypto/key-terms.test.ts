@@ -4,7 +4,11 @@ import { agedTerms, termsAbout, withoutTerms } from "../../../src/crypto/key-ter
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const TERMS = [{ version: 1 }, { version: 2, usedFrom: 10 * DAY }, { version: 3, usedFrom: 20 * DAY }];
+const TERMS = [
+  { version: 1, usedFrom: 0 },
+  { version: 2, usedFrom: 10 * DAY },
+  { version: 3, usedFrom: 20 * DAY },
+];
 const aged = (now: number, lifeMs = 5 * DAY, ignoranceMs = HOUR) => agedTerms(TERMS, now, lifeMs, ignoranceMs);
 
 describe("terms that may go", () => {
@@ -18,7 +22,17 @@ describe("terms that may go", () => {
   it("are never the newest, nor one that is still used because the next has not begun", () => {
     expect(aged(1e15).map(({ version }) => version)).toEqual([1, 2]);
     expect(agedTerms([{ version: 7, usedFrom: 0 }], 1e15, 0, 0)).toEqual([]);
-    expect(agedTerms([{ version: 7 }, { version: 8, usedFrom: 1e15 }], 1e15 - 1, 0, 0)).toEqual([]);
+    expect(
+      agedTerms(
+        [
+          { version: 7, usedFrom: 0 },
+          { version: 8, usedFrom: 1e15 },
+        ],
+        1e15 - 1,
+        0,
+        0,
+      ),
+    ).toEqual([]);
   });
 
   it("are needed by what was made in their time, and near its ends by what was made in that of a neighbour", () => {

@@ -8,12 +8,12 @@ const CONTENT: SealedContent = [new Uint8Array([1, 2]), "text", 5, null];
 const NOW = 1_000;
 
 describe("the seal of a row", () => {
-  const keys = new RowKeys([term(1)], 0, []);
+  const keys = new RowKeys([term(1)]);
   const seal = keys.seal(PLACE, CONTENT, NOW);
 
   it("holds for the same content in the same place", () => {
     expect(seal).toHaveLength(SEAL_BYTES);
-    expect(keys.check(PLACE, CONTENT, seal, null, NOW)).toBe("good");
+    expect(keys.check(PLACE, CONTENT, seal, NOW)).toBe("good");
   });
 
   it.each<[string, RowPlace, SealedContent]>([
@@ -26,42 +26,31 @@ describe("the seal of a row", () => {
     ["values that run together otherwise", PLACE, [new Uint8Array([1, 2]), "text,5", null]],
     ["a value less", PLACE, CONTENT.slice(0, 3)],
   ])("does not hold for %s", (_, place, content) => {
-    expect(keys.check(place, content, seal, null, NOW)).toBe("forged");
+    expect(keys.check(place, content, seal, NOW)).toBe("forged");
   });
 
   it("does not hold with any byte changed, cut short, or made with other keys", () => {
     for (let i = 0; i < seal.length; i++) {
       const changed = seal.slice();
       changed[i] = (changed[i] ?? 0) ^ 1;
-      expect(keys.check(PLACE, CONTENT, changed, null, NOW)).toBe("forged");
-      expect(keys.check(PLACE, CONTENT, seal.subarray(0, i), null, NOW)).toBe("forged");
+      expect(keys.check(PLACE, CONTENT, changed, NOW)).toBe("forged");
+      expect(keys.check(PLACE, CONTENT, seal.subarray(0, i), NOW)).toBe("forged");
     }
-    const others = new RowKeys([{ ...term(1), root: root(9) }], 0, []);
-    expect(others.check(PLACE, CONTENT, seal, null, NOW)).toBe("forged");
+    const others = new RowKeys([{ ...term(1), root: root(9) }]);
+    expect(others.check(PLACE, CONTENT, seal, NOW)).toBe("forged");
   });
 
   it("of an older term holds and is renewed once the newer one is in use", () => {
-    const rotated = new RowKeys([term(2, NOW + 10), term(1)], 0, []);
-    expect(rotated.check(PLACE, CONTENT, seal, null, NOW)).toBe("good");
+    const rotated = new RowKeys([term(2, NOW + 10), term(1)]);
+    expect(rotated.check(PLACE, CONTENT, seal, NOW)).toBe("good");
     expect(rotated.seal(PLACE, CONTENT, NOW)).toEqual(seal);
-    expect(rotated.check(PLACE, CONTENT, seal, null, NOW + 10)).toBe("renew");
+    expect(rotated.check(PLACE, CONTENT, seal, NOW + 10)).toBe("renew");
     const renewed = rotated.seal(PLACE, CONTENT, NOW + 10);
-    expect(rotated.check(PLACE, CONTENT, renewed, null, NOW + 10)).toBe("good");
-    expect(new RowKeys([term(2)], 0, []).check(PLACE, CONTENT, seal, null, NOW)).toBe("forged");
+    expect(rotated.check(PLACE, CONTENT, renewed, NOW + 10)).toBe("good");
+    expect(new RowKeys([term(2)]).check(PLACE, CONTENT, seal, NOW)).toBe("forged");
   });
 });
 
-describe("a row without a seal", () => {
-  const check = (madeAt: number | null, sealedKinds: readonly string[] = []) =>
-    new RowKeys([term(1)], 500, sealedKinds).check(PLACE, CONTENT, null, madeAt, NOW);
-
-  it("is refused when it was made since rows have seals", () => {
-    expect([check(500), check(501)]).toEqual(["forged", "forged"]);
-  });
-
-  it("is good if it was made before, or if nobody can say, until every row of its kind has one", () => {
-    expect([check(499), check(null)]).toEqual(["renew", "renew"]);
-    expect([check(499, ["token"]), check(null, ["token"])]).toEqual(["forged", "forged"]);
-    expect(check(null, ["policy"])).toBe("renew");
-  });
+it("a row without a seal is refused", () => {
+  expect(new RowKeys([term(1)]).check(PLACE, CONTENT, null, NOW)).toBe("forged");
 });

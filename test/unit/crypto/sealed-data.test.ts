@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { toHex } from "../../../src/crypto/bytes.ts";
-import { importKeys, newKeyRing, termInUse } from "../../../src/crypto/key-ring.ts";
+import { importKeys, newKeyRing, termInUse, withNewTerm } from "../../../src/crypto/key-ring.ts";
 import { openData, sealData } from "../../../src/crypto/sealed-data.ts";
 
 afterEach(() => {
@@ -32,8 +32,7 @@ describe("sealed data", () => {
   it("stays readable after the data key was replaced", async () => {
     const ring = newKeyRing(0);
     const sealed = await sealData(await importKeys(ring), "here", new Uint8Array([7]));
-    const next = { ...ring, data: [...ring.data, { version: 2, key: newKeyRing(0).identity, usedFrom: 0 }] };
-    const keys = await importKeys(next);
+    const keys = await importKeys(withNewTerm(ring, 0, 0));
     expect(termInUse(keys, 0).version).toBe(2);
     expect(await openData(keys, "here", sealed)).toEqual(new Uint8Array([7]));
   });

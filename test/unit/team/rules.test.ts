@@ -85,6 +85,7 @@ describe("a rotation", () => {
   const HOUR = 3_600_000;
   const token = {
     tokenId: "at-new",
+    description: null,
     createdAt: NOW,
     createdBy: { type: "users", id: "user-1", name: "ada" } as const,
     lastUsedAt: null,

@@ -37,13 +37,20 @@ describe("the tables of an object", () => {
       expect(sql.exec("SELECT name FROM things").toArray()).toEqual([{ name: "a" }]);
     }));
 
-  it("of an older release are brought up to date before anything is read", () =>
+  it("of an earlier version are brought up to date before anything is read", () =>
     inNewObject((sql) => {
       new Schema(sql, [FIRST]).create();
       sql.exec("INSERT INTO things (name) VALUES ('a')");
       expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
       expect(sql.exec("SELECT * FROM things").toArray()).toEqual([{ name: "a", size: 7 }]);
       expect(sql.exec("SELECT version FROM schema_version").toArray()).toEqual([{ version: 2 }]);
+      expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
+    }));
+
+  it("of a version that is not known are refused, and stay as they are", () =>
+    inNewObject((sql) => {
+      new Schema(sql, [FIRST, SECOND]).create();
+      expect(() => new Schema(sql, [FIRST])).toThrow('the storage has version 2 of "schema"');
       expect(new Schema(sql, [FIRST, SECOND]).exists).toBe(true);
     }));
 

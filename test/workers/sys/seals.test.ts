@@ -2,7 +2,6 @@ import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { beforeAll, expect, it, vi } from "vitest";
 import { forgetInstallation } from "../../../src/system/installation.ts";
 import { systemOf } from "../../../src/system/system.ts";
-import { forgetSeals } from "../../support/seals.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
 
 let root: string;
@@ -73,18 +72,4 @@ it("a mount that was changed in the storage is out of service, and its place can
   expect((await call("GET", "sys/auth/machines", { token: root })).body.data.config?.token_type).toBe(
     "default-service",
   );
-});
-
-it("an installation of before seals keeps its policies and mounts, and seals them when it opens", async () => {
-  await policy("of-before", allow("sys/mounts"));
-  const { client_token: token } = await createToken(root, { policies: ["of-before"] });
-  await forgetSeals();
-  await tamper("UPDATE policies SET seal = NULL; UPDATE mounts SET seal = NULL;");
-  expect((await call("GET", "sys/mounts", { token })).status).toBe(200);
-  const unsealed = await runInDurableObject(systemOf(bindings), (_, { storage: { sql } }) =>
-    sql.exec("SELECT name FROM policies WHERE seal IS NULL UNION SELECT path FROM mounts WHERE seal IS NULL").toArray(),
-  );
-  expect(unsealed).toEqual([]);
-  await tamper("UPDATE policies SET rules = replace(rules, 'sys/mounts', 'sys/auth') WHERE name = 'of-before'");
-  expect((await call("GET", "sys/auth", { token })).status).toBe(403);
 });

@@ -180,6 +180,7 @@ describe("the end of a team token", () => {
 
 const NO_TOKEN: TeamToken = {
   tokenId: "at-x",
+  description: null,
   createdAt: 0,
   createdBy: { type: "users", id: "user-x", name: "x" },
   expiresAt: null,

@@ -1,14 +1,11 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { beginSeals } from "../../../src/system/key-rotation.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
-import { forgetSeals } from "../../support/seals.ts";
-import { bindings, call, createToken, initialized } from "../../support/service.ts";
-import { holdTidy, tidyNow } from "../../support/tidy.ts";
+import { call, createToken, initialized } from "../../support/service.ts";
+import { holdTidy } from "../../support/tidy.ts";
 import { holdInventory, holdSweeps, locate, restartTree } from "../../support/trees.ts";
 
 const HOUR_MS = 3_600_000;
-const POLICY_CACHE_MS = 5_000;
 
 let root: string;
 
@@ -29,10 +26,6 @@ afterEach(() => {
 });
 
 const weak = () => createToken(root, { policies: ["default"], ttl: "24h" });
-const orphan = async () => {
-  const body = { policies: ["default"], ttl: "24h" };
-  return (await call("POST", "auth/token/create-orphan", { token: root, body })).body.auth;
-};
 const self = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status;
 
 /** Writes to the database of a stopped server: the tree has forgotten what it knew of the token. */
@@ -46,17 +39,6 @@ async function tamper(token: string, set: string, ...values: unknown[]): Promise
 
 const tidied = async (stub: DurableObjectStub<TokenTree>) =>
   (await stub.tidy({ run: Date.now(), from: null, accessors: [], customIds: [], aged: [] })).repairs;
-
-async function storedSeal(token: string): Promise<number> {
-  const { stub, row } = await locate(token);
-  return runInDurableObject(
-    stub,
-    (_, { storage: { sql } }) =>
-      sql.exec<{ bytes: number }>("SELECT LENGTH(verifier) - 24 AS bytes FROM tokens WHERE row = ?", row).one().bytes,
-  );
-}
-
-const WITHOUT_SEAL = "verifier = substr(verifier, 1, 24)";
 
 describe("a row that was changed in the storage", () => {
   it("makes nobody root: it is refused, on record, and counted by tidy", async () => {
@@ -80,7 +62,7 @@ describe("a row that was changed in the storage", () => {
     ["the verifier of another token", "verifier = (SELECT verifier FROM tokens o WHERE o.row <> tokens.row LIMIT 1)"],
     ["the record and the seal of root", "record = (SELECT record FROM tokens o WHERE o.parent IS NULL)"],
     ["another accessor", "accessor = zeroblob(24)"],
-    ["no seal", WITHOUT_SEAL],
+    ["no seal", "verifier = substr(verifier, 1, 24)"],
     ["half a seal", "verifier = substr(verifier, 1, 33)"],
     ["less than a verifier", "verifier = x'00'"],
   ])("with %s is refused", async (_, set) => {
@@ -95,58 +77,6 @@ describe("a row that was changed in the storage", () => {
     const stub = await restartTree((await locate(token)).stub);
     expect(await self(token)).toBe(200);
     expect(await tidied(stub)).toMatchObject({ sealed: 0 });
-  });
-});
-
-describe("an installation of before rows had seals", () => {
-  it("seals each row on its first use; rows that are made later must have one", async () => {
-    const old = (await orphan()).client_token;
-    const unused = (await orphan()).client_token;
-    await tamper(old, WITHOUT_SEAL);
-    const stub = await tamper(unused, WITHOUT_SEAL);
-    await forgetSeals();
-
-    expect(await self(old)).toBe(200);
-    expect([await storedSeal(old), await storedSeal(unused)]).toEqual([18, 0]);
-    await tamper(old, `record = replace(record, '["default"]', '["root"]')`);
-    expect(await self(old)).toBe(403);
-
-    vi.setSystemTime(Date.now() + HOUR_MS + 1);
-    const later = (await orphan()).client_token;
-    expect(await storedSeal(later)).toBe(18);
-    await tamper(later, WITHOUT_SEAL);
-    expect(await self(later)).toBe(403);
-    expect(await self(unused)).toBe(200);
-    expect(await tidied(stub)).toMatchObject({ sealed: 0 });
-  });
-
-  it("has the rows that nobody uses sealed by tidy", async () => {
-    const token = (await orphan()).client_token;
-    await forgetSeals();
-    await beginSeals(bindings, Date.now());
-    const stub = await tamper(token, WITHOUT_SEAL);
-    expect(await tidied(stub)).toMatchObject({ sealed: 1, tampered: 0 });
-    expect(await storedSeal(token)).toBe(18);
-    expect(await tidied(stub)).toMatchObject({ sealed: 0 });
-    expect(await self(token)).toBe(200);
-  });
-
-  it("accepts none without a seal any more once a run of tidy has been everywhere", async () => {
-    const token = (await orphan()).client_token;
-    await forgetSeals();
-    await beginSeals(bindings, Date.now());
-    await tamper(token, WITHOUT_SEAL);
-    vi.setSystemTime(Date.now() + HOUR_MS);
-    await tidyNow();
-    await tamper(token, WITHOUT_SEAL);
-    expect(await self(token)).toBe(200);
-
-    vi.setSystemTime(Date.now() + HOUR_MS);
-    await tidyNow();
-    vi.setSystemTime(Date.now() + POLICY_CACHE_MS);
-    await tamper(token, WITHOUT_SEAL);
-    expect(await self(token)).toBe(403);
-    expect(await self(root)).toBe(200);
   });
 });
 

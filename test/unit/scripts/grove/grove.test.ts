@@ -249,7 +249,7 @@ describe("grove doctor", () => {
   });
 
   it("ends with 0 when there is nothing to do, and leaves out what the token may not ask", async () => {
-    replies["GET /v1/sys/health"] = health({ grove_version: "0.2.0" });
+    replies["GET /v1/sys/health"] = health({ grove_version: "1.0.0" });
     replies["GET /v1/auth/token/lookup-self"] = data({
       policies: ["ops"],
       ttl: 60,

@@ -1,4 +1,4 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm } from "cloudflare:test";
 import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { issuerOf } from "../../../../src/issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../../src/issuer/published-keys.ts";
@@ -7,7 +7,6 @@ import { type CloudMount, HOME, mountCloud, OTHER, refusalOf } from "../../../su
 import { FakeCloud } from "../../../support/fake-cloud/fake-cloud.ts";
 import { replaceInternet } from "../../../support/fake-cloud/outbound.ts";
 import { type Role, roleArn } from "../../../support/fake-cloud/world.ts";
-import { forgetSeals } from "../../../support/seals.ts";
 import { bindings, call, initialized } from "../../../support/service.ts";
 
 const ORIGIN = "https://grove.example.com";
@@ -239,17 +238,5 @@ describe("the configuration", () => {
     await mount.write("config/client", { identity_token_key: "default" });
     await post("identity/oidc/config", { issuer: "" });
     expect(String((await loginOf(mount)).body.errors)).toContain("identity tokens need an issuer");
-  });
-
-  it("of before has none, and goes on with its key", async () => {
-    const mount = await mountCloud(root, "before", cloud, signer);
-    await mount.write("role/any", { auth_type: "vm", bound_vpc_id: "vpc-1" });
-    const { uuid } = (await call("GET", "sys/auth/before", { token: root })).body.data;
-    await forgetSeals();
-    await runInDurableObject(bindings.CLOUD_AUTH.getByName(uuid as string), (_, { storage: { sql } }) => {
-      const value = "json_remove(value, '$.webIdentity')";
-      sql.exec(`UPDATE settings SET value = ${value}, seal = NULL WHERE name = 'client'`);
-    });
-    expect((await loginOf(mount)).status).toBe(200);
   });
 });
