@@ -54,8 +54,8 @@ const ALLOWED = {
   client: ["src/"],
   gateway: ["src/"],
   console: [],
-  scripts: ["src/", "gateway/"],
-  bench: ["src/", "gateway/", "scripts/", "test/support/", "test/unit/"],
+  scripts: ["src/", "gateway/", "package\\.json"],
+  bench: ["src/", "gateway/", "scripts/", "package\\.json", "test/support/", "test/unit/"],
 };
 
 const outward = Object.entries(ALLOWED).map(([folder, allowed]) => ({

@@ -30,7 +30,7 @@ export function keepFigures(name: string, figures: KeptFigures): void {
 
 /** The figures of all cases, by name. */
 export function readFigures(): Record<string, KeptFigures> {
-  return JSON.parse(readFileSync(FILE, "utf8")) as Record<string, KeptFigures>;
+  return JSON.parse(readFileSync(FILE, "utf8"));
 }
 
 /** The parts of the page. */

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
 import { type ProcessFigures, processFigures } from "../../gateway/process-figures.ts";
+import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../../scripts/local/worker-definition.ts";
 import type { Client } from "./client.ts";
 
@@ -123,10 +123,7 @@ export function usageOf(pid: number): Usage {
 
 /** The words after `node` of the script `serve` of package.json: what is measured is what users start. */
 function serveWords(): string[] {
-  const { scripts } = JSON.parse(readFileSync(join(PROJECT, "package.json"), "utf8")) as {
-    readonly scripts: { readonly serve: string };
-  };
-  return scripts.serve.split(" ").slice(1);
+  return project.scripts.serve.split(" ").slice(1);
 }
 
 function isRunning({ exitCode, signalCode }: ChildProcess): boolean {

@@ -1,17 +1,15 @@
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Child } from "../local/child.ts";
 import type { DataDirectory } from "../local/data-directory.ts";
 import { PROJECT } from "../local/worker-definition.ts";
-import { WRANGLER_ENVIRONMENT } from "../local/wrangler-environment.ts";
+import { WRANGLER, WRANGLER_ENVIRONMENT } from "../local/wrangler.ts";
 
 /** Starts `wrangler dev` on a free port of the loopback address. */
 export function startWrangler(data: DataDirectory): Child {
-  const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
   return new Child({
     command: process.execPath,
     args: [
-      join(wrangler, "../bin/wrangler.js"),
+      WRANGLER,
       "dev",
       "--config",
       join(PROJECT, "wrangler.toml"),

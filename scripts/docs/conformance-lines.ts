@@ -13,9 +13,9 @@ export interface ConformanceList {
 }
 
 /** The lists, in the order of the page. */
-export const LISTS = JSON.parse(
+export const LISTS: readonly ConformanceList[] = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../test/conformance/lines.json"), "utf8"),
-) as readonly ConformanceList[];
+);
 
 /** The name of every line. */
 export const LINES: readonly string[] = LISTS.flatMap(({ lines }) => Object.keys(lines));

@@ -13,9 +13,9 @@ interface MessagesOfSource {
   readonly messages: Readonly<Record<string, readonly string[]>>;
 }
 
-const SOURCES = JSON.parse(
+const SOURCES: readonly MessagesOfSource[] = JSON.parse(
   readFileSync(join(PROJECT, "test/conformance/messages.json"), "utf8"),
-) as readonly MessagesOfSource[];
+);
 
 /** The section of docs/conformance.md on messages. */
 export function messagesSection(): string {

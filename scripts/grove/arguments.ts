@@ -63,22 +63,11 @@ const OPTIONS = {
   json: { type: "boolean" },
 } as const;
 
-type Option = keyof typeof OPTIONS;
-
 /** Which options each command takes, beside those that all take. */
-const TAKEN: Readonly<Record<string, readonly Option[]>> = {
-  tokens: [...(Object.keys(FILTERS) as Option[]), "count-by", "sort", "limit"],
+const TAKEN: Readonly<Record<string, readonly string[]>> = {
+  tokens: [...Object.keys(FILTERS), "count-by", "sort", "limit"],
   tree: [],
-  revoke: [
-    ...(Object.keys(FILTERS) as Option[]),
-    "dry-run",
-    "accessor",
-    "include-root",
-    "include-self",
-    "yes",
-    "job",
-    "stop",
-  ],
+  revoke: [...Object.keys(FILTERS), "dry-run", "accessor", "include-root", "include-self", "yes", "job", "stop"],
   doctor: [],
 };
 
@@ -114,7 +103,7 @@ export function parseGroveArguments(argv: readonly string[]): Result<GroveComman
   if (name === undefined) return err("which command?");
   const taken = Object.hasOwn(TAKEN, name) ? TAKEN[name] : undefined;
   if (!taken) return err(`there is no command "${name}"`);
-  const stray = (Object.keys(values) as Option[]).find((option) => option !== "json" && !taken.includes(option));
+  const stray = Object.keys(values).find((option) => option !== "json" && !taken.includes(option));
   if (stray) return err(`${name} takes no --${stray}`);
   if (name !== "tree" && accessor !== undefined) return err(`${name} does not take "${accessor}"`);
   switch (name) {
@@ -171,9 +160,8 @@ function readRevoke(values: Values, json: boolean): Result<GroveCommand, string>
 /** A flag is "true" as a text: the interface takes it in that form too. */
 function filterOf(values: Values): Filter {
   const fields: Record<string, string> = {};
-  for (const name of Object.keys(FILTERS) as (keyof typeof FILTERS)[]) {
-    const value = values[name];
-    if (value !== undefined) fields[name.replaceAll("-", "_")] = String(value);
+  for (const [name, value] of Object.entries(values)) {
+    if (Object.hasOwn(FILTERS, name)) fields[name.replaceAll("-", "_")] = String(value);
   }
   return fields;
 }

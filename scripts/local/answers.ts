@@ -70,7 +70,8 @@ async function textOf({ body }: UpstreamAnswer): Promise<string> {
 
 function firstError(text: string): string | undefined {
   try {
-    return (JSON.parse(text) as { readonly errors?: readonly string[] }).errors?.[0];
+    const { errors }: { readonly errors?: readonly string[] } = JSON.parse(text);
+    return errors?.[0];
   } catch {
     return undefined;
   }

@@ -51,7 +51,7 @@ export function noteServing(data: DataDirectory): () => void {
 
 function read(data: DataDirectory): LastServed | undefined {
   try {
-    return JSON.parse(readFileSync(data.file(FILE), "utf8")) as LastServed;
+    return JSON.parse(readFileSync(data.file(FILE), "utf8"));
   } catch {
     // Missing before the first start, and half a line when the disk was full.
     return undefined;

@@ -1,8 +1,7 @@
-import { execFile } from "node:child_process";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Unstable_Config } from "wrangler";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { runNode } from "./wrangler.ts";
 
 /** Where the project is. */
 export const PROJECT = join(import.meta.dirname, "../..");
@@ -15,14 +14,9 @@ export type WorkerDefinition = Unstable_Config;
  * as Wrangler takes 250 MiB that a server would keep for as long as it runs.
  */
 export async function readWorkerDefinition(): Promise<Result<WorkerDefinition, string>> {
-  const words = [join(PROJECT, "scripts/local/print-definition.ts"), join(PROJECT, "wrangler.toml")];
-  try {
-    const { stdout } = await promisify(execFile)(process.execPath, words);
-    return ok(JSON.parse(stdout) as WorkerDefinition);
-  } catch (error) {
-    const { stderr = "", message } = error as Error & { stderr?: string };
-    return err(`wrangler.toml cannot be read: ${stderr === "" ? message : stderr.trim()}`);
-  }
+  const program = join(PROJECT, "scripts/local/print-definition.ts");
+  const printed = await runNode([program, join(PROJECT, "wrangler.toml")]);
+  return printed.ok ? ok(JSON.parse(printed.value)) : err(`wrangler.toml cannot be read: ${printed.error}`);
 }
 
 /** Settings for calls to the cloud, by the names that its own tools use too. Most are secrets, so they are in no file. */

@@ -1,11 +1,8 @@
-import { execFile } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
-import { createRequire } from "node:module";
 import { basename, extname, join } from "node:path";
-import { promisify } from "node:util";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PROJECT, type WorkerDefinition } from "../local/worker-definition.ts";
-import { WRANGLER_ENVIRONMENT } from "../local/wrangler-environment.ts";
+import { runNode, WRANGLER, WRANGLER_ENVIRONMENT } from "../local/wrangler.ts";
 
 /** What workerd calls the kinds of modules that Wrangler writes. */
 export type ModuleKind = "esModule" | "text" | "data" | "wasm";
@@ -46,27 +43,14 @@ export async function buildWorker(
   directory: string,
   settings: string,
 ): Promise<Result<Bundle, string>> {
-  const wrangler = createRequire(import.meta.url).resolve("wrangler/package.json");
   const metafile = join(directory, "bundle-meta.json");
   const config = join(PROJECT, "wrangler.toml");
   const words = ["deploy", "--dry-run", "--config", config, "--outdir", directory, "--metafile", metafile];
-  try {
-    await promisify(execFile)(process.execPath, [join(wrangler, "../bin/wrangler.js"), ...words], {
-      cwd: PROJECT,
-      env: {
-        ...process.env,
-        ...WRANGLER_ENVIRONMENT,
-        // A service user often has no home directory that Wrangler could make its own in.
-        XDG_CONFIG_HOME: settings,
-      },
-    });
-  } catch (error) {
-    const { stderr = "", message } = error as Error & { stderr?: string };
-    return err(`the Worker cannot be built:\n${stderr === "" ? message : stderr}`);
-  }
-  const { inputs } = JSON.parse(readFileSync(metafile, "utf8")) as {
-    readonly inputs: Readonly<Record<string, unknown>>;
-  };
+  // A service user often has no home directory that Wrangler could make its own in.
+  const env = { ...process.env, ...WRANGLER_ENVIRONMENT, XDG_CONFIG_HOME: settings };
+  const built = await runNode([WRANGLER, ...words], { cwd: PROJECT, env });
+  if (!built.ok) return err(`the Worker cannot be built:\n${built.error}`);
+  const { inputs }: { readonly inputs: object } = JSON.parse(readFileSync(metafile, "utf8"));
   rmSync(metafile);
   const modules = listModules(definition, readdirSync(directory));
   return modules.ok ? ok({ modules: modules.value, inputs: Object.keys(inputs) }) : modules;

@@ -82,7 +82,7 @@ export async function openBuild(directory: string): Promise<Result<Build, string
 /** Copies the kept modules, and checks the copy; undefined when there are none or they are not those of the sources. */
 function takeKept(directory: string): Build | undefined {
   try {
-    const note = JSON.parse(readFileSync(join(KEPT, NOTE), "utf8")) as Note;
+    const note: Note = JSON.parse(readFileSync(join(KEPT, NOTE), "utf8"));
     copyModules(note.modules, KEPT, directory);
     return hashOf(directory, note.inputs, note.modules) === note.hash ? note : undefined;
   } catch {

@@ -110,11 +110,9 @@ function variables(vars: Definition["vars"], settings: readonly string[]): Bindi
 /** Every other list in wrangler.toml whose members name a binding: storage, queues, rate limits and so on. */
 function networkBindings(definition: Definition): string[] {
   return Object.entries(definition)
-    .filter(([section, value]) => section !== "services" && Array.isArray(value))
-    .flatMap(([, value]) => value as unknown[])
+    .flatMap(([section, value]): readonly unknown[] => (section !== "services" && Array.isArray(value) ? value : []))
     .flatMap((item) => {
-      const named =
-        typeof item === "object" && item !== null ? ("binding" in item ? item.binding : undefined) : undefined;
-      return typeof named === "string" ? [named] : [];
+      const isNamed = typeof item === "object" && item !== null && "binding" in item;
+      return isNamed && typeof item.binding === "string" ? [item.binding] : [];
     });
 }

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 /** The path of the workerd program that comes with the packages; the error is for the operator. */
 export function findWorkerd(): Result<string, string> {
   try {
-    const { default: path } = createRequire(import.meta.url)("workerd") as { default: string };
+    const { default: path }: { readonly default: string } = createRequire(import.meta.url)("workerd");
     accessSync(path, constants.X_OK);
     return ok(path);
   } catch {

@@ -1,0 +1,32 @@
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { err, ok, type Result } from "../../src/base/result.ts";
+
+/** The program of Wrangler, for Node. */
+export const WRANGLER = join(createRequire(import.meta.url).resolve("wrangler/package.json"), "../bin/wrangler.js");
+
+/** The environment that Wrangler runs in: no colours, no banner, no telemetry, no log of its own. */
+export const WRANGLER_ENVIRONMENT = {
+  NO_COLOR: "1",
+  FORCE_COLOR: undefined,
+  WRANGLER_HIDE_BANNER: "true",
+  WRANGLER_SEND_METRICS: "false",
+  WRANGLER_WRITE_LOGS: "false",
+} as const;
+
+/**
+ * Runs a program of Node to its end.
+ *
+ * @returns what it wrote to standard output; the error is what it wrote about its failure.
+ */
+export function runNode(
+  words: readonly string[],
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+): Promise<Result<string, string>> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, words, options, (error, stdout, stderr) => {
+      resolve(error ? err(stderr.trim() || error.message) : ok(stdout));
+    });
+  });
+}
