@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { amount, fillPageFile, markdownTable } from "../scripts/docs/page.ts";
 import { PROJECT } from "../scripts/local/worker-definition.ts";
 import type { CaseFigures, Row } from "./case.ts";
+import { amount, fillPageFile, markdownTable } from "./page.ts";
 
 /** The figures of one case, with how they were taken. */
 export interface KeptFigures extends CaseFigures {

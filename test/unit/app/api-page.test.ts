@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { apiPage, type ShownDocument } from "../../../scripts/docs/api.ts";
 import { openApiOfUsualMounts } from "../../support/open-api.ts";
+import { apiPage, type ShownDocument } from "../../support/pages/api.ts";
 
 it("docs/api.md is what the table of routes says; npm run docs:api writes it", async () => {
   const document = openApiOfUsualMounts<ShownDocument>();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CASES } from "../../../bench/arguments.ts";
 import { readFigures, renderCase, renderFigures } from "../../../bench/figures.ts";
-import { fillPage } from "../../../scripts/docs/page.ts";
+import { fillPage } from "../../../bench/page.ts";
 
 it("a case is rendered with its tables, its targets and how it was measured", () => {
   const text = renderCase({

@@ -14,7 +14,7 @@ export interface ConformanceList {
 
 /** The lists, in the order of the page. */
 export const LISTS: readonly ConformanceList[] = JSON.parse(
-  readFileSync(join(import.meta.dirname, "../../test/conformance/lines.json"), "utf8"),
+  readFileSync(join(import.meta.dirname, "../../conformance/lines.json"), "utf8"),
 );
 
 /** The name of every line. */

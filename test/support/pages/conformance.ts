@@ -3,7 +3,7 @@ import { join, relative } from "node:path";
 import { ABSENT, LINES, LISTS } from "./conformance-lines.ts";
 import { messagesSection } from "./messages.ts";
 
-const PROJECT = join(import.meta.dirname, "../..");
+const PROJECT = join(import.meta.dirname, "../../..");
 const LINE = "(?:[TAPHXCS]\\d{1,2}|CVE-\\d{4}-\\d+|GHSA-\\w{4})";
 /** A string in a test; titles are strings. */
 const TEXT = /(["'`])((?:(?!\1)[^\\\n]|\\.)+)\1/g;
@@ -31,7 +31,7 @@ export function conformancePage(): string {
 
 Every line of the conformance lists of the token method, the system endpoints, policies and leases, and the published vulnerabilities of
 the reference servers: the rule, and the tests that show it by name. The rules are in \`test/conformance/lines.json\`.
-\`npm run docs:conformance\` writes this page from them and from the titles of the tests; a test fails when a line has neither a test nor a reason.
+\`npm run docs:conformance\` writes this page from them and from the titles of the tests; a test fails when it is stale, or when a line has neither a test nor a reason.
 
 ${sections.join("\n")}
 ${messagesSection()}`;
