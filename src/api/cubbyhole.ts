@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { callerRecord } from "../auth/caller.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../auth/route.ts";
 import { dataAnswer, ENVELOPE, KEYS, NO_CONTENT } from "../auth/route-description.ts";
@@ -8,7 +7,7 @@ import type { Outcome } from "../token/actions.ts";
 import type { TokenAddress } from "../token/ids.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { openValue, sealValue } from "../tree/cubbyhole/seal.ts";
-import { ANY_FIELDS, NO_FIELDS } from "../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../wire/reply.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
@@ -133,7 +132,7 @@ export const CUBBYHOLE_ROUTES: readonly Route[] = [
 ];
 
 function listRoute(path: string, operationId: string, parameters: Readonly<Record<string, string>>): Route {
-  return tokenRoute("list", path, { ...LIST, operationId, parameters }, z.object(PAGE), {
+  return tokenRoute("list", path, { ...LIST, operationId, parameters }, fieldSchema(PAGE), {
     prepare: (context) => refuseOthers(context),
     action: async ({ params, fields }) => ({
       kind: "cubbyhole_list",

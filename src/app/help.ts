@@ -103,7 +103,7 @@ function parametersOf(route: Route): [string, string][] {
   ]);
   const fields = fieldsOf(route).map(({ name, shape, format, description }): [string, string] => [
     name,
-    told(shape ?? "any", format, description),
+    told(shape, format, description),
   ]);
   return [...fields, ...inPath];
 }

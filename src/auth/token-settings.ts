@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { formatDuration } from "../base/duration.ts";
 import { DENIED, type Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
@@ -6,7 +5,7 @@ import { normalizePolicyNames, policyNameProblem } from "../policy/name.ts";
 import type { MountTtl } from "../system/mount.ts";
 import { addressAllowed, MAX_CIDRS, parseCidr } from "../token/rules/address.ts";
 import type { Login } from "../token/rules/login.ts";
-import { deprecated, flag, integer, list, sent, sentDuration, text } from "../wire/fields.ts";
+import { deprecated, flag, integer, list, sent, sentDuration, text, type Values } from "../wire/fields.ts";
 import type { Shape } from "../wire/shape.ts";
 
 const TOKEN_TYPES = ["default", "service", "batch", "default-service", "default-batch"] as const;
@@ -33,7 +32,7 @@ export const TOKEN_FIELDS = {
 };
 
 /** The fields, parsed but not validated. */
-export type TokenFields = z.infer<z.ZodObject<typeof TOKEN_FIELDS>>;
+export type TokenFields = Values<typeof TOKEN_FIELDS>;
 
 /** Settings that also have a deprecated name, without `token_`. */
 export type RenamedField = "policies" | "ttl" | "max_ttl" | "period";

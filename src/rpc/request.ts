@@ -1,18 +1,21 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../base/errors.ts";
 import { MAX_TOKEN_LENGTH } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { AccessRequest } from "../policy/acl.ts";
+import { exact, exactInteger, exactString, oneOf, shortString } from "../wire/exact-fields.ts";
+import { fieldSchema, isObject, readValues, sent } from "../wire/fields.ts";
 import { isListing, pathProblem } from "../wire/request.ts";
 
 const OPERATIONS = ["read", "list", "scan", "create", "update", "create_or_update", "patch", "delete"] as const;
 
-const REQUEST = z.object({
-  path: z.string().min(1),
-  operation: z.enum(OPERATIONS),
-  data: z.record(z.string(), z.unknown()).default({}),
-  wrapTtlSeconds: z.number().int().min(0).default(0),
-  clientAddress: z.string().max(64).optional(),
+const MAX_ADDRESS_LENGTH = 64;
+
+const REQUEST = fieldSchema({
+  path: exactString("must be a string", (path) => (path === "" ? "must not be empty" : null)),
+  operation: oneOf(OPERATIONS, "must be an operation"),
+  data: sent(exact("object", (value) => (isObject(value) ? ok(value) : err("must be an object")))),
+  wrapTtlSeconds: sent(exactInteger("must be a whole number", 0, Number.MAX_SAFE_INTEGER)),
+  clientAddress: sent(shortString("must be a string", MAX_ADDRESS_LENGTH)),
 });
 
 /** A request in the terms of policies, and where it comes from. */
@@ -23,11 +26,12 @@ export interface ReadRequest {
 
 /** Reads what another Worker sends: its types are compiled, so nothing is certain about the values. */
 export function readAuthorizeRequest(request: unknown): Result<ReadRequest, Failure> {
-  const parsed = REQUEST.safeParse(request);
-  if (!parsed.success) return err(invalid(`invalid request: ${String(parsed.error.issues[0]?.path[0] ?? "it")}`));
-  const { operation, data, wrapTtlSeconds, clientAddress } = parsed.data;
+  if (!isObject(request)) return err(invalid("invalid request: it"));
+  const parsed = readValues(REQUEST, request);
+  if (!parsed.ok) return err(invalid(`invalid request: ${parsed.error.name}`));
+  const { operation, data = {}, wrapTtlSeconds = 0, clientAddress } = parsed.value;
   // The same rules as for a path of the interface: without slashes at its beginning, a list without one at its end.
-  const path = parsed.data.path.replace(/^\/+/, "");
+  const path = parsed.value.path.replace(/^\/+/, "");
   const problem = pathProblem(path);
   if (problem) return err(invalid(problem));
   const access: AccessRequest = {

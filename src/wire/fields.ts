@@ -1,20 +1,9 @@
-import * as z from "zod";
 import { parseDuration } from "../base/duration.ts";
 import { parseFlag } from "../base/flag.ts";
 import { MAX_JSON_STRINGS } from "../base/limits.ts";
+import { err, ok, type Result } from "../base/result.ts";
 import { parseRfc3339 } from "../base/rfc3339.ts";
 import type { Shape } from "./shape.ts";
-
-/**
- * The field types of request bodies. Clients send the same value in several forms (a number as a string, a list as a comma
- * string); each type names the forms it takes and gives one. A null is the zero value of the type, whatever holds when
- * the field is absent; only for a duration it means that none was sent. Messages never hold the value: it may be a secret
- * that was sent in the wrong field.
- */
-type Field<T> = z.ZodType<T, unknown>;
-
-/** The fields of a request that has none. */
-export const NO_FIELDS = z.object({});
 
 /** What is known of the values of a field, for descriptions of the interface. */
 interface FieldKind {
@@ -28,48 +17,82 @@ interface FieldKind {
   readonly deprecated?: true;
 }
 
-/** Zod finds what was said of a field under its description too. Its types do not get through those of shapes. */
-const KINDS = z.registry<{ readonly kind: object }>();
+/**
+ * A field of a request: how it is read and described. Clients send the same value in several forms (a number as a string, a
+ * list as a comma string); each type below names the forms it takes and gives one. A null is the zero value of the type,
+ * whatever holds when the field is absent; only for a duration it means that none was sent. Messages never hold the value:
+ * it may be a secret that was sent in the wrong field.
+ */
+export class Field<T> {
+  /** Reads a value; undefined is that of an absent field. The error says what is wrong. */
+  readonly read: (value: unknown) => Result<T, string>;
+  readonly kind: FieldKind;
+  readonly description: string;
 
-/** The reader of a field that is read without zod. It returns undefined for a value that it does not accept. */
-export interface FieldReader {
-  readonly read: (value: unknown) => unknown;
-  /** What it takes. */
-  readonly expected: string;
+  constructor(kind: FieldKind, read: (value: unknown) => Result<T, string>, description = "") {
+    this.kind = kind;
+    this.read = read;
+    this.description = description;
+  }
+
+  /** The same field with a description: what it means, for the documents of the interface. */
+  describe(description: string): Field<T> {
+    return new Field(this.kind, this.read, description);
+  }
 }
 
-/** The readers by field. A registry, since zod keeps an entry when a field gets a description. */
-const READERS = z.registry<FieldReader>();
-
-/** The reader of a field that zod need not be asked about; undefined for one with checks of its own. */
-export function readerOf(field: z.ZodType): FieldReader | undefined {
-  return (field.def.checks ?? []).length === 0 ? READERS.get(field) : undefined;
+/** The fields of one endpoint. `F` are their values. */
+export interface FieldSchema<F> {
+  readonly shape: { readonly [Name in keyof F]: Field<F[Name]> };
+  /** The same by name, in order. */
+  readonly entries: readonly (readonly [name: string, field: Field<unknown>])[];
+  /** What becomes of fields with other names. */
+  readonly others: "ignored" | "refused" | "kept";
+  /** The values when no field is sent, which are always the same; without those that are undefined. */
+  readonly absent: Readonly<Record<string, unknown>>;
+  /** Names of the fields that must be sent. */
+  readonly required: ReadonlySet<string>;
 }
 
-/** Says what a field holds. What it reads stays as it is. */
-export function ofKind<F extends z.ZodType>(field: F, kind: FieldKind): F {
-  KINDS.add(field, { kind });
-  return field;
+/** The values of a schema, or of fields by name. */
+export type Values<S> =
+  S extends FieldSchema<infer F> ? F : { readonly [Name in keyof S]: S[Name] extends Field<infer T> ? T : never };
+
+/** Fields, of which other names are ignored. */
+export function fieldSchema<F>(
+  shape: FieldSchema<F>["shape"],
+  others: FieldSchema<F>["others"] = "ignored",
+): FieldSchema<F> {
+  const entries = Object.entries<Field<unknown>>(shape);
+  const required = new Set<string>();
+  const absent: Record<string, unknown> = {};
+  for (const [name, field] of entries) {
+    const value = field.read(undefined);
+    if (!value.ok) required.add(name);
+    else if (value.value !== undefined) absent[name] = value.value;
+  }
+  return { shape, entries, others, absent, required };
 }
 
-/** What a field holds, or undefined where nobody said. */
-export function kindOf(field: z.ZodType): FieldKind | undefined {
-  return KINDS.get(field)?.kind as FieldKind | undefined;
+/**
+ * Fields, of which other names are refused: where fields say which things are meant, an ignored one would mean more of
+ * them.
+ */
+export function strictSchema<F>(shape: FieldSchema<F>["shape"]): FieldSchema<F> {
+  return fieldSchema(shape, "refused");
 }
+
+/** The fields of a request that has none. */
+export const NO_FIELDS = fieldSchema({});
+
+/** For endpoints that keep whatever is sent. */
+export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = fieldSchema({}, "kept");
 
 function field<T>(kind: FieldKind, expected: string, read: (value: unknown) => T | undefined): Field<T> {
-  const reader = z
-    .unknown()
-    .optional()
-    .transform((value, context) => {
-      const result = read(value);
-      if (result !== undefined) return result;
-      context.addIssue({ code: "custom", message: `expected ${expected}` });
-      return z.NEVER;
-    });
-  const described = ofKind(reader, kind);
-  READERS.add(described, { read, expected });
-  return described;
+  return new Field(kind, (value) => {
+    const result = read(value);
+    return result === undefined ? err(`expected ${expected}`) : ok(result);
+  });
 }
 
 /** Text; a number or a bool is taken as its text. */
@@ -172,10 +195,11 @@ export function commaList(): Field<string[] | null> {
 
 /** A list of strings, as an array or with commas between. null and "" are the empty list. */
 export function list(): Field<string[]> {
-  return ofKind(
-    commaList().transform((items) => items ?? []),
-    { shape: ["string"] },
-  );
+  const { kind, read } = commaList();
+  return new Field(kind, (value) => {
+    const items = read(value);
+    return items.ok ? ok(items.value ?? []) : items;
+  });
 }
 
 /** Text values by name: an object, or `k=v` items. null when absent. */
@@ -208,7 +232,7 @@ export function looseDuration(): Field<number> {
 
 /** A duration that a write may leave out: undefined when it is absent or null. May be negative. */
 export function sentDuration(): Field<number | undefined> {
-  return optional(duration(), (value) => value === undefined || value === null);
+  return optional(duration(), isMissing);
 }
 
 const A_DURATION = 'a duration such as 90, "30s" or "1h30m"';
@@ -220,14 +244,37 @@ function readDuration(value: unknown): number | undefined {
   return parsed.ok ? parsed.value : undefined;
 }
 
+/** Text that is shown as something else, as it is read later. */
+export function textAs(kind: FieldKind): Field<string> {
+  return new Field(kind, text().read);
+}
+
+/** An object of any values by name; undefined when absent or null. */
+export function anyObject(): Field<Record<string, unknown> | undefined> {
+  return optional(
+    field({ shape: "object" }, "an object", (value) => (isObject(value) ? value : undefined)),
+    isMissing,
+  );
+}
+
+/** An object with fields of its own; when absent or null, one where none is sent. */
+export function objectOf<F>(schema: FieldSchema<F>): Field<F> {
+  return new Field({ shape: "object" }, (value) => {
+    const object = isMissing(value) ? {} : value;
+    if (!isObject(object)) return err("expected an object");
+    const read = readValues(schema, object);
+    return read.ok ? read : err(read.error.message);
+  });
+}
+
 /** A field that has a newer name. */
-export function deprecated<F extends z.ZodType>(field: F): F {
-  return ofKind(field, { shape: "any", ...kindOf(field), deprecated: true });
+export function deprecated<T>({ kind, read, description }: Field<T>): Field<T> {
+  return new Field({ ...kind, deprecated: true }, read, description);
 }
 
 /** A field that is not parsed here: the endpoint reads it, if it is read at all. */
-export function unread(shape: Shape): z.ZodType<unknown, unknown> {
-  return ofKind(z.unknown().optional(), { shape });
+export function unread(shape: Shape): Field<unknown> {
+  return new Field({ shape }, ok);
 }
 
 /** A field that a write may leave out: undefined then, and what is stored stays. A null counts as sent. */
@@ -235,29 +282,48 @@ export function sent<T>(inner: Field<T>): Field<T | undefined> {
   return optional(inner, (value) => value === undefined);
 }
 
-function optional<T>(inner: Field<T>, isAbsent: (value: unknown) => boolean): Field<T | undefined> {
-  const reader = z
-    .unknown()
-    .optional()
-    .transform((value, context) => {
-      if (isAbsent(value)) return undefined;
-      const parsed = inner.safeParse(value);
-      if (parsed.success) return parsed.data;
-      context.addIssue({ code: "custom", message: parsed.error.issues[0]?.message ?? "invalid" });
-      return z.NEVER;
-    });
-  const kind = kindOf(inner);
-  if (!kind) return reader;
-  // Absent, the field changes nothing: there is no default to tell of.
+function optional<T>(
+  { kind, read, description }: Field<T>,
+  isAbsent: (value: unknown) => boolean,
+): Field<T | undefined> {
+  // Absent, the field changes nothing: there is no default to describe.
   const { otherwise: _, ...rest } = kind;
-  return ofKind(reader, rest);
+  return new Field<T | undefined>(rest, (value) => (isAbsent(value) ? ok(undefined) : read(value)), description);
 }
 
-/** The fields of one endpoint. */
-export type FieldSchema<T> = z.ZodType<T, unknown> & { readonly shape: Record<string, unknown> };
+/** A field that can't be read. */
+export interface FieldProblem {
+  readonly name: string;
+  readonly message: string;
+}
 
-/** For endpoints that keep whatever is sent. */
-export const ANY_FIELDS: FieldSchema<Record<string, unknown>> = z.looseObject({});
+/**
+ * Reads the values of `schema`. The problem is that of the first field of the schema that has one, whatever came first.
+ * Fields that were not sent are not read: most requests send few of an endpoint's, and the others would be most of the work.
+ */
+export function readValues<F>(
+  schema: FieldSchema<F>,
+  data: Readonly<Record<string, unknown>>,
+): Result<F, FieldProblem> {
+  const values: Record<string, unknown> = { ...(schema.others === "kept" ? data : schema.absent) };
+  for (const [name, { read }] of schema.entries) {
+    const isSent = Object.hasOwn(data, name);
+    if (!isSent && !schema.required.has(name)) continue;
+    const value = read(isSent ? data[name] : undefined);
+    if (!value.ok) return err({ name, message: value.error });
+    if (value.value !== undefined) values[name] = value.value;
+  }
+  return ok(values as F);
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null;
+}
+
+/** True for a JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 function isScalar(value: unknown): value is string | number | boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -8,13 +7,13 @@ import { listAliases, readAlias } from "../../identity/entities.ts";
 import type { AliasRecord } from "../../identity/model.ts";
 import { metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import { pairs, text } from "../../wire/fields.ts";
+import { fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { routesById } from "./by-id.ts";
 import { ALIAS_SHAPE, ALIAS_SUMMARY_SHAPE, showAlias, summarizeAlias, WRITTEN } from "./render.ts";
 
 const ID = { id: "The id of the alias" };
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
   name: text().describe("The name that the mount knows the entity by"),
   mount_accessor: text().describe("The accessor of the mount"),
@@ -23,7 +22,7 @@ const FIELDS = z.object({
   entity_id: text().describe("Older name of `canonical_id`"),
   custom_metadata: pairs().describe("Texts by name"),
 });
-type Fields = z.infer<typeof FIELDS>;
+type Fields = Values<typeof FIELDS>;
 
 /** The names that auth mounts know entities by. */
 export const ALIAS_ROUTES: readonly Route[] = [

@@ -1,11 +1,10 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import type { Installation } from "../../system/installation.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -42,7 +41,7 @@ export function routesById<T extends { readonly id: string }>(kind: IdentityKind
       "list",
       `${kind.path}/id`,
       { ...words.list, answers: dataAnswer({ keys: ["string"], key_info: { "*": kind.summaryShape } }) },
-      z.object(PAGE),
+      fieldSchema(PAGE),
       async ({ env, installation, fields }) => {
         const read = (after: string, limit: number) => kind.list(env, after, limit);
         const things = await readPage(fields, read, ({ id }) => id);

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { err, ok } from "../../base/result.ts";
@@ -6,7 +5,7 @@ import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { forgetEntities } from "../../identity/standing.ts";
 import type { Installation } from "../../system/installation.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
@@ -33,7 +32,7 @@ export function routesByName<T extends { readonly name: string }>(named: NamedKi
       "list",
       `identity/${kind}/name`,
       { summary: `Lists the ${plural} by name.`, operationId: `${kind}-list-by-name`, answers: KEYS },
-      z.object(PAGE),
+      fieldSchema(PAGE),
       async ({ env, fields }) => {
         const read = (after: string, limit: number) => named.list(env, after, limit);
         return ok(keysReply((await readPage(fields, read, ({ name }) => name)).map(({ name }) => name)));

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -11,7 +10,17 @@ import { identityPolicies, metadataProblem, nameProblem } from "../../identity/r
 import { forgetEntities } from "../../identity/standing.ts";
 import { systemOf } from "../../system/system.ts";
 import { entityScope } from "../../system/watermarks.ts";
-import { commaList, flag, NO_FIELDS, pairs, sent, text } from "../../wire/fields.ts";
+import {
+  commaList,
+  fieldSchema,
+  flag,
+  NO_FIELDS,
+  pairs,
+  sent,
+  strictSchema,
+  text,
+  type Values,
+} from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
@@ -22,14 +31,14 @@ import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTE
 
 const ID = { id: "The id of the entity" };
 const NAME = { name: "The name of the entity" };
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   id: text().describe("The id of the entity; a new one is made unless sent"),
   name: text().describe("The name of the entity; one is made unless sent"),
   metadata: pairs().describe("Texts by name"),
   policies: commaList().describe("Policies that the tokens of the entity get"),
   disabled: sent(flag(false)).describe("True: tokens of the entity can't be used"),
 });
-type Fields = z.infer<typeof FIELDS>;
+type Fields = Values<typeof FIELDS>;
 
 /** Entities, by id and by name. */
 export const ENTITY_ROUTES: readonly Route[] = [
@@ -44,7 +53,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
     "update",
     "identity/entity/batch-delete",
     { summary: "Deletes entities.", operationId: "entity-batch-delete", answers: NO_CONTENT },
-    z.object({ entity_ids: commaList().describe("The ids of the entities") }),
+    fieldSchema({ entity_ids: commaList().describe("The ids of the entities") }),
     async ({ env, fields }) => {
       if (!fields.entity_ids?.length) return err(invalid("missing entity ids to delete"));
       await deleteEntities(
@@ -87,7 +96,7 @@ export const ENTITY_ROUTES: readonly Route[] = [
       parameters: ID,
       answers: DONE_OR_WARNED,
     },
-    z.strictObject({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
+    strictSchema({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
     endTokens,
   ),
   simpleRoute(

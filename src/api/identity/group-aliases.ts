@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -7,19 +6,19 @@ import { identityOf } from "../../identity/directory/stub.ts";
 import type { GroupAliasRecord } from "../../identity/model.ts";
 import { generatedGroupName, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import { text } from "../../wire/fields.ts";
+import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { routesById } from "./by-id.ts";
 import { ALIAS_SUMMARY_SHAPE, GROUP_ALIAS_SHAPE, showGroupAlias, summarizeGroupAlias, WRITTEN } from "./render.ts";
 
 const ID = { id: "The id of the alias" };
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   id: text().describe("The id of the alias; a new one is made unless sent"),
   name: text().describe("The name that the mount knows the group by"),
   mount_accessor: text().describe("The accessor of the mount"),
   canonical_id: text().describe("The id of the group; one is made unless sent"),
 });
-type Fields = z.infer<typeof FIELDS>;
+type Fields = Values<typeof FIELDS>;
 
 /** The names that auth mounts know external groups by. */
 export const GROUP_ALIAS_ROUTES: readonly Route[] = [

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -9,7 +8,7 @@ import type { GroupRecord } from "../../identity/model.ts";
 import { EXTERNAL_GROUP, INTERNAL_GROUP } from "../../identity/model.ts";
 import { generatedGroupName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { forgetEntities } from "../../identity/standing.ts";
-import { commaList, pairs, text } from "../../wire/fields.ts";
+import { commaList, fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { routesById } from "./by-id.ts";
 import { routesByName } from "./by-name.ts";
@@ -18,7 +17,7 @@ import { GROUP_SHAPE, GROUP_SUMMARY_SHAPE, showGroup, summarizeGroup, WRITTEN } 
 
 const ID = { id: "The id of the group" };
 const NAME = { name: "The name of the group" };
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   id: text().describe("The id of the group; a new one is made unless sent"),
   name: text().describe("The name of the group; one is made unless sent"),
   type: text().describe("`internal`, or `external` for members by an alias"),
@@ -27,7 +26,7 @@ const FIELDS = z.object({
   member_entity_ids: commaList().describe("Entities that are members"),
   member_group_ids: commaList().describe("Groups whose members are members"),
 });
-type Fields = z.infer<typeof FIELDS>;
+type Fields = Values<typeof FIELDS>;
 
 const TYPES = [INTERNAL_GROUP, EXTERNAL_GROUP] as const;
 

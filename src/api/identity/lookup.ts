@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
@@ -7,11 +6,11 @@ import type { Env } from "../../env.ts";
 import type { IdOrName } from "../../identity/directory/identity.ts";
 import { identityOf } from "../../identity/directory/stub.ts";
 import { type EntityKey, readEntity } from "../../identity/entities.ts";
-import { text } from "../../wire/fields.ts";
+import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
 import { ENTITY_SHAPE, GROUP_SHAPE, showEntity, showGroup } from "./render.ts";
 
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   id: text().describe("The id"),
   name: text().describe("The name"),
   alias_id: text().describe("The id of an alias"),
@@ -66,7 +65,7 @@ async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {
 }
 
 /** Exactly one way to name what is looked for. Messages are the reference's (identity/lookup). */
-function readKey(fields: z.infer<typeof FIELDS>): Result<EntityKey, Failure> {
+function readKey(fields: Values<typeof FIELDS>): Result<EntityKey, Failure> {
   const { id, name, alias_id: aliasId, alias_name: aliasName, alias_mount_accessor: mountAccessor } = fields;
   const keys: EntityKey[] = [
     ...(id !== "" ? [{ id }] : []),

@@ -1,6 +1,6 @@
-import type { z } from "zod";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
+import { type FieldSchema, isObject, readValues } from "../../wire/fields.ts";
 
 /** An invalid part of a document. `pointer` is its JSON pointer. */
 export function refused(pointer: string, message: string): { readonly ok: false; readonly error: Failure } {
@@ -29,23 +29,17 @@ export function readDocument({ data }: Readonly<Record<string, unknown>>): Resul
  * @param types the names that its type may have. An empty one is taken too: go-tfe asks for tokens of teams by it.
  * @param schema of the attributes.
  */
-export function readResource<T>(
+export function readResource<A>(
   { type, attributes }: Resource,
   types: readonly string[],
-  schema: z.ZodType<T>,
-): Result<T, Failure> {
+  schema: FieldSchema<A>,
+): Result<A, Failure> {
   if (type === null || (type !== "" && !types.includes(type))) return refused("/data/type", `type must be ${types[0]}`);
-  const parsed = schema.safeParse(attributes);
-  if (parsed.success) return ok(parsed.data);
-  const [issue] = parsed.error.issues;
-  const [name] = issue?.path ?? [];
-  const message = issue?.message ?? "is invalid";
+  const read = readValues(schema, attributes);
   // The message does not name anything below an attribute that the client sent: it would repeat input.
-  return name === undefined
-    ? refused("/data/attributes", `the attributes ${message}`)
-    : refused(`/data/attributes/${String(name)}`, `${String(name)} ${message}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (!read.ok) return refused(`/data/attributes/${read.error.name}`, `${read.error.name} ${read.error.message}`);
+  const isKnown = (name: string) => schema.others !== "refused" || Object.hasOwn(schema.shape, name);
+  if (Object.keys(attributes).every(isKnown)) return read;
+  const names = schema.entries.map(([name]) => name);
+  return refused("/data/attributes", `the attributes can only be ${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
 }

@@ -1,8 +1,11 @@
-import type { RouteDescription } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Page, PageRequest } from "../../team/record.ts";
 import { MAX_NAME_LENGTH } from "../../team/rules/name.ts";
+import { exact } from "../../wire/exact-fields.ts";
+import { type Field, type FieldSchema, fieldSchema, readValues } from "../../wire/fields.ts";
+import { plainReply, type Reply } from "../../wire/reply.ts";
+import type { GroveRequest } from "../../wire/request.ts";
 import type { Shape } from "../../wire/shape.ts";
 
 const DEFAULT_SIZE = 20;
@@ -13,11 +16,28 @@ const MAX_NUMBER = 1_000_000_000;
 const NUMBER = "page[number]";
 const SIZE = "page[size]";
 
-/** The parameters that every list takes, besides its own. */
-export interface ListQuery {
+/** The parameters of every list. */
+const PAGE_FIELDS = fieldSchema({
+  [NUMBER]: pageNumber(1, MAX_NUMBER, "must be a whole number from 1").describe("The number of the page, from 1"),
+  [SIZE]: pageNumber(DEFAULT_SIZE, MAX_SIZE, `must be a whole number from 1 to ${MAX_SIZE}`).describe(
+    `Entries of a page, up to ${MAX_SIZE}; ${DEFAULT_SIZE} unless said`,
+  ),
+});
+
+/** The parameter of lists that are searched: text that names must hold, "" for none. */
+export const SEARCH_FIELD = {
+  q: exact("string", (value = "") =>
+    typeof value === "string" && value.length <= MAX_NAME_LENGTH ? ok(value) : err("is longer than any name"),
+  ).describe("What names have to hold"),
+};
+
+/** The query of a list. */
+export interface ListQuery<Q> {
   readonly page: PageRequest;
   /** All parameters that were sent, for the links to other pages. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** The list's own parameters, read. */
+  readonly own: Q;
 }
 
 /** A query parameter that can't be taken. */
@@ -25,39 +45,57 @@ export function refusedParameter(parameter: string, message: string): { readonly
   return err({ code: "invalid_parameter", message, parameter });
 }
 
+/** The parameters of a list besides its own. */
+export function listFields(related: readonly string[]): FieldSchema<unknown> {
+  return fieldSchema({ ...PAGE_FIELDS.shape, ...(related.length > 0 && includeField(related)) });
+}
+
+/** The parameter that includes related resources, for lists and documents where there are never any. */
+export function includeField(related: readonly string[]): { readonly include: Field<unknown> } {
+  const description = `${related.join(" or ")}, of which there are none`;
+  return { include: exact("string", (value) => ok(value)).describe(description) };
+}
+
 /**
  * Reads the query of a list. A parameter that has no effect is refused: an ignored filter would pass for an answer.
  *
- * @param own the names of the list's own parameters.
+ * @param own the list's own parameters.
+ * @param related what can be included.
  */
-export function readListQuery(
+export function readListQuery<Q>(
   data: Readonly<Record<string, unknown>>,
-  own: readonly string[],
-): Result<ListQuery, Failure> {
-  const known = [NUMBER, SIZE, ...own];
-  const include = readInclude(known.includes("include") ? undefined : data.include, []);
-  if (!include.ok) return include;
+  own: FieldSchema<Q>,
+  related: readonly string[],
+): Result<ListQuery<Q>, Failure> {
+  const included = readInclude(data.include, related);
+  if (!included.ok) return included;
   const parameters: Record<string, string> = {};
   for (const [name, value] of Object.entries(data)) {
-    if (!known.includes(name)) return refusedParameter(shownName(name), "this query parameter is not supported");
+    const isKnown = name === "include" || Object.hasOwn(PAGE_FIELDS.shape, name) || Object.hasOwn(own.shape, name);
+    if (!isKnown) return refusedParameter(shownName(name), "this query parameter is not supported");
     if (typeof value !== "string") return refusedParameter(name, `${name} was given more than once`);
     parameters[name] = value;
   }
-  const number = readNumber(parameters[NUMBER], 1, MAX_NUMBER);
-  if (number === null) return refusedParameter(NUMBER, `${NUMBER} must be a whole number from 1`);
-  const size = readNumber(parameters[SIZE], DEFAULT_SIZE, MAX_SIZE);
-  if (size === null) return refusedParameter(SIZE, `${SIZE} must be a whole number from 1 to ${MAX_SIZE}`);
-  return ok({ page: { number, size }, parameters });
+  const page = readValues(PAGE_FIELDS, parameters);
+  if (!page.ok) return refusedParameter(page.error.name, `${page.error.name} ${page.error.message}`);
+  const values = readValues(own, parameters);
+  if (!values.ok) return refusedParameter(values.error.name, `${values.error.name} ${values.error.message}`);
+  return ok({ page: { number: page.value[NUMBER], size: page.value[SIZE] }, parameters, own: values.value });
 }
 
 /**
  * Checks the `include` parameter: names with commas between them.
  *
- * @param related what can be included.
+ * @param related what can be included. There are never any such resources.
+ * @returns the member of the document for what was asked to be included.
  */
-export function readInclude(value: unknown, related: readonly string[]): Result<null, Failure> {
+export function readInclude(
+  value: unknown,
+  related: readonly string[],
+): Result<{ readonly included?: readonly never[] }, Failure> {
+  if (value === undefined) return ok({});
   const names = typeof value === "string" ? value.split(",") : [];
-  if (value === undefined || (names.length > 0 && names.every((name) => related.includes(name)))) return ok(null);
+  if (names.length > 0 && names.every((name) => related.includes(name))) return ok({ included: [] });
   // Clients know this refusal by these words.
   const message =
     related.length === 0
@@ -66,17 +104,21 @@ export function readInclude(value: unknown, related: readonly string[]): Result<
   return refusedParameter("include", message);
 }
 
-/** The text that names are searched for, "" for none. */
-export function readSearch({ parameters }: ListQuery): Result<string, Failure> {
-  const { q = "" } = parameters;
-  return q.length > MAX_NAME_LENGTH ? refusedParameter("q", "q is longer than any name") : ok(q);
+/** The document of a page of a list. */
+export function pageReply<T>(
+  { request, prepared }: { readonly request: GroveRequest; readonly prepared: ListQuery<unknown> },
+  page: Page<T>,
+  resourceOf: (item: T) => Record<string, unknown>,
+): Result<Reply, never> {
+  const document = pageDocument(request.baseUrl(), request.path, prepared, page, resourceOf);
+  return ok(plainReply({ ...document, ...(prepared.parameters.include !== undefined && { included: [] }) }));
 }
 
 /** The document of a page of a list. `path` is that of the list, without the base path. */
 export function pageDocument<T>(
   baseUrl: string,
   path: string,
-  { page: { number, size }, parameters }: ListQuery,
+  { page: { number, size }, parameters }: Pick<ListQuery<unknown>, "page" | "parameters">,
   { items, total }: Page<T>,
   resourceOf: (item: T) => Record<string, unknown>,
 ): Record<string, unknown> {
@@ -110,10 +152,12 @@ export function pageDocument<T>(
   };
 }
 
-function readNumber(text: string | undefined, otherwise: number, max: number): number | null {
-  if (text === undefined) return otherwise;
-  const number = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-  return number >= 1 && number <= max ? number : null;
+function pageNumber(otherwise: number, max: number, message: string): Field<number> {
+  return exact("integer", (value) => {
+    if (value === undefined) return ok(otherwise);
+    const number = typeof value === "string" && /^[1-9]\d{0,9}$/.test(value) ? Number(value) : 0;
+    return number >= 1 && number <= max ? ok(number) : err(message);
+  });
 }
 
 /** The name of an unknown parameter, as far as it can be one. */
@@ -139,14 +183,3 @@ export function pageShape(resource: Shape): Shape {
     "included?": ["object"],
   };
 }
-
-/** The parameters of every list. */
-export const PAGE_FIELDS = {
-  [NUMBER]: { shape: "integer", description: "The number of the page, from 1" },
-  [SIZE]: { shape: "integer", description: `Entries of a page, up to ${MAX_SIZE}; ${DEFAULT_SIZE} unless said` },
-} as const satisfies RouteDescription["fields"];
-
-/** The parameter of lists that are searched. */
-export const SEARCH_FIELD = {
-  q: { shape: "string", description: "What names have to hold" },
-} as const satisfies RouteDescription["fields"];

@@ -1,10 +1,9 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { auditHash } from "../../wire/audit.ts";
-import { ANY_FIELDS, NO_FIELDS, text } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, NO_FIELDS, text } from "../../wire/fields.ts";
 import { dataReply, EMPTY, injectedReply } from "../../wire/reply.ts";
 
 const DEVICE = { path: "The name of an audit device" };
@@ -69,7 +68,7 @@ export const AUDIT_ROUTES: readonly Route[] = [
       parameters: DEVICE,
       answers: dataAnswer({ hash: "string" }),
     },
-    z.object({ input: text().describe("The text") }),
+    fieldSchema({ input: text().describe("The text") }),
     async ({ installation, fields }) =>
       fields.input === ""
         ? err(invalid('the "input" parameter is empty'))

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { injectedAnswer } from "../../auth/route-description.ts";
@@ -20,7 +19,7 @@ import { capabilitiesOf } from "../../policy/evaluate.ts";
 import { parsePolicy, policyErrorText } from "../../policy/parse.ts";
 import { canonicalTeamPath } from "../../team/canonical-path.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { commaList, deprecated, text, unread } from "../../wire/fields.ts";
+import { commaList, deprecated, fieldSchema, text, unread } from "../../wire/fields.ts";
 import { injectedReply, type Reply } from "../../wire/reply.ts";
 
 /** `path` is the older name of `paths`. */
@@ -48,7 +47,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
       operationId: "query-token-self-capabilities",
       answers: CAPABILITIES,
     },
-    z.object({ ...PATHS, token: unread("string").describe("The token") }),
+    fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
     async (context) => answer(context, callerRecord(context.caller)),
   ),
 
@@ -56,7 +55,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     "update",
     "sys/capabilities",
     { summary: "Tells what a token may do on paths.", operationId: "query-token-capabilities", answers: CAPABILITIES },
-    z.object({ ...PATHS, token: unread("string").describe("The token") }),
+    fieldSchema({ ...PATHS, token: unread("string").describe("The token") }),
     {
       async prepare(context): Promise<Result<Subject, Failure>> {
         const { fields } = context;
@@ -84,7 +83,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
       operationId: "query-token-accessor-capabilities",
       answers: CAPABILITIES,
     },
-    z.object({ ...PATHS, accessor: text().describe("The accessor of the token") }),
+    fieldSchema({ ...PATHS, accessor: text().describe("The accessor of the token") }),
     {
       async prepare(context): Promise<Result<Subject, Failure>> {
         const { accessor } = context.fields;
@@ -108,7 +107,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
       operationId: "query-policy-capabilities",
       answers: CAPABILITIES,
     },
-    z.object({ ...PATHS, policy: text().describe("The rules, in HCL or JSON; templates in paths match nothing") }),
+    fieldSchema({ ...PATHS, policy: text().describe("The rules, in HCL or JSON; templates in paths match nothing") }),
     async (context) => answerForPolicy(context),
   ),
 ];

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { injectedAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
@@ -6,11 +5,11 @@ import { formatDuration } from "../../base/duration.ts";
 import { ok } from "../../base/result.ts";
 import { rotateKeys } from "../../system/key-rotation.ts";
 import { systemOf } from "../../system/system.ts";
-import { count, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
+import { count, fieldSchema, flag, NO_FIELDS, sent, sentDuration } from "../../wire/fields.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { changedReply } from "../changed-reply.ts";
 
-const ROTATION = z.object({
+const ROTATION = fieldSchema({
   enabled: sent(flag(true)).describe("False: never"),
   max_operations: sent(count()).describe("Uses of a term after which the next begins"),
   interval: sentDuration().describe("How long a term is used at most; 0 for any time"),

@@ -1,10 +1,9 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { err, ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
-import { decimal, duration, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
+import { decimal, duration, fieldSchema, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
 import { PAGE, pageOf } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { dataReply, keysReply } from "../../wire/reply.ts";
@@ -13,7 +12,7 @@ import { changedReply } from "../changed-reply.ts";
 const QUOTA = `sys/quotas/rate-limit/${namedSegment("name")}`;
 
 /** The reference shows a type of quota, of which there is one, and takes it back. */
-const QUOTA_FIELDS = z.object({
+const QUOTA_FIELDS = fieldSchema({
   type: text().describe("Not looked at: there is one type"),
   path: text().describe("A mount, or a path below one that `*` may end; empty for every request"),
   role: text().describe("Logins at the mount by this role only"),
@@ -23,7 +22,7 @@ const QUOTA_FIELDS = z.object({
   inheritable: sent(flag(false)).describe("Kept for clients: there are no namespaces that could inherit"),
 });
 
-const CONFIG_FIELDS = z.object({
+const CONFIG_FIELDS = fieldSchema({
   rate_limit_exempt_paths: list().describe(
     "Beginnings of paths that no quota counts; `!` before one takes it out again",
   ),
@@ -43,7 +42,7 @@ export const QUOTA_ROUTES: readonly Route[] = [
     "list",
     "sys/quotas/rate-limit",
     { summary: "Lists the names of all rate limit quotas.", operationId: "rate-limit-quotas-list", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     async ({ env, fields }) => {
       const quotas = await systemOf(env).listQuotas();
       const names = quotas.map(({ name }) => name);

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { readToken } from "../../auth/caller.ts";
 import {
   type CallContext,
@@ -18,7 +17,7 @@ import type { Installation } from "../../system/installation.ts";
 import type { Outcome } from "../../token/actions.ts";
 import { treeOf } from "../../token/find-tree.ts";
 import { openValue } from "../../tree/cubbyhole/seal.ts";
-import { ANY_FIELDS, unread } from "../../wire/fields.ts";
+import { ANY_FIELDS, fieldSchema, unread, type Values } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 import type { GroveRequest } from "../../wire/request.ts";
 import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stored-answer.ts";
@@ -29,8 +28,8 @@ import { answerOfValue, RESPONSE_PATH, type StoredAnswer } from "../../wire/stor
  */
 const NO_ANSWER = invalid("wrapping token is not valid or does not exist");
 
-const FIELDS = z.object({ token: unread("string").describe("The wrapping token; that of the request unless sent") });
-type Fields = z.infer<typeof FIELDS>;
+const FIELDS = fieldSchema({ token: unread("string").describe("The wrapping token; that of the request unless sent") });
+type Fields = Values<typeof FIELDS>;
 
 /** Wrapping tokens: made on demand, looked at, exchanged for their answer or for another of their kind. */
 export const WRAPPING_ROUTES: readonly Route[] = [

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { NO_CONTENT, plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
@@ -8,70 +7,50 @@ import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed, teamAt } from "../../team/find.ts";
 import { readTokenId } from "../../team/ids.ts";
 import { readTokenOrder, TOKEN_SORTS } from "../../team/rules/sort.ts";
-import { ANY_FIELDS } from "../../wire/fields.ts";
-import { EMPTY, plainReply, type Reply } from "../../wire/reply.ts";
+import { exact, exactString, oneOf } from "../../wire/exact-fields.ts";
+import { ANY_FIELDS, fieldSchema, isObject, readValues } from "../../wire/fields.ts";
+import { EMPTY, type Reply } from "../../wire/reply.ts";
 import { refused } from "../json-api/document.ts";
-import {
-  PAGE_FIELDS,
-  pageDocument,
-  pageShape,
-  readListQuery,
-  readSearch,
-  refusedParameter,
-  SEARCH_FIELD,
-} from "../json-api/page.ts";
+import { pageReply, pageShape, SEARCH_FIELD } from "../json-api/page.ts";
+import { listRoute } from "../json-api/routes.ts";
 import { LISTED_TOKEN_SHAPE, listedTokenResource } from "./render.ts";
 
 /** Tokens that one request deletes. */
 const MAX_DELETED = 100;
+const DELETED = `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`;
 
-const DELETED = z
-  .array(z.object({ type: z.enum(["authentication-tokens", "team-tokens"]), id: z.string() }))
-  .min(1)
-  .max(MAX_DELETED);
+/** A token to delete. */
+const IDENTIFIER = fieldSchema({
+  type: oneOf(["authentication-tokens", "team-tokens"], DELETED),
+  id: exactString(DELETED),
+});
+
+const LIST_FIELDS = fieldSchema({
+  ...SEARCH_FIELD,
+  sort: exact("string", (value) => {
+    const order = readTokenOrder(typeof value === "string" ? value : undefined);
+    return order ? ok(order) : err(`must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
+  }).describe("`team-name`, `created-by`, `expired-at` or `last-used-at`, with `-` before it for the reverse order"),
+});
 
 /** The tokens of all teams of an organization. */
 export const TOKEN_LIST_ROUTES: readonly Route[] = [
-  tokenRoute(
-    "read",
+  listRoute(
     "organizations/:organization/team-tokens",
     {
       summary: "Lists the tokens of all teams of an organization by page.",
       operationId: "teams-list-tokens",
       parameters: { organization: "The name of the organization" },
-      fields: {
-        ...PAGE_FIELDS,
-        ...SEARCH_FIELD,
-        sort: {
-          shape: "string",
-          description:
-            "`team-name`, `created-by`, `expired-at` or `last-used-at`, with `-` before it for the reverse order",
-        },
-      },
       answers: plainAnswer(pageShape(LISTED_TOKEN_SHAPE)),
     },
-    ANY_FIELDS,
-    {
-      async prepare({ fields }) {
-        const query = readListQuery(fields, ["q", "sort"]);
-        if (!query.ok) return query;
-        const search = readSearch(query.value);
-        if (!search.ok) return search;
-        const order = readTokenOrder(query.value.parameters.sort);
-        if (!order)
-          return refusedParameter("sort", `sort must be one of ${TOKEN_SORTS.join(", ")}, or one with - before it`);
-        return ok({ query: query.value, search: search.value, order });
-      },
-      async handle({ env, params, request, prepared: { query, search, order } }) {
-        const name = params.organization ?? "";
-        const page = await organizationNamed(env, name).listTokens(name, query.page, order, search);
-        if (!page.ok) return page;
-        const body = pageDocument(request.baseUrl(), request.path, query, page.value, listedTokenResource);
-        return ok(plainReply(body));
-      },
+    LIST_FIELDS,
+    async (context) => {
+      const name = context.params.organization ?? "";
+      const { page, own } = context.prepared;
+      const found = await organizationNamed(context.env, name).listTokens(name, page, own.sort, own.q);
+      return found.ok ? pageReply(context, found.value, listedTokenResource) : found;
     },
   ),
-
   tokenRoute(
     "delete",
     "organizations/:organization/team-tokens",
@@ -92,9 +71,14 @@ export const TOKEN_LIST_ROUTES: readonly Route[] = [
 
 /** The ids that a document names, each once. */
 function readIds(data: unknown): Result<readonly string[], Failure> {
-  const read = DELETED.safeParse(data);
-  if (read.success) return ok([...new Set(read.data.map(({ id }) => id))]);
-  return refused("/data", `data must be a list of 1 to ${MAX_DELETED} authentication-tokens with their ids`);
+  if (!Array.isArray(data) || data.length < 1 || data.length > MAX_DELETED) return refused("/data", DELETED);
+  const ids = new Set<string>();
+  for (const item of data) {
+    const read = isObject(item) ? readValues(IDENTIFIER, item) : null;
+    if (!read?.ok) return refused("/data", DELETED);
+    ids.add(read.value.id);
+  }
+  return ok([...ids]);
 }
 
 /**

@@ -1,83 +1,79 @@
-import * as z from "zod";
-import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
+import type { Route } from "../../auth/route.ts";
 import { plainAnswer } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { NO_ORGANIZATION } from "../../team/failures.ts";
 import { organizationNamed } from "../../team/find.ts";
-import type { OrganizationRecord } from "../../team/record.ts";
-import { TOKEN_KINDS } from "../../team/record.ts";
+import { type OrganizationRecord, TOKEN_KINDS, type TokenKind } from "../../team/record.ts";
 import { DEFAULT_MAX_TTL_MS } from "../../team/rules/lifetime.ts";
 import { MAX_TTL_MS } from "../../team/rules/organization-settings.ts";
-import { ANY_FIELDS } from "../../wire/fields.ts";
-import { plainReply, type Reply } from "../../wire/reply.ts";
-import { readResource } from "../json-api/document.ts";
+import { exact, exactInteger, oneOf } from "../../wire/exact-fields.ts";
+import { fieldSchema, isObject, readValues } from "../../wire/fields.ts";
+import type { Reply } from "../../wire/reply.ts";
+import { bareRoute, documentReply, documentRoute } from "../json-api/routes.ts";
 
 const TYPE = "organization-token-ttl-policies";
 const MAX_POLICIES = 16;
 const RULE = `must be a list of token-type (${TOKEN_KINDS.join(", ")}) and max-ttl-ms (1 to ${MAX_TTL_MS})`;
 
-const POLICY = z.object(
-  { "token-type": z.enum(TOKEN_KINDS, RULE), "max-ttl-ms": z.int(RULE).min(1, RULE).max(MAX_TTL_MS, RULE) },
-  RULE,
-);
-const ATTRIBUTES = z.object({ "token-ttl-policies": z.array(POLICY, RULE).min(1, RULE).max(MAX_POLICIES, RULE) });
+const POLICY = fieldSchema({ "token-type": oneOf(TOKEN_KINDS, RULE), "max-ttl-ms": exactInteger(RULE, 1, MAX_TTL_MS) });
+const ATTRIBUTES = fieldSchema({
+  "token-ttl-policies": exact([{ "token-type": "string", "max-ttl-ms": "integer" }], readPolicies).describe(
+    "Kinds of tokens with their greatest lifetime in ms",
+  ),
+});
 
 const POLICIES = plainAnswer({
   data: [{ id: "string", type: "string", attributes: { "token-type": "string", "max-ttl-ms": "integer" } }],
 });
 
+const ORGANIZATION = { organization: "The name of the organization" };
+
 /** The greatest lifetimes of an organization's tokens. That of teams counts while `max-ttl-enabled` is true. */
 export const TOKEN_TTL_ROUTES: readonly Route[] = [
-  simpleRoute(
+  bareRoute(
     "read",
     "organizations/:organization/token-ttl-policies",
     {
       summary: "Shows how long tokens of an organization live at most, by kind.",
       operationId: "teams-read-token-ttl-policies",
-      parameters: { organization: "The name of the organization" },
-      fields: {},
+      parameters: ORGANIZATION,
       answers: POLICIES,
     },
-    ANY_FIELDS,
     async ({ env, params }) => {
       const name = params.organization ?? "";
       return document(await organizationNamed(env, name).show(name));
     },
   ),
-
-  tokenRoute(
+  documentRoute(
     "patch",
     "organizations/:organization/token-ttl-policies",
     {
       summary: "Sets how long tokens of an organization live at most.",
       operationId: "teams-update-token-ttl-policies",
-      parameters: { organization: "The name of the organization" },
-      fields: {
-        "token-ttl-policies": {
-          shape: [{ "token-type": "string", "max-ttl-ms": "integer" }],
-          description: "Kinds of tokens with their greatest lifetime in ms",
-        },
-      },
+      parameters: ORGANIZATION,
       answers: POLICIES,
     },
-    ANY_FIELDS,
-    {
-      prepare: async ({ request, fields }) =>
-        readResource({ type: request.resourceType, attributes: fields }, [TYPE], ATTRIBUTES),
-      handle: change,
+    [TYPE],
+    ATTRIBUTES,
+    async ({ env, params, prepared }) => {
+      const name = params.organization ?? "";
+      const maxTtls = prepared["token-ttl-policies"];
+      return document(await organizationNamed(env, name).update(name, { maxTtls }));
     },
   ),
 ];
 
-async function change({
-  env,
-  params,
-  prepared,
-}: CallContext<Record<string, unknown>, z.infer<typeof ATTRIBUTES>>): Promise<Result<Reply, Failure>> {
-  const name = params.organization ?? "";
-  const given = prepared["token-ttl-policies"].map((policy) => [policy["token-type"], policy["max-ttl-ms"]]);
-  return document(await organizationNamed(env, name).update(name, { maxTtls: Object.fromEntries(given) }));
+/** The greatest lifetimes (ms) by kind of token. */
+function readPolicies(value: unknown): Result<Readonly<Partial<Record<TokenKind, number>>>, string> {
+  if (!Array.isArray(value) || value.length < 1 || value.length > MAX_POLICIES) return err(RULE);
+  const maxTtls: Partial<Record<TokenKind, number>> = {};
+  for (const policy of value) {
+    const read = isObject(policy) ? readValues(POLICY, policy) : null;
+    if (!read?.ok) return err(RULE);
+    maxTtls[read.value["token-type"]] = read.value["max-ttl-ms"];
+  }
+  return ok(maxTtls);
 }
 
 function document(organization: OrganizationRecord | null): Result<Reply, Failure> {
@@ -87,5 +83,5 @@ function document(organization: OrganizationRecord | null): Result<Reply, Failur
     type: TYPE,
     attributes: { "token-type": kind, "max-ttl-ms": organization.maxTtls?.[kind] ?? DEFAULT_MAX_TTL_MS },
   }));
-  return ok(plainReply({ data }));
+  return documentReply(data);
 }

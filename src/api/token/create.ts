@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { issue } from "../../auth/issue.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type Route, tokenRoute } from "../../auth/route.ts";
@@ -15,15 +14,27 @@ import { newTokenIds } from "../../token/ids.ts";
 import { MAX_ROLE_NAME } from "../../token/roles/change.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import type { CreateRequest } from "../../token/rules/create.ts";
-import { deprecated, flag, integer, looseDuration, pairs, text, textList, unread } from "../../wire/fields.ts";
+import {
+  deprecated,
+  fieldSchema,
+  flag,
+  integer,
+  looseDuration,
+  pairs,
+  text,
+  textList,
+  unread,
+  type Values,
+} from "../../wire/fields.ts";
 import { isName } from "../../wire/path-name.ts";
 import { readFields } from "../../wire/read-fields.ts";
 import type { AuthReply, Reply } from "../../wire/reply.ts";
 import { ROLE_NAME } from "./roles.ts";
 
-const NAMED_ROLE = z.object({ role_name: text().describe("The role whose rules the token follows") });
+const NAMED_ROLE = fieldSchema({ role_name: text().describe("The role whose rules the token follows") });
 
-const FIELDS = NAMED_ROLE.extend({
+const FIELDS = fieldSchema({
+  ...NAMED_ROLE.shape,
   id: text().describe("The token itself, for root; else one is generated"),
   display_name: text().describe("A name for the audit log and for lists"),
   policies: textList().describe("Policies of the token; those of the caller unless said"),
@@ -40,9 +51,9 @@ const FIELDS = NAMED_ROLE.extend({
   entity_alias: text().describe("The alias, allowed by the role, whose entity the token belongs to"),
 });
 
-const LEASE = z.object({ lease: deprecated(looseDuration()).describe("Older name of `ttl`") });
+const LEASE = deprecated(looseDuration());
 
-type CreateFields = z.infer<typeof FIELDS>;
+type CreateFields = Values<typeof FIELDS>;
 
 /** Longest display name as sent. */
 const MAX_DISPLAY_NAME = 512;
@@ -122,8 +133,8 @@ function isRoleNameOrNone(name: string): boolean {
 /** The lifetime by its oldest name, in seconds: it is not even read when the new name says something. */
 function readLease(lease: unknown, ttl: unknown): Result<number, Failure> {
   if (ttl !== undefined && ttl !== null && ttl !== "") return ok(0);
-  const read = LEASE.safeParse({ lease });
-  return read.success ? ok(read.data.lease) : err(invalid("'lease' value could not be parsed"));
+  const read = LEASE.read(lease);
+  return read.ok ? read : err(invalid("'lease' value could not be parsed"));
 }
 
 function readCreateRequest(

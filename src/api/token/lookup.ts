@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Caller, callerOf, callerRecord, type ParsedToken } from "../../auth/caller.ts";
 import { LOOKUP_SHAPE, lookupBatch, lookupTeam, lookupToken } from "../../auth/render.ts";
 import { type CallContext, type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
@@ -10,7 +9,7 @@ import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { policiesOfEntity } from "../../identity/standing.ts";
 import type { TokenRecord } from "../../token/record.ts";
-import { text, unread } from "../../wire/fields.ts";
+import { fieldSchema, text, unread } from "../../wire/fields.ts";
 import { dataReply, type Reply } from "../../wire/reply.ts";
 
 const BAD_TOKEN: Failure = { code: "bad_token" };
@@ -26,7 +25,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       operationId: { read: "look-up-self-get", update: "look-up-self-update" },
       answers: dataAnswer(LOOKUP_SHAPE),
     },
-    z.object({ token: unread("string").describe("The token") }),
+    fieldSchema({ token: unread("string").describe("The token") }),
     (context) => lookUpCaller(context),
   ),
 
@@ -38,7 +37,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       operationId: { read: "look-up-get", update: "look-up-update" },
       answers: dataAnswer(LOOKUP_SHAPE),
     },
-    z.object({ token: unread("string").describe("The token") }),
+    fieldSchema({ token: unread("string").describe("The token") }),
     {
       async prepare(context): Promise<Result<ParsedToken | "caller" | null, Failure>> {
         const { token } = context.fields;
@@ -76,7 +75,7 @@ export const LOOKUP_ROUTES: readonly Route[] = [
       operationId: "look-up-by-accessor",
       answers: dataAnswer(LOOKUP_SHAPE),
     },
-    z.object({ accessor: text().describe("The accessor of the token") }),
+    fieldSchema({ accessor: text().describe("The accessor of the token") }),
     {
       async prepare(context) {
         const { accessor } = context.fields;

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { loginTerms } from "../../auth/login-renewal.ts";
 import { authOfToken } from "../../auth/render.ts";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
@@ -23,7 +22,7 @@ import { treeOf } from "../../token/find-tree.ts";
 import type { TokenView } from "../../token/record.ts";
 import { loadRole } from "../../token/roles/known-roles.ts";
 import { type RenewTerms, roleTerms } from "../../token/rules/renew.ts";
-import { duration, type FieldSchema, text, unread } from "../../wire/fields.ts";
+import { duration, type FieldSchema, fieldSchema, text, unread } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 
 /** A renewal in the tree of the token. */
@@ -49,7 +48,7 @@ export const RENEW_ROUTES: readonly Route[] = [
   renewRoute(
     "renew",
     { summary: "Renews a token.", operationId: "renew" },
-    z.object({ token: unread("string").describe("The token"), ...INCREMENT }),
+    fieldSchema({ token: unread("string").describe("The token"), ...INCREMENT }),
     (context) => context.fields.token,
   ),
   renewRoute(
@@ -59,7 +58,7 @@ export const RENEW_ROUTES: readonly Route[] = [
       operationId: "renew-with-token-in-path",
       parameters: { token: "The token, as older clients send it" },
     },
-    z.object(INCREMENT),
+    fieldSchema(INCREMENT),
     (context) => context.params.token,
   ),
 
@@ -67,7 +66,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     "update",
     "renew-self",
     { summary: "Renews the token of the request.", operationId: "renew-self", answers: AUTH },
-    z.object({
+    fieldSchema({
       token: unread("string").describe("The token"),
       ...INCREMENT,
     }),
@@ -88,7 +87,7 @@ export const RENEW_ROUTES: readonly Route[] = [
     "update",
     "renew-accessor",
     { summary: "Renews the token that an accessor belongs to.", operationId: "renew-accessor", answers: AUTH },
-    z.object({
+    fieldSchema({
       accessor: text().describe("The accessor of the token"),
       ...INCREMENT,
     }),

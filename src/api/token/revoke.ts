@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type PresentedContext, type Route, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, type RouteDescription } from "../../auth/route-description.ts";
 import {
@@ -13,7 +12,7 @@ import {
 } from "../../auth/target.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { type FieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
+import { type FieldSchema, fieldSchema, NO_FIELDS, text, unread } from "../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../wire/reply.ts";
 
 /**
@@ -25,7 +24,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
     "update",
     "revoke",
     { summary: "Revokes a token and all below it.", operationId: "revoke", answers: DONE_OR_WARNED },
-    z.object({ token: unread("string").describe("The token") }),
+    fieldSchema({ token: unread("string").describe("The token") }),
     {
       prepare: (context) => prepareByToken(context, context.fields.token, "revoke"),
       action: async (context) => inCallersTree(context, context.prepared),
@@ -42,7 +41,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
       operationId: "revoke-self",
       answers: DONE_OR_WARNED,
     },
-    z.object({ token: unread("string").describe("The token") }),
+    fieldSchema({ token: unread("string").describe("The token") }),
     {
       async prepare({ presented }) {
         if (presented.kind !== "service") return err(invalid(`${presented.kind} tokens cannot be revoked`));
@@ -62,7 +61,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
       operationId: "revoke-accessor",
       answers: DONE_OR_WARNED,
     },
-    z.object({ accessor: text().describe("The accessor of the token") }),
+    fieldSchema({ accessor: text().describe("The accessor of the token") }),
     {
       async prepare(context): Promise<Result<NamedToken, Failure>> {
         const { accessor } = context.fields;
@@ -78,7 +77,7 @@ export const REVOKE_ROUTES: readonly Route[] = [
   revokeOrphanRoute(
     "revoke-orphan",
     { summary: "Revokes a token; what is below it becomes orphans.", operationId: "revoke-orphan" },
-    z.object({ token: unread("string").describe("The token") }),
+    fieldSchema({ token: unread("string").describe("The token") }),
     (context) => context.fields.token,
   ),
   revokeOrphanRoute(

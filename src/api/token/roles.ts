@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
@@ -8,7 +7,7 @@ import { mountTtl } from "../../system/mount.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
 import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, strictSchema } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
@@ -26,7 +25,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     "list",
     "roles",
     { summary: "Lists the token roles.", operationId: "list-roles", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     async ({ env, fields }) => ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
   ),
 
@@ -87,7 +86,7 @@ export const ROLE_ROUTES: readonly Route[] = [
       answers: DONE_OR_WARNED,
     },
     // A field that would narrow this down, as others have, must not be ignored.
-    z.strictObject({}),
+    strictSchema({}),
     async ({ env, params, verdict }) => {
       // As for a revocation by prefix: who may write a role may not end what it made.
       if (!verdict.sudo) return err({ code: "permission_denied" });

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { KEYS } from "../../auth/route-description.ts";
 import { currentTime } from "../../base/clock.ts";
 import { ok } from "../../base/result.ts";
 import { listAccessors } from "../../listing/accessor-list.ts";
 import { publishRecent } from "../../listing/updates/recent.ts";
+import { fieldSchema } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { keysReply } from "../../wire/reply.ts";
 import { CREATE_ROUTES } from "./create.ts";
@@ -26,7 +26,7 @@ export const TOKEN_ROUTES: readonly Route[] = [
     "list",
     "accessors",
     { summary: "Lists the accessors of all tokens.", operationId: "list-accessors", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     async ({ env, fields }) => {
       await publishRecent(env, currentTime());
       return ok(keysReply(await listAccessors(env, fields.after, Math.max(0, fields.limit))));

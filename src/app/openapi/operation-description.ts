@@ -3,7 +3,7 @@ import type { Answer, RouteDescription } from "../../auth/route-description.ts";
 import type { Operation } from "../../policy/acl.ts";
 import { fieldsOf, leavesFieldsOpen, parameterDescription, pathParameters } from "./operation-fields.ts";
 
-/** The name of an operation in generated clients, "" where nobody said. */
+/** The name of an operation in generated clients, "" where nothing says it. */
 export function operationIdOf({ operationId }: RouteDescription, operation: Operation): string {
   return typeof operationId === "string" ? operationId : (operationId[operation] ?? "");
 }
@@ -31,10 +31,9 @@ export function missingFrom(route: Route): string[] {
       .filter((name) => parameterDescription(route, name) === "")
       .map((name) => `what :${name} stands for`),
     ...(leavesFieldsOpen(route) && !description.fields ? ["fields"] : []),
-    ...fieldsOf(route).flatMap(({ name, shape, description: text }) => [
-      ...(text === "" ? [`a description of ${name}`] : []),
-      ...(shape === undefined ? [`the shape of ${name}`] : []),
-    ]),
+    ...fieldsOf(route)
+      .filter(({ description: text }) => text === "")
+      .map(({ name }) => `a description of ${name}`),
   ];
 }
 

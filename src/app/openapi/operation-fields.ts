@@ -1,14 +1,11 @@
-import * as z from "zod";
 import type { Route } from "../../auth/route.ts";
-import { ANY_FIELDS, kindOf } from "../../wire/fields.ts";
 import type { Shape } from "../../wire/shape.ts";
 
-/** What the documents tell of one field of an endpoint. */
+/** What the documents say about one field of an endpoint. */
 export interface DocumentedField {
   readonly name: string;
   readonly description: string;
-  /** undefined where nobody said. */
-  readonly shape: Shape | undefined;
+  readonly shape: Shape;
   readonly format?: string;
   readonly otherwise?: boolean;
   readonly deprecated?: true;
@@ -25,7 +22,7 @@ export function fieldsOf(route: Route): DocumentedField[] {
   return [...describedFields(route), ...schemaFields(route)].filter(({ name }) => !inPath.includes(name));
 }
 
-/** What a name in the path stands for, "" where nobody said. */
+/** What a name in the path stands for, "" where nothing says it. */
 export function parameterDescription(route: Route, name: string): string {
   const field = schemaFields(route).find((candidate) => candidate.name === name);
   return route.description.parameters?.[name] ?? field?.description ?? "";
@@ -33,7 +30,7 @@ export function parameterDescription(route: Route, name: string): string {
 
 /** True when the schema of a route says nothing about its fields, so that its description has to. */
 export function leavesFieldsOpen(route: Route): boolean {
-  return route.access === "open" || (route.fields as unknown) === ANY_FIELDS;
+  return route.access === "open" || route.fields.others === "kept";
 }
 
 function describedFields({ description }: Route): DocumentedField[] {
@@ -42,9 +39,7 @@ function describedFields({ description }: Route): DocumentedField[] {
 
 function schemaFields(route: Route): DocumentedField[] {
   if (route.access === "open") return [];
-  return Object.entries(route.fields.shape).flatMap(([name, field]) => {
-    if (!(field instanceof z.ZodType)) return [];
-    const shown = route.fieldName?.(name) ?? name;
-    return [{ shape: undefined, ...kindOf(field), name: shown, description: field.description ?? "" }];
+  return route.fields.entries.map(([name, { kind, description }]) => {
+    return { ...kind, name: route.fieldName?.(name) ?? name, description };
   });
 }

@@ -1,9 +1,8 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../base/errors.ts";
 import type { PrivateHosts } from "../../base/private-hosts.ts";
 import { outboundProblem } from "../../base/public-host.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { flag, list, text, unread } from "../../wire/fields.ts";
+import { fieldSchema, flag, list, text, unread, type Values } from "../../wire/fields.ts";
 import type { Shape } from "../../wire/shape.ts";
 import { readPublicKey } from "./public-key.ts";
 
@@ -33,7 +32,7 @@ export interface JwtConfig {
   readonly revision: string;
 }
 
-export const CONFIG_FIELDS = z.object({
+export const CONFIG_FIELDS = fieldSchema({
   oidc_discovery_url: text().describe("The issuer, whose keys are found by discovery"),
   oidc_discovery_ca_pem: text().describe("Refused: public certificate authorities count"),
   oidc_client_id: text().describe("Refused: belongs to logins through a browser"),
@@ -51,7 +50,7 @@ export const CONFIG_FIELDS = z.object({
   namespace_in_state: flag(true).describe("Without effect"),
   skip_jwks_validation: flag(false).describe("True: the keys need not be found now"),
 });
-export type ConfigFields = z.infer<typeof CONFIG_FIELDS>;
+export type ConfigFields = Values<typeof CONFIG_FIELDS>;
 
 const MAX_PUBLIC_KEYS = 32;
 const MAX_LENGTH = 2048;

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { issueLogin } from "../../auth/login.ts";
 import { mountOf } from "../../auth/mount-of.ts";
 import type { LoginContext } from "../../auth/route.ts";
@@ -8,7 +7,7 @@ import { type Failure, invalid } from "../../base/errors.ts";
 import { type PrivateHosts, privateHosts } from "../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { entityForLogin } from "../../identity/login.ts";
-import { text } from "../../wire/fields.ts";
+import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import type { Reply } from "../../wire/reply.ts";
 import { audienceProblem, boundClaimsProblem, type Claims, claimAt, groupsOf, mappedMetadata } from "./claims.ts";
 import type { JwtConfig } from "./config.ts";
@@ -19,7 +18,7 @@ import type { JwtRole } from "./role.ts";
 import { validityProblem } from "./validity.ts";
 import { readHead, verifySignature } from "./verify.ts";
 
-export const LOGIN_FIELDS = z.object({
+export const LOGIN_FIELDS = fieldSchema({
   role: text().describe("The role; the mount's default unless sent"),
   jwt: text().describe("The signed token"),
 });
@@ -30,7 +29,7 @@ const MAX_ALIAS_LENGTH = 512;
  * A login by a token that a trusted issuer has signed. The cheap checks come first: the role, the address and the form
  * of the token, before a key is fetched or a signature verified.
  */
-export async function loginByJwt(context: LoginContext<z.infer<typeof LOGIN_FIELDS>>): Promise<Result<Reply, Failure>> {
+export async function loginByJwt(context: LoginContext<Values<typeof LOGIN_FIELDS>>): Promise<Result<Reply, Failure>> {
   const { env, installation, request, fields } = context;
   const mount = mountOf(context);
   const asked = fields.role.toLowerCase();

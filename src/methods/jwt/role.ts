@@ -1,4 +1,3 @@
-import * as z from "zod";
 import {
   changeTokenSettings,
   DEFAULT_TOKEN_SETTINGS,
@@ -9,7 +8,18 @@ import {
 } from "../../auth/token-settings.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { duration, flag, list, ofKind, pairs, sent, text, unread } from "../../wire/fields.ts";
+import {
+  anyObject,
+  duration,
+  fieldSchema,
+  flag,
+  list,
+  pairs,
+  sent,
+  text,
+  unread,
+  type Values,
+} from "../../wire/fields.ts";
 import type { Shape } from "../../wire/shape.ts";
 import { type BoundClaims, type BoundClaimsType, readBoundClaims } from "./claims.ts";
 import type { Leeways } from "./validity.ts";
@@ -46,13 +56,11 @@ const NEW_ROLE: JwtRole = {
   token: DEFAULT_TOKEN_SETTINGS,
 };
 
-export const ROLE_FIELDS = z.object({
+export const ROLE_FIELDS = fieldSchema({
   role_type: sent(text()).describe("`jwt`, the only type"),
   bound_audiences: sent(list()).describe("Audiences of which a token must name one"),
   bound_subject: sent(text()).describe("The subject that a token must name"),
-  bound_claims: ofKind(z.record(z.string(), z.unknown()).nullish(), { shape: "object" }).describe(
-    "Claims that a token must have, with their values",
-  ),
+  bound_claims: anyObject().describe("Claims that a token must have, with their values"),
   bound_claims_type: sent(text()).describe("`string`, or `glob` for values with `*`"),
   claim_mappings: sent(pairs()).describe("Claims that are copied into the metadata of tokens, with their names there"),
   user_claim: sent(text()).describe("The claim that names the holder"),
@@ -72,7 +80,7 @@ export const ROLE_FIELDS = z.object({
   token_policies_template_claims: sent(flag(false)).describe("Refused"),
   ...TOKEN_FIELDS,
 });
-export type RoleFields = z.infer<typeof ROLE_FIELDS>;
+export type RoleFields = Values<typeof ROLE_FIELDS>;
 
 /** Keys of metadata that the method sets itself. */
 const RESERVED_METADATA: ReadonlySet<string> = new Set(["role"]);

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
@@ -7,7 +6,7 @@ import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { mountTtl } from "../../system/mount.ts";
-import { NO_FIELDS } from "../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
 import { PAGE, readPage } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
@@ -59,7 +58,7 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
     "list",
     "role",
     { summary: "Lists the roles.", operationId: "list-roles", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     async (context) =>
       ok(
         keysReply(

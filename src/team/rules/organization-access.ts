@@ -1,4 +1,6 @@
-import * as z from "zod";
+import { err, ok } from "../../base/result.ts";
+import { exact } from "../../wire/exact-fields.ts";
+import { isObject } from "../../wire/fields.ts";
 
 /** What a team may be allowed in its organization at HCP Terraform. Kept for clients; nothing here depends on it. */
 export const ORGANIZATION_ACCESS = {
@@ -22,10 +24,14 @@ export const ORGANIZATION_ACCESS = {
   "read-workspaces": false,
 };
 
-const FLAG = z.boolean("must be an object of flags").optional();
-const FLAGS = Object.fromEntries(Object.keys(ORGANIZATION_ACCESS).map((name) => [name, FLAG]));
-
 /** The flags that a client gives. Others are ignored, as the hosted product has new ones now and then. */
-export const GIVEN_ACCESS = z
-  .object(FLAGS, "must be an object of flags")
-  .transform((flags): Readonly<Record<string, boolean>> => flags as Record<string, boolean>);
+export const GIVEN_ACCESS = exact({ "*": "boolean" }, (value) => {
+  const flags: Record<string, boolean> = {};
+  for (const name of Object.keys(ORGANIZATION_ACCESS)) {
+    const flag = isObject(value) ? value[name] : null;
+    if (flag === undefined) continue;
+    if (typeof flag !== "boolean") return err("must be an object of flags");
+    flags[name] = flag;
+  }
+  return ok(flags);
+});

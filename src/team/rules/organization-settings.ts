@@ -1,4 +1,6 @@
-import * as z from "zod";
+import { err, ok } from "../../base/result.ts";
+import { exact, exactFlag, exactInteger, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
+import { fieldSchema, sent, type Values } from "../../wire/fields.ts";
 
 const MAX_SAML_ROLE_LENGTH = 256;
 /** Minutes; ten years. */
@@ -7,59 +9,58 @@ const MAX_SESSION = 5_256_000;
 /** A hundred years. */
 export const MAX_TTL_MS = 3_153_600_000_000;
 
-const FLAG = z.boolean("must be true or false").optional();
-const MINUTES = z
-  .int("must be a whole number of minutes, or null")
-  .min(1, "must be at least 1")
-  .max(MAX_SESSION, `must be at most ${MAX_SESSION}`)
-  .nullable()
-  .optional();
+const KEPT = "Kept and shown";
+const FLAG = sent(exactFlag()).describe(KEPT);
+const MINUTES = sent(orNull(exactInteger("must be a whole number of minutes, or null", 1, MAX_SESSION))).describe(KEPT);
 
 /**
  * The attributes that clients manage about an organization besides its name and contact. They are stored as they are named
- * in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` rule the lifetimes of tokens. Those about sessions, workspaces and plans are kept for clients that manage them; nothing here depends on
- * them.
+ * in documents. `max-ttl-enabled` and `default-team-token-ttl-ms` rule the lifetimes of tokens. Those about sessions,
+ * workspaces and plans are kept for clients that manage them; nothing here depends on them.
  */
 export const ORGANIZATION_SETTINGS = {
   "aggregated-commit-status-enabled": FLAG,
   "allow-force-delete-workspaces": FLAG,
   "assessments-enforced": FLAG,
-  "collaborator-auth-policy": z
-    .enum(["password", "two_factor_mandatory"], "must be password or two_factor_mandatory")
-    .optional(),
+  "collaborator-auth-policy": sent(
+    oneOf(["password", "two_factor_mandatory"], "must be password or two_factor_mandatory"),
+  ).describe(KEPT),
   "cost-estimation-enabled": FLAG,
-  "default-team-token-ttl-ms": z
-    .int("must be a whole number of milliseconds, or null")
-    .min(1, "must be at least 1")
-    .max(MAX_TTL_MS, `must be at most ${MAX_TTL_MS}`)
-    .nullable()
-    .optional(),
-  "default-execution-mode": z.enum(["remote", "local"], "must be remote or local: there are no agents").optional(),
+  "default-team-token-ttl-ms": sent(
+    orNull(exactInteger("must be a whole number of milliseconds, or null", 1, MAX_TTL_MS)),
+  ).describe("How long tokens live that name no end"),
+  "default-execution-mode": sent(oneOf(["remote", "local"], "must be remote or local: there are no agents")).describe(
+    KEPT,
+  ),
   "enforce-hyok": FLAG,
-  "max-ttl-enabled": FLAG,
-  "owners-team-saml-role-id": z
-    .string("must be a string or null")
-    .max(MAX_SAML_ROLE_LENGTH, `is too long (at most ${MAX_SAML_ROLE_LENGTH} characters)`)
-    .nullable()
-    .optional(),
+  "max-ttl-enabled": FLAG.describe("True: the token TTL policy of teams is the greatest lifetime"),
+  "owners-team-saml-role-id": sent(orNull(shortString("must be a string or null", MAX_SAML_ROLE_LENGTH))).describe(
+    KEPT,
+  ),
   "registry-monorepo-support-enabled": FLAG,
   "send-passing-statuses-for-untriggered-speculative-plans": FLAG,
   "session-remember": MINUTES,
   "session-timeout": MINUTES,
   "speculative-plan-management-enabled": FLAG,
   "stacks-enabled": FLAG,
-  "user-tokens-enabled": z
-    .literal(true, "must be true: it is the policies that say which tokens reach an organization")
-    .optional(),
+  "user-tokens-enabled": sent(
+    exact("boolean", (value) =>
+      value === true ? ok(value) : err("must be true: it is the policies that say which tokens reach an organization"),
+    ),
+  ).describe("True, the only value"),
 };
 
-const SETTINGS = z.object(ORGANIZATION_SETTINGS);
+const SETTINGS = fieldSchema(ORGANIZATION_SETTINGS);
+type SentSettings = Values<typeof SETTINGS>;
 
 /** Settings of an organization that were given a value. */
-export type OrganizationSettings = z.infer<typeof SETTINGS>;
+export type OrganizationSettings = Partial<SentSettings>;
+
+/** Every setting of an organization. */
+type AllSettings = { readonly [Name in keyof SentSettings]: Exclude<SentSettings[Name], undefined> };
 
 /** What a setting is until it is given a value: the defaults of HCP Terraform. */
-const DEFAULTS: Required<OrganizationSettings> = {
+const DEFAULTS: AllSettings = {
   "aggregated-commit-status-enabled": true,
   "allow-force-delete-workspaces": false,
   "assessments-enforced": false,
@@ -80,6 +81,6 @@ const DEFAULTS: Required<OrganizationSettings> = {
 };
 
 /** Every setting of an organization: the given value, or the default. */
-export function allSettings(given: OrganizationSettings | undefined): Required<OrganizationSettings> {
-  return { ...DEFAULTS, ...given };
+export function allSettings(given: OrganizationSettings | undefined): AllSettings {
+  return Object.assign({ ...DEFAULTS }, given);
 }

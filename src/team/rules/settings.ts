@@ -1,6 +1,8 @@
-import * as z from "zod";
+import { err, ok } from "../../base/result.ts";
 import { policyAssignRefusal } from "../../policy/builtin.ts";
 import { namesRoot, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
+import { exact, exactFlag, exactString, oneOf, orNull, shortString } from "../../wire/exact-fields.ts";
+import { fieldSchema, sent, unread, type Values } from "../../wire/fields.ts";
 import type { TeamSettings } from "../record.ts";
 import { organizationNameProblem, teamNameProblem } from "./name.ts";
 import { GIVEN_ACCESS } from "./organization-access.ts";
@@ -10,60 +12,60 @@ const MAX_SSO_ID_LENGTH = 256;
 const MAX_POLICIES = 64;
 const MAX_EMAIL_LENGTH = 254;
 
-const FLAG = z.boolean("must be true or false");
+const ORGANIZATION_NAME = exactString("can't be blank", organizationNameProblem);
+const TEAM_NAME = exactString("can't be blank", teamNameProblem).describe("The name");
 
-const ORGANIZATION_NAME = nameWith(organizationNameProblem);
-const TEAM_NAME = nameWith(teamNameProblem);
-
-const EMAIL = z
-  .string("must be a string")
-  .max(MAX_EMAIL_LENGTH, `is too long (at most ${MAX_EMAIL_LENGTH} characters)`)
-  .regex(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address");
+const EMAIL = exactString("must be a string", (text) => {
+  if (text.length > MAX_EMAIL_LENGTH) return `is too long (at most ${MAX_EMAIL_LENGTH} characters)`;
+  return /^[^\s@]+@[^\s@]+$/.test(text) ? null : "must be an e-mail address";
+}).describe("The e-mail address of its administrator");
 
 /** Names of policies, normalised. A team token is never root: a root token belongs to a person. */
-const TOKEN_POLICIES = z
-  .array(z.string("must be a list of strings"), "must be a list of strings")
-  .max(MAX_POLICIES, `must not be more than ${MAX_POLICIES}`)
-  .transform((names, context) => {
-    const policies = normalizePolicyNames(names);
-    const problem = namesRoot(names)
-      ? "must not hold root"
-      : (policyAssignRefusal(policies) ?? policies.map(policyNameProblem).find((found) => found !== null));
-    if (!problem) return policies;
-    context.addIssue({ code: "custom", message: `is refused: ${problem}` });
-    return z.NEVER;
-  });
+const TOKEN_POLICIES = exact(["string"], (value) => {
+  const isText = (item: unknown): item is string => typeof item === "string";
+  if (!Array.isArray(value) || !value.every(isText)) return err("must be a list of strings");
+  if (value.length > MAX_POLICIES) return err(`must not be more than ${MAX_POLICIES}`);
+  const policies = normalizePolicyNames(value);
+  const problem = namesRoot(value)
+    ? "must not hold root"
+    : (policyAssignRefusal(policies) ?? policies.map(policyNameProblem).find((found) => found !== null));
+  return problem ? err(`is refused: ${problem}`) : ok(policies);
+});
 
 const CHANGES = {
-  visibility: z.enum(["secret", "organization"], "must be secret or organization").optional(),
-  "sso-team-id": z
-    .string("must be a string or null")
-    .max(MAX_SSO_ID_LENGTH, `is too long (at most ${MAX_SSO_ID_LENGTH} characters)`)
-    .nullable()
-    .optional(),
-  "allow-member-token-management": FLAG.optional(),
-  "organization-access": GIVEN_ACCESS.optional(),
-  "token-policies": TOKEN_POLICIES.optional(),
+  visibility: sent(oneOf(["secret", "organization"], "must be secret or organization")).describe(
+    "`secret` or `organization`",
+  ),
+  "sso-team-id": sent(orNull(shortString("must be a string or null", MAX_SSO_ID_LENGTH))).describe(
+    "What the identity provider calls the team",
+  ),
+  "allow-member-token-management": sent(exactFlag()).describe("Kept and shown"),
+  "organization-access": sent(GIVEN_ACCESS).describe("Flags by name; kept and shown"),
+  "token-policies": sent(TOKEN_POLICIES).describe("Policies of the tokens of the team; needs sudo"),
 };
 
 /** The attributes of a new team. Attributes that only the hosted product has are ignored, as its clients send many. */
-export const NEW_TEAM = z.object({ ...CHANGES, name: TEAM_NAME });
+export const NEW_TEAM = fieldSchema({ name: TEAM_NAME, ...CHANGES });
 
 /** The attributes of a change of a team. */
-export const TEAM_CHANGE = z.object({ ...CHANGES, name: TEAM_NAME.optional() });
+export const TEAM_CHANGE = fieldSchema({ name: sent(TEAM_NAME), ...CHANGES });
 
 /** The attributes of a new organization. */
-export const NEW_ORGANIZATION = z.object({ ...ORGANIZATION_SETTINGS, name: ORGANIZATION_NAME, email: EMAIL });
+export const NEW_ORGANIZATION = fieldSchema({
+  name: ORGANIZATION_NAME.describe("The name; it can't be changed"),
+  email: EMAIL,
+  ...ORGANIZATION_SETTINGS,
+});
 
 /** The attributes of a change of an organization. */
-export const ORGANIZATION_CHANGE = z.object({
+export const ORGANIZATION_CHANGE = fieldSchema({
+  name: unread("string").describe("The name; it can't be changed"),
+  email: sent(EMAIL),
   ...ORGANIZATION_SETTINGS,
-  name: z.unknown().optional(),
-  email: EMAIL.optional(),
 });
 
 /** The settings that attributes name. */
-export function settingsOf(attributes: z.infer<typeof TEAM_CHANGE>): Partial<TeamSettings> {
+export function settingsOf(attributes: Values<typeof TEAM_CHANGE>): Partial<TeamSettings> {
   const { name, visibility } = attributes;
   const ssoTeamId = attributes["sso-team-id"];
   const allowMemberTokenManagement = attributes["allow-member-token-management"];
@@ -77,14 +79,4 @@ export function settingsOf(attributes: z.infer<typeof TEAM_CHANGE>): Partial<Tea
     ...(organizationAccess !== undefined && { organizationAccess }),
     ...(tokenPolicies !== undefined && { tokenPolicies }),
   };
-}
-
-/** A name that `problemOf` finds nothing wrong with. */
-function nameWith(problemOf: (value: unknown) => string | null) {
-  return z.unknown().transform((value, context) => {
-    const problem = problemOf(value);
-    if (problem === null) return value as string;
-    context.addIssue({ code: "custom", message: problem });
-    return z.NEVER;
-  });
 }

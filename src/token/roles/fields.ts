@@ -1,11 +1,21 @@
-import * as z from "zod";
-import { commaList, deprecated, flag, integer, sent, sentDuration, text, unread } from "../../wire/fields.ts";
+import {
+  commaList,
+  deprecated,
+  fieldSchema,
+  flag,
+  integer,
+  sent,
+  sentDuration,
+  text,
+  unread,
+  type Values,
+} from "../../wire/fields.ts";
 
 /**
  * The fields of a role as a client sends them. Each is undefined when it was not sent: a write changes what it names and
  * leaves the rest.
  */
-export const ROLE_FIELDS = z.object({
+export const ROLE_FIELDS = fieldSchema({
   role_name: unread("string").describe("The name of the role"),
   allowed_policies: sent(commaList()).describe("Policies that tokens may have"),
   disallowed_policies: sent(commaList()).describe("Policies that tokens may not have"),
@@ -30,4 +40,4 @@ export const ROLE_FIELDS = z.object({
 });
 
 /** A write of a role, parsed but not validated. Durations in seconds, possibly negative. */
-export type RoleFields = Omit<z.infer<typeof ROLE_FIELDS>, "role_name">;
+export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role_name">;

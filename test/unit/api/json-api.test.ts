@@ -2,10 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { servesJsonApi } from "../../../src/api/json-api/dialect.ts";
 import { readDocument } from "../../../src/api/json-api/document.ts";
-import { pageDocument, readListQuery } from "../../../src/api/json-api/page.ts";
+import { pageDocument, readListQuery, SEARCH_FIELD } from "../../../src/api/json-api/page.ts";
 import { renderFailure, renderReply } from "../../../src/api/json-api/render.ts";
 import type { Failure } from "../../../src/base/errors.ts";
 import { toWire } from "../../../src/wire/failure.ts";
+import { fieldSchema } from "../../../src/wire/fields.ts";
 
 describe("paths", () => {
   it.each(["ping", "account/details", "organizations", "organizations/a/teams", "teams/x", "authentication-tokens/x"])(
@@ -101,9 +102,11 @@ describe("pages", () => {
         fc.integer({ min: 1, max: 100 }),
         fc.integer({ min: 1, max: 400 }),
         (total, size, number) => {
-          const query = readListQuery({ "page[size]": String(size), "page[number]": String(number), q: "a b&c" }, [
-            "q",
-          ]);
+          const query = readListQuery(
+            { "page[size]": String(size), "page[number]": String(number), q: "a b&c" },
+            fieldSchema(SEARCH_FIELD),
+            [],
+          );
           if (!query.ok) throw new Error("the query is good");
           const page = pageDocument(
             "https://h/v1/",

@@ -1,21 +1,20 @@
 import { describe, expect, it } from "vitest";
-import * as z from "zod";
 import { helpOf } from "../../../src/app/help.ts";
 import { RouteTable } from "../../../src/app/route-table.ts";
 import { openRoute, simpleRoute } from "../../../src/auth/route.ts";
 import { KEYS, NO_CONTENT } from "../../../src/auth/route-description.ts";
 import { ok } from "../../../src/base/result.ts";
-import { flag, text } from "../../../src/wire/fields.ts";
+import { fieldSchema, flag, NO_FIELDS, text } from "../../../src/wire/fields.ts";
 import { EMPTY } from "../../../src/wire/reply.ts";
 
 const handle = async () => ok(EMPTY);
 const ROLE = { name: "The name of the role" };
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   orphan: flag(false).describe("True: without a parent"),
   allowed: text().describe("What it may be"),
 });
 const table = new RouteTable([
-  simpleRoute("list", "roles", { summary: "Lists.", operationId: "list", answers: KEYS }, z.object({}), handle),
+  simpleRoute("list", "roles", { summary: "Lists.", operationId: "list", answers: KEYS }, NO_FIELDS, handle),
   simpleRoute(
     ["read", "delete"],
     "roles/:name{[a-z]+}",
@@ -25,7 +24,7 @@ const table = new RouteTable([
       parameters: ROLE,
       answers: NO_CONTENT,
     },
-    z.object({}),
+    NO_FIELDS,
     handle,
   ),
   simpleRoute(

@@ -1,14 +1,13 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { readIssuer } from "../../../issuer/rules.ts";
-import { NO_FIELDS, optionalText } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, optionalText } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 
-const CONFIG_FIELDS = z.object({
+const CONFIG_FIELDS = fieldSchema({
   issuer: optionalText().describe('The URL that tokens name; "" for the address by which the service was called'),
 });
 const ISSUER_SET =

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -10,18 +9,18 @@ import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { forgetPublishedKeys } from "../../../issuer/published-keys.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { writeSigningKey } from "../../../issuer/service.ts";
-import { commaList, NO_FIELDS, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { commaList, fieldSchema, NO_FIELDS, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, pageOf } from "../../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
 
 const KEY_NAME = { name: "The name of the key" };
-const KEY_FIELDS = z.object({
+const KEY_FIELDS = fieldSchema({
   algorithm: sent(text()).describe("The algorithm that it signs with"),
   rotation_period: sentDuration().describe("How long a key signs"),
   verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
   allowed_client_ids: commaList().describe("The audiences that it may sign for; `*` for all"),
 });
-const ROTATE_FIELDS = z.object({
+const ROTATE_FIELDS = fieldSchema({
   verification_ttl: sentDuration().describe("How long a key is published after it signed last"),
 });
 
@@ -31,7 +30,7 @@ export const KEY_ROUTES: readonly Route[] = [
     "list",
     "identity/oidc/key",
     { summary: "Lists the signing keys.", operationId: "oidc-list-keys", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
   ),
   simpleRoute(
@@ -96,7 +95,7 @@ export const KEY_ROUTES: readonly Route[] = [
 
 type Call<F> = CallContext<F, null>;
 
-async function writeKey({ env, installation, params, fields }: Call<z.infer<typeof KEY_FIELDS>>) {
+async function writeKey({ env, installation, params, fields }: Call<Values<typeof KEY_FIELDS>>) {
   const name = params.name ?? "";
   const problem = issuerNameProblem(name);
   if (problem) return err(invalid(problem));
@@ -112,7 +111,7 @@ async function writeKey({ env, installation, params, fields }: Call<z.infer<type
   return written.ok ? ok(EMPTY) : written;
 }
 
-async function rotateKey({ env, installation, params, fields }: Call<z.infer<typeof ROTATE_FIELDS>>) {
+async function rotateKey({ env, installation, params, fields }: Call<Values<typeof ROTATE_FIELDS>>) {
   const name = params.name ?? "";
   const key = await issuerOf(env).readKey(name);
   if (!key) return err(invalid("no named key found at this name"));

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
 import { invalid } from "../../../base/errors.ts";
@@ -10,12 +9,12 @@ import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { ensureDefaultKey } from "../../../issuer/service.ts";
 import { templateProblem } from "../../../issuer/template.ts";
-import { NO_FIELDS, optionalText, sentDuration } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, optionalText, sentDuration, type Values } from "../../../wire/fields.ts";
 import { PAGE, pageOf } from "../../../wire/page.ts";
 import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
-const ROLE_FIELDS = z.object({
+const ROLE_FIELDS = fieldSchema({
   key: optionalText().describe("The name of the signing key"),
   template: optionalText().describe("Claims to add, as JSON or as base64 of it"),
   ttl: sentDuration().describe("How long tokens are good"),
@@ -28,7 +27,7 @@ export const ROLE_ROUTES: readonly Route[] = [
     "list",
     "identity/oidc/role",
     { summary: "Lists the roles of the issuer.", operationId: "oidc-list-roles", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
   ),
   simpleRoute(
@@ -78,7 +77,7 @@ export const ROLE_ROUTES: readonly Route[] = [
 
 type Call<F> = CallContext<F, null>;
 
-async function writeRole({ env, installation, params, fields }: Call<z.infer<typeof ROLE_FIELDS>>) {
+async function writeRole({ env, installation, params, fields }: Call<Values<typeof ROLE_FIELDS>>) {
   const name = params.name ?? "";
   const template = fields.template === null ? null : decodedTemplate(fields.template);
   const problem = issuerNameProblem(name) ?? templateProblem(template ?? "");

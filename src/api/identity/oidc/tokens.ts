@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { callerRecord } from "../../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, plainAnswer } from "../../../auth/route-description.ts";
@@ -11,12 +10,12 @@ import { loadPublishedKeys } from "../../../issuer/published-keys.ts";
 import { maySign } from "../../../issuer/rules.ts";
 import { claimsFromTemplate } from "../../../issuer/template.ts";
 import { issuerUrl, signToken, verifyToken } from "../../../issuer/tokens.ts";
-import { NO_FIELDS, text } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { plainDocument } from "./document.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
-const INTROSPECT_FIELDS = z.object({
+const INTROSPECT_FIELDS = fieldSchema({
   token: text().describe("The token"),
   client_id: text().describe("The audience of tokens; one is made unless sent"),
 });
@@ -77,7 +76,7 @@ async function makeToken({ env, installation, request, params, caller }: Call<un
   return ok(dataReply({ token, client_id: role.clientId, ttl: content.ttl }));
 }
 
-async function introspect({ env, installation, request, fields }: Call<z.infer<typeof INTROSPECT_FIELDS>>) {
+async function introspect({ env, installation, request, fields }: Call<Values<typeof INTROSPECT_FIELDS>>) {
   if (fields.token.length > MAX_TOKEN_LENGTH) return inactive("error parsing token");
   const known = await loadPublishedKeys(env, installation);
   const issuer = issuerUrl(known.issuer, request.baseUrl());

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -6,7 +5,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import { countIrrevocable, listIrrevocable } from "../../../lease/queries.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
-import { text, unread } from "../../../wire/fields.ts";
+import { strictSchema, text, unread } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 
 /** Leases that one answer holds at most, unless more are asked for. */
@@ -35,7 +34,7 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
       operationId: "leases-count",
       answers: dataAnswer({ lease_count: "integer", counts: { "*": "integer" } }),
     },
-    z.strictObject(TYPE),
+    strictSchema(TYPE),
     async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       const counts = await countIrrevocable(env);
@@ -54,7 +53,7 @@ export const IRREVOCABLE_LEASE_ROUTES: readonly Route[] = [
         leases: [{ lease_id: "string", mount_id: "string", error: "string" }],
       }),
     },
-    z.strictObject({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
+    strictSchema({ ...TYPE, limit: text().describe(`Entries at most; \`none\` for all, up to ${MAX_ASKED}`) }),
     async ({ env, fields }) => {
       if (fields.type !== "irrevocable") return err({ code: "not_found" });
       return listGivenUp(env, fields.limit);

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, KEYS } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -9,6 +8,7 @@ import { listLeases } from "../../../lease/queries.ts";
 import { lookupLease } from "../../../lease/service.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
+import { fieldSchema } from "../../../wire/fields.ts";
 import { PAGE, type Page } from "../../../wire/page.ts";
 import { dataReply, keysReply, type Reply } from "../../../wire/reply.ts";
 import { LEASE_ID, readLeaseIdField } from "./lease-id.ts";
@@ -26,7 +26,7 @@ export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
     "update",
     "sys/leases/lookup",
     { summary: "Shows a lease.", operationId: "leases-read-lease", answers: dataAnswer(LEASE_SHAPE) },
-    z.object(LEASE_ID),
+    fieldSchema(LEASE_ID),
     async ({ env, installation, request, fields }) => {
       const id = readLeaseIdField(fields.lease_id, "");
       if (!id.ok) return id;
@@ -38,7 +38,7 @@ export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
     "list",
     "sys/leases/lookup",
     { summary: "Lists the first segments of the paths of leases.", operationId: "leases-look-up", answers: KEYS },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     ({ env, installation, fields }) => listNames(env, installation, "", fields),
   ),
   simpleRoute(
@@ -50,7 +50,7 @@ export const LEASE_LOOKUP_ROUTES: readonly Route[] = [
       parameters: { prefix: "The path" },
       answers: KEYS,
     },
-    z.object(PAGE),
+    fieldSchema(PAGE),
     ({ env, installation, params, fields }) => listNames(env, installation, `${params.prefix}/`, fields),
   ),
 ];

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { registerLease } from "../../../auth/register-lease.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, ENVELOPE } from "../../../auth/route-description.ts";
@@ -7,12 +6,12 @@ import { err, ok } from "../../../base/result.ts";
 import { toBase64 } from "../../../crypto/bytes.ts";
 import { endpointSettings, readRevocationEndpoint } from "../../../lease/revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signingKey } from "../../../lease/signature.ts";
-import { duration, flag, ofKind, text } from "../../../wire/fields.ts";
+import { anyObject, duration, fieldSchema, flag, text } from "../../../wire/fields.ts";
 import { dataReply } from "../../../wire/reply.ts";
 import { grantedReply } from "./renew.ts";
 
 /** Fields of a lease that an engine elsewhere registers. */
-const REGISTER_FIELDS = z.object({
+const REGISTER_FIELDS = fieldSchema({
   token: text().describe("The token that the lease hangs on"),
   accessor: text().describe("The accessor of that token, in the place of it"),
   path: text().describe("The path that the lease is listed under"),
@@ -20,9 +19,7 @@ const REGISTER_FIELDS = z.object({
   max_ttl: duration().describe("How long it lives at most"),
   renewable: flag(true).describe("False: it can't be renewed"),
   target: text().describe("Where its revocation is sent to"),
-  data: ofKind(z.record(z.string(), z.unknown()).nullish(), { shape: "object" }).describe(
-    "What the revocation tells the target",
-  ),
+  data: anyObject().describe("What the revocation sends to the target"),
 });
 
 /** For engines elsewhere: the registration of a lease, and the key that the revocations they receive are signed with. */
@@ -50,7 +47,7 @@ export const LEASE_REGISTRATION_ROUTES: readonly Route[] = [
       operationId: "leases-read-signing-key",
       answers: dataAnswer({ key: "string", algorithm: "string", header: "string" }),
     },
-    z.object({ target: text().describe("Where its revocation is sent to") }),
+    fieldSchema({ target: text().describe("Where its revocation is sent to") }),
     async (context) => {
       const { env, installation, fields } = context;
       const target = readRevocationEndpoint(fields.target, endpointSettings(env));

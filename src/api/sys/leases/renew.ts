@@ -1,10 +1,9 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { ENVELOPE } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { ok, type Result } from "../../../base/result.ts";
 import { type GrantedLease, renewLease } from "../../../lease/service.ts";
-import { duration } from "../../../wire/fields.ts";
+import { duration, fieldSchema } from "../../../wire/fields.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { LEASE_ID, LEASE_PARAMETER, readLeaseIdField } from "./lease-id.ts";
 import { leaseReply } from "./view.ts";
@@ -20,7 +19,7 @@ function renewRoute(path: string, operationId: string): Route {
     "update",
     path,
     { summary: "Renews a lease.", operationId, parameters: LEASE_PARAMETER, answers: ENVELOPE },
-    z.object({ ...LEASE_ID, increment: duration().describe("How long it should live from now") }),
+    fieldSchema({ ...LEASE_ID, increment: duration().describe("How long it should live from now") }),
     async (context) => {
       const { env, installation, fields, params } = context;
       const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");

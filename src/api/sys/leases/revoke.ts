@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type ReadyContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { ACCEPTED, ENVELOPE, NO_CONTENT, type RouteDescription } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -11,7 +10,7 @@ import { revokeLease } from "../../../lease/service.ts";
 import { MAX_WAIT_MS, walkOf } from "../../../lease/walk.ts";
 import type { WalkJob } from "../../../lease/walk-job.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
-import { flag } from "../../../wire/fields.ts";
+import { fieldSchema, flag } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { endedReply } from "../../changed-reply.ts";
 import { LEASE_ID, LEASE_PARAMETER, readLeaseIdField } from "./lease-id.ts";
@@ -48,7 +47,7 @@ function revokeRoute(path: string, operationId: string): Route {
     "update",
     path,
     { summary: "Revokes a lease.", operationId, parameters: LEASE_PARAMETER, answers: [NO_CONTENT, ACCEPTED] },
-    z.object({ ...LEASE_ID, sync: flag(true).describe("False: the answer does not wait for the end") }),
+    fieldSchema({ ...LEASE_ID, sync: flag(true).describe("False: the answer does not wait for the end") }),
     async (context) => {
       const { fields, params } = context;
       const id = readLeaseIdField(fields.lease_id, params.url_lease_id ?? "");
@@ -75,7 +74,7 @@ function revokeBelowRoute(
       parameters: { prefix: "The path, or the id of one lease" },
       answers: [NO_CONTENT, ENVELOPE, ACCEPTED],
     },
-    z.object({ sync: flag(true).describe("False: the answer does not wait for the end") }),
+    fieldSchema({ sync: flag(true).describe("False: the answer does not wait for the end") }),
     async (context) => {
       const { env, installation, fields, params } = context;
       const prefix = params.prefix ?? "";

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type OpenContext, type RequestContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -11,7 +10,7 @@ import { countByMount } from "../../../listing/inventory/queries.ts";
 import { metricsObject, prometheusText } from "../../../metrics/family.ts";
 import { isolateFamilies } from "../../../metrics/isolate-families.ts";
 import type { Installation } from "../../../system/installation.ts";
-import { NO_FIELDS, text } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, text } from "../../../wire/fields.ts";
 import { dataReply, plainReply, type Reply } from "../../../wire/reply.ts";
 import { installationFamilies, installationFigures, stateFamilies } from "./installation-figures.ts";
 
@@ -39,7 +38,7 @@ export const METRICS_ROUTES: readonly Route[] = [
         },
       ],
     },
-    z.object({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
+    fieldSchema({ format: text().describe("`prometheus` for its text format; JSON unless said") }),
     {
       openHandler: (env) => (env.METRICS_UNAUTHENTICATED === "true" ? openMetrics : null),
       prepare: async () => ok(null),

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type { CallContext } from "../../../auth/route.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
@@ -7,16 +6,16 @@ import type { EndJob } from "../../../lease/walk-job.ts";
 import { DEFAULT_MOUNT_CONFIG, newMount } from "../../../system/mount.ts";
 import { configureMount, mountTypeProblem, normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
-import { flag, ofKind, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, flag, objectOf, text, unread, type Values } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { changedReply } from "../../changed-reply.ts";
 import { MOUNT_CONFIG, readSettings, UNUSED_SETTINGS } from "./settings.ts";
 
 /** Fields of the request that enables a mount. */
-export const ENABLE_FIELDS = z.object({
+export const ENABLE_FIELDS = fieldSchema({
   type: text().describe("The type of the auth method"),
   description: text().describe("For people"),
-  config: ofKind(MOUNT_CONFIG.nullish(), { shape: "object" }).describe("The tuning of the mount"),
+  config: objectOf(MOUNT_CONFIG).describe("The tuning of the mount"),
   local: flag(false).describe("Kept and shown"),
   seal_wrap: unread("boolean").describe("Without effect"),
   external_entropy_access: unread("boolean").describe("Without effect"),
@@ -29,12 +28,12 @@ export async function enableMount({
   params,
   fields,
   methods,
-}: Pick<CallContext<z.infer<typeof ENABLE_FIELDS>, null>, "env" | "params" | "fields" | "methods">): Promise<
+}: Pick<CallContext<Values<typeof ENABLE_FIELDS>, null>, "env" | "params" | "fields" | "methods">): Promise<
   Result<Reply, Failure>
 > {
   const problem = mountTypeProblem(fields.type, [...methods.keys()]);
   if (problem) return err(invalid(problem));
-  const change = readSettings(fields.config ?? MOUNT_CONFIG.parse({}), fields.description);
+  const change = readSettings(fields.config, fields.description);
   if (!change.ok) return change;
   const config = configureMount(DEFAULT_MOUNT_CONFIG, change.value);
   if (!config.ok) return err(invalid(config.error));

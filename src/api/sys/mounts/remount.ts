@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer, injectedAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -8,10 +7,10 @@ import { issuerOf, type MountMove } from "../../../system/mount.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { stalenessWarnings } from "../../../system/snapshot-age.ts";
 import { systemOf } from "../../../system/system.ts";
-import { NO_FIELDS, text } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, text } from "../../../wire/fields.ts";
 import { changedReply } from "../../changed-reply.ts";
 
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   from: text().describe("Where the mount is, with `auth/` before it"),
   to: text().describe("Where it shall be, with `auth/` before it"),
 });

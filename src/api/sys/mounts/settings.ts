@@ -1,10 +1,9 @@
-import * as z from "zod";
 import { parseDuration } from "../../../base/duration.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_MOUNT_CONFIG } from "../../../system/mount.ts";
 import type { MountChange } from "../../../system/mount-rules.ts";
-import { commaList, optionalText, text, unread } from "../../../wire/fields.ts";
+import { commaList, fieldSchema, optionalText, text, unread, type Values } from "../../../wire/fields.ts";
 
 /** Settings of the reference that clients send with every mount; Grove does not use them. */
 export const UNUSED_SETTINGS = {
@@ -30,11 +29,11 @@ export const SETTINGS = {
 };
 
 /** The settings as a field of the request that enables a mount. */
-export const MOUNT_CONFIG = z.object({ ...SETTINGS, ...UNUSED_SETTINGS });
+export const MOUNT_CONFIG = fieldSchema({ ...SETTINGS, ...UNUSED_SETTINGS });
 
 /** What the settings of a request change. `description` is null when it stays. */
 export function readSettings(
-  settings: z.infer<typeof MOUNT_CONFIG>,
+  settings: Values<typeof MOUNT_CONFIG>,
   description: string | null,
 ): Result<MountChange, Failure> {
   const defaultLeaseTtl = readTtl(settings.default_lease_ttl);

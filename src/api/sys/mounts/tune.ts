@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, injectedAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -7,7 +6,7 @@ import { walkOf } from "../../../lease/walk.ts";
 import { normalizeMountPath } from "../../../system/mount-rules.ts";
 import { systemOf } from "../../../system/system.ts";
 import { pathScope } from "../../../system/watermarks.ts";
-import { NO_FIELDS, optionalText, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, optionalText, text, unread } from "../../../wire/fields.ts";
 import { injectedReply } from "../../../wire/reply.ts";
 import { changedReply, endedReply } from "../../changed-reply.ts";
 import { notBefore, readNotBefore } from "../../not-before.ts";
@@ -20,7 +19,7 @@ const MOUNT = { path: "The path of the mount" };
 /** How the path of the tuning of a mount ends. */
 export const TUNE_SUFFIX = /\/tune$/;
 
-const TUNE_FIELDS = z.object({
+const TUNE_FIELDS = fieldSchema({
   description: optionalText().describe("For people"),
   ...SETTINGS,
   not_before: text().describe("`now` or a time: tokens that the mount gave before are not accepted any more"),

@@ -1,16 +1,15 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { parsePolicy, policyErrorText } from "../../../policy/parse.ts";
 import { policyExpiry } from "../../../policy/write.ts";
 import type { PolicyPatch, PolicyText, PolicyWrite } from "../../../system/policy-store.ts";
-import { deprecated, flag, integer, ofKind, sent, text } from "../../../wire/fields.ts";
+import { deprecated, fieldSchema, flag, integer, sent, text, textAs, type Values } from "../../../wire/fields.ts";
 
 /** Fields of a write that replaces the whole policy. */
-export const WRITE_FIELDS = z.object({
+export const WRITE_FIELDS = fieldSchema({
   policy: text().describe("The rules, in HCL or JSON"),
   expiration: text().describe("When the policy ends, as RFC 3339"),
-  ttl: ofKind(text(), { shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
+  ttl: textAs({ shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
   cas: sent(integer()).describe("Only if the policy has this version; -1 only if there is none"),
   cas_required: flag(false).describe("True: every write has to name the version that it changes"),
   allow_slashes_in_identity_templates: flag(false).describe("True: values of templates may hold slashes"),
@@ -18,13 +17,16 @@ export const WRITE_FIELDS = z.object({
 });
 
 /** The same at the older path, with the older name of the text. */
-export const OLD_WRITE_FIELDS = WRITE_FIELDS.extend({ rules: deprecated(text()).describe("Older name of `policy`") });
+export const OLD_WRITE_FIELDS = fieldSchema({
+  ...WRITE_FIELDS.shape,
+  rules: deprecated(text()).describe("Older name of `policy`"),
+});
 
 /** Fields of a write that changes what it names. */
-export const PATCH_FIELDS = z.object({
+export const PATCH_FIELDS = fieldSchema({
   policy: text().describe("The rules, in HCL or JSON"),
   expiration: text().describe("When the policy ends, as RFC 3339"),
-  ttl: ofKind(text(), { shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
+  ttl: textAs({ shape: "integer", format: "seconds" }).describe("How long the policy lasts"),
   cas: sent(integer()).describe("Only if the policy has this version; -1 only if there is none"),
   cas_required: sent(flag(false)).describe("True: every write has to name the version that it changes"),
   allow_slashes_in_identity_templates: sent(flag(false)).describe("True: values of templates may hold slashes"),
@@ -36,7 +38,7 @@ export const PATCH_FIELDS = z.object({
  * Messages are the reference's (sys/policies/acl).
  */
 export function readWrite(
-  fields: z.infer<typeof WRITE_FIELDS>,
+  fields: Values<typeof WRITE_FIELDS>,
   policyText: string,
   now: number,
 ): Result<PolicyWrite, Failure> {
@@ -56,7 +58,7 @@ export function readWrite(
 }
 
 /** Reads a patch. A ttl of 0 takes an expiration away. `now` in ms. */
-export function readPatch(fields: z.infer<typeof PATCH_FIELDS>, now: number): Result<PolicyPatch, Failure> {
+export function readPatch(fields: Values<typeof PATCH_FIELDS>, now: number): Result<PolicyPatch, Failure> {
   const content = fields.policy === "" ? ok(undefined) : readText(fields.policy, now);
   if (!content.ok) return content;
   const expiresAt = policyExpiry(fields.expiration, fields.ttl, now);

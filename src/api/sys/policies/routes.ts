@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute, withCanonicalPath } from "../../../auth/route.ts";
 import {
   DONE_OR_WARNED,
@@ -10,14 +9,14 @@ import {
 } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { normalizePolicyName } from "../../../policy/name.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, injectedReply } from "../../../wire/reply.ts";
 import { OLD_WRITE_FIELDS, PATCH_FIELDS, WRITE_FIELDS } from "./fields.ts";
 import { listDetailedPolicies, listPoliciesBelow, listPolicyNames, POLICY_SHAPE, readPolicy } from "./read.ts";
 import { deletePolicy, patchPolicy, withWarning, writePolicy } from "./write.ts";
 
-const NAMES = z.object(PAGE);
+const NAMES = fieldSchema(PAGE);
 
 const POLICY = { name: "The name of the policy" };
 const BELOW = { prefix: "What comes before the last slash of the names" };

@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import type { CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -6,6 +5,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { policyDeleteRefusal, policyWriteRefusal } from "../../../policy/builtin.ts";
 import { normalizePolicyName, policyNameProblem } from "../../../policy/name.ts";
 import { systemOf } from "../../../system/system.ts";
+import type { Values } from "../../../wire/fields.ts";
 import { EMPTY, type Reply } from "../../../wire/reply.ts";
 import { changedReply } from "../../changed-reply.ts";
 import { type PATCH_FIELDS, readPatch, readWrite, type WRITE_FIELDS } from "./fields.ts";
@@ -14,7 +14,7 @@ type PolicyCall = Pick<CallContext<unknown, unknown>, "env" | "params">;
 
 /** Makes or replaces a policy. `policyText` is its text under whichever name it came. */
 export async function writePolicy(
-  { env, params, fields }: Pick<CallContext<z.infer<typeof WRITE_FIELDS>, unknown>, "env" | "params" | "fields">,
+  { env, params, fields }: Pick<CallContext<Values<typeof WRITE_FIELDS>, unknown>, "env" | "params" | "fields">,
   policyText: string,
 ): Promise<Result<Reply, Failure>> {
   const name = writableName(params);
@@ -32,7 +32,7 @@ export async function patchPolicy({
   env,
   params,
   fields,
-}: Pick<CallContext<z.infer<typeof PATCH_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
+}: Pick<CallContext<Values<typeof PATCH_FIELDS>, unknown>, "env" | "params" | "fields">): Promise<
   Result<Reply, Failure>
 > {
   const name = writableName(params);

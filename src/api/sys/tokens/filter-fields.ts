@@ -1,11 +1,10 @@
-import type * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { TOKEN_MOUNT } from "../../../listing/inventory/entry.ts";
 import type { TokenFilter } from "../../../listing/inventory/filter.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { issuerOf } from "../../../system/mount.ts";
-import { flag, sent, text, time } from "../../../wire/fields.ts";
+import { flag, sent, text, time, type Values } from "../../../wire/fields.ts";
 
 /** The fields of a filter. An empty text is as none. */
 export const FILTER = {
@@ -27,7 +26,7 @@ export const FILTER = {
 };
 
 /** The fields, read. */
-export type FilterFields = { readonly [Name in keyof typeof FILTER]: z.output<(typeof FILTER)[Name]> };
+export type FilterFields = Values<typeof FILTER>;
 
 const TREE_ID = /^[0-9a-f]{64}$/;
 

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -7,7 +6,7 @@ import { formatRfc3339 } from "../../../base/rfc3339.ts";
 import { leaseIdOf } from "../../../lease/record.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { readAccessor } from "../../../token/ids.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
@@ -41,7 +40,7 @@ export const TOKEN_LINEAGE_ROUTES: readonly Route[] = [
         cubbyhole: { values: "integer", bytes: "integer", more: "boolean" },
       }),
     },
-    z.object({
+    fieldSchema({
       after: PAGE.after.describe("The cursor in children_next of the page before."),
       limit: PAGE.limit.describe("Children of the page: 1 to 1000, 100 when absent."),
     }),

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type { CallContext } from "../../../auth/route.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
@@ -15,7 +14,7 @@ import { type InventoryPage, pageOfInventory } from "../../../listing/inventory/
 import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import { isEnded } from "../../../system/watermarks.ts";
-import { text } from "../../../wire/fields.ts";
+import { strictSchema, text } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
@@ -34,7 +33,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
   "-end": { by: "end", descending: true },
 };
 
-const LISTING = z.strictObject({
+const LISTING = strictSchema({
   ...FILTER,
   sort: text().describe("Order: created, -created, end or -end."),
   after: PAGE.after.describe("The cursor in next of the page before."),

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import type { Caller } from "../../../auth/caller.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { type Answer, dataAnswer } from "../../../auth/route-description.ts";
@@ -16,7 +15,7 @@ import { publishRecent } from "../../../listing/updates/recent.ts";
 import { ROOT_POLICY } from "../../../policy/name.ts";
 import { treeOf } from "../../../token/find-tree.ts";
 import { decodeStoredId, readAccessor, type TokenAddress } from "../../../token/ids.ts";
-import { count, flag, list, NO_FIELDS, sent } from "../../../wire/fields.ts";
+import { count, flag, list, NO_FIELDS, sent, strictSchema } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { FILTER, type FilterFields, readFilter } from "./filter-fields.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
@@ -25,7 +24,7 @@ import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
 const MAX_NAMED = 1000;
 const SAMPLE = 20;
 
-const BODY = z.strictObject({
+const BODY = strictSchema({
   ...FILTER,
   accessors: list().describe("Accessors of the tokens, at most 1000, in place of a filter."),
   dry_run: flag(true).describe("Counts what would be revoked and changes nothing."),

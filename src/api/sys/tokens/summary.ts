@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -20,7 +19,7 @@ import { FRESHNESS_MS } from "../../../listing/updates/delays.ts";
 import { publishRecent } from "../../../listing/updates/recent.ts";
 import type { Installation } from "../../../system/installation.ts";
 import { decodeStoredId } from "../../../token/ids.ts";
-import { NO_FIELDS, text } from "../../../wire/fields.ts";
+import { NO_FIELDS, strictSchema, text } from "../../../wire/fields.ts";
 import { readMount } from "./filter-fields.ts";
 import { type MappedMount, withRest } from "./map-rest.ts";
 import { mountNames, TOKEN_SHAPE, tokenObject } from "./token-view.ts";
@@ -54,7 +53,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
         fresh_as_of: "string",
       }),
     },
-    z.strictObject({
+    strictSchema({
       group_by: text().describe("What is counted by: mount, role, policy, end_hour, created_hour, entity or tree."),
       mount: text().describe("Path of an auth mount, whose tokens alone are counted."),
     }),

@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import type { CallContext } from "../../../auth/route.ts";
 import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
@@ -8,6 +7,7 @@ import { organizationNamed } from "../../../team/find.ts";
 import type { SealedWebhook } from "../../../team/notices/record.ts";
 import { moveSecret, readWebhookUrl, sealSecret, sendToWebhook } from "../../../team/notices/send.ts";
 import { MAX_WEBHOOKS } from "../../../team/notices/webhook-store.ts";
+import type { Values } from "../../../wire/fields.ts";
 import { refused } from "../../json-api/document.ts";
 import type { WEBHOOK_CHANGE } from "./fields.ts";
 
@@ -28,7 +28,7 @@ export async function findWebhook({ env, params }: WebhookCall): Promise<SealedW
 export async function storeWebhook(
   context: WebhookCall,
   before: SealedWebhook,
-  changes: z.infer<typeof WEBHOOK_CHANGE>,
+  changes: Values<typeof WEBHOOK_CHANGE>,
 ): Promise<Result<SealedWebhook, Failure>> {
   const { env, installation, params } = context;
   const name = params.organization ?? "";

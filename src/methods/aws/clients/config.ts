@@ -1,10 +1,9 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import type { PrivateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { DEFAULT_KEY } from "../../../issuer/model.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
-import { flag, integer, list, sent, sentDuration, text } from "../../../wire/fields.ts";
+import { fieldSchema, flag, integer, list, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { parsePrincipalArn } from "../arn.ts";
 import { onlySent } from "../fields.ts";
@@ -67,7 +66,7 @@ const NO_WEB_IDENTITY: WebIdentity = {
 /** The purpose that the secret key is sealed for. */
 export const SECRET_KEY = "secret_key";
 
-export const CLIENT_FIELDS = z.object({
+export const CLIENT_FIELDS = fieldSchema({
   access_key: sent(text()).describe("The id of the access key"),
   secret_key: sent(text()).describe("The secret of the access key; never shown"),
   endpoint: sent(text()).describe("The endpoint of EC2 in the place of the cloud's own"),
@@ -85,7 +84,7 @@ export const CLIENT_FIELDS = z.object({
   identity_token_ttl: sentDuration().describe("How long these tokens are good"),
   identity_token_key: sent(text()).describe("The key that signs these tokens"),
 });
-export type ClientFields = z.infer<typeof CLIENT_FIELDS>;
+export type ClientFields = Values<typeof CLIENT_FIELDS>;
 
 const MAX_RETRIES = 100;
 const MAX_HEADERS = 64;

@@ -1,6 +1,7 @@
-import * as z from "zod";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
 import type { Env } from "../../../env.ts";
+import { exactString } from "../../../wire/exact-fields.ts";
+import { fieldSchema, isObject, readValues } from "../../../wire/fields.ts";
 import type { TemporaryCredentials } from "./credentials.ts";
 import { type OutboundRequest, send } from "./send.ts";
 
@@ -14,12 +15,8 @@ const CONTAINER_HOSTS: ReadonlySet<string> = new Set(["169.254.170.2", "169.254.
 
 const ROLE_NAME = /^[\w+=,.@-]{1,128}$/;
 
-const DOCUMENT = z.object({
-  AccessKeyId: z.string().min(1),
-  SecretAccessKey: z.string().min(1),
-  Token: z.string().min(1),
-  Expiration: z.string(),
-});
+const TEXT = exactString("is missing", (text) => (text === "" ? "is empty" : null));
+const DOCUMENT = fieldSchema({ AccessKeyId: TEXT, SecretAccessKey: TEXT, Token: TEXT, Expiration: TEXT });
 
 /** The credentials of the container that this runs in, by the usual settings; null when there are none. */
 export async function containerCredentials(env: Env): Promise<TemporaryCredentials | null> {
@@ -64,9 +61,10 @@ async function ask(
 }
 
 function readCredentials(text: string | null): TemporaryCredentials | null {
-  const document = DOCUMENT.safeParse(parseJson(text));
-  if (!document.success) return null;
-  const { AccessKeyId, SecretAccessKey, Token, Expiration } = document.data;
+  const json = parseJson(text);
+  const document = isObject(json) ? readValues(DOCUMENT, json) : null;
+  if (!document?.ok) return null;
+  const { AccessKeyId, SecretAccessKey, Token, Expiration } = document.value;
   const expiresAt = parseRfc3339(Expiration);
   if (expiresAt === null) return null;
   return { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token, expiresAt };

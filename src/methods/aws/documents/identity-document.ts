@@ -1,7 +1,8 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
+import { exactString } from "../../../wire/exact-fields.ts";
+import { type Field, fieldSchema, readValues } from "../../../wire/fields.ts";
 import { fromUtf8 } from "../encoding.ts";
 import { foldCase, type JsonObject, parseStrictObject } from "../strict-json.ts";
 
@@ -21,12 +22,12 @@ export type IdentityDocument = {
 /** A document is some 500 bytes. */
 export const MAX_DOCUMENT_BYTES = 4 * 1024;
 
-const FIELDS = z.object({
-  accountId: z.string().regex(/^\d{12}$/),
-  instanceId: z.string().regex(/^i-[0-9a-z]{1,32}$/),
-  imageId: z.string().regex(/^ami-[0-9a-z]{1,32}$/),
-  region: z.string().regex(/^[a-z]{2,4}(-[a-z]{2,16}){1,3}-\d{1,2}$/),
-  pendingTime: z.string(),
+const FIELDS = fieldSchema({
+  accountId: matching(/^\d{12}$/),
+  instanceId: matching(/^i-[0-9a-z]{1,32}$/),
+  imageId: matching(/^ami-[0-9a-z]{1,32}$/),
+  region: matching(/^[a-z]{2,4}(-[a-z]{2,16}){1,3}-\d{1,2}$/),
+  pendingTime: matching(/^/),
 });
 
 const FIELD_BY_FOLDED_NAME: ReadonlyMap<string, string> = new Map(
@@ -45,14 +46,15 @@ export function parseIdentityDocument(bytes: Uint8Array): Result<IdentityDocumen
   if (object === null) return err(invalid("instance identity document is not a JSON object with unique names"));
   if (hasRecasedField(object)) return err(invalid("instance identity document has a field in another casing"));
 
-  const fields = FIELDS.safeParse(object);
-  if (!fields.success) {
-    const field = fields.error.issues[0]?.path.join(".");
-    return err(invalid(`instance identity document has no valid ${field}`));
-  }
-  const pendingTimeMs = parseRfc3339(fields.data.pendingTime);
+  const fields = readValues(FIELDS, object);
+  if (!fields.ok) return err(invalid(`instance identity document has no valid ${fields.error.name}`));
+  const pendingTimeMs = parseRfc3339(fields.value.pendingTime);
   if (pendingTimeMs === null) return err(invalid("instance identity document has no valid pendingTime"));
-  return ok({ ...fields.data, pendingTimeMs });
+  return ok({ ...fields.value, pendingTimeMs });
+}
+
+function matching(pattern: RegExp): Field<string> {
+  return exactString("is missing", (value) => (pattern.test(value) ? null : "is invalid"));
 }
 
 function hasRecasedField(object: JsonObject): boolean {

@@ -1,11 +1,10 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { sent, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import type { AuthType } from "../rules/role.ts";
 
 /** The fields of a login; undefined when not sent. */
-export const LOGIN_FIELDS = z.object({
+export const LOGIN_FIELDS = fieldSchema({
   role: sent(text()).describe("The role; the image or the name of the principal unless sent"),
   identity: sent(text()).describe("The identity document of the instance, as base64"),
   signature: sent(text()).describe("The signature of the document"),
@@ -17,7 +16,7 @@ export const LOGIN_FIELDS = z.object({
   iam_request_headers: unread("any").describe("Its headers, as base64 of JSON, or as JSON"),
 });
 
-export type LoginFields = z.infer<typeof LOGIN_FIELDS>;
+export type LoginFields = Values<typeof LOGIN_FIELDS>;
 
 /**
  * Which kind of login the fields are for. A field counts when it was sent, be it empty. What is there for one kind only

@@ -1,36 +1,36 @@
-import * as z from "zod";
+import { ok } from "../../../base/result.ts";
+import { exact, exactString } from "../../../wire/exact-fields.ts";
+import { fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
+
+const TEXT = exactString("is missing");
 
 /**
  * What a token keeps of its login for the check at renewals. Clients never see it; metadata would not do, since a mount
  * can be configured to show none.
  */
-const INSTANCE_DATA = z.object({
-  kind: z.literal("vm"),
+const INSTANCE_DATA = fieldSchema({
   /** In lower case. */
-  role: z.string(),
-  instanceId: z.string(),
-  region: z.string(),
-  accountId: z.string(),
+  role: TEXT,
+  instanceId: TEXT,
+  region: TEXT,
+  accountId: TEXT,
   /** Seconds; 0: the role tag set no limit, or there was none. */
-  tagMaxTtl: z.coerce.number(),
+  tagMaxTtl: exact("integer", (value) => ok(Number(value))),
 });
 
-const PRINCIPAL_DATA = z.object({
-  kind: z.literal("iam"),
-  role: z.string(),
+const PRINCIPAL_DATA = fieldSchema({
+  role: TEXT,
   /** ARN without path and session. */
-  canonicalArn: z.string(),
-  uniqueId: z.string(),
-  accountId: z.string(),
+  canonicalArn: TEXT,
+  uniqueId: TEXT,
+  accountId: TEXT,
   /** "" when no instance was inferred; so is the next. */
-  inferredInstanceId: z.string(),
-  inferredRegion: z.string(),
+  inferredInstanceId: TEXT,
+  inferredRegion: TEXT,
 });
 
-const TOKEN_DATA = z.discriminatedUnion("kind", [INSTANCE_DATA, PRINCIPAL_DATA]);
-
-export type InstanceData = z.infer<typeof INSTANCE_DATA>;
-export type PrincipalData = z.infer<typeof PRINCIPAL_DATA>;
+export type InstanceData = Values<typeof INSTANCE_DATA> & { readonly kind: "vm" };
+export type PrincipalData = Values<typeof PRINCIPAL_DATA> & { readonly kind: "iam" };
 
 /** The data as a token keeps them. */
 export function writeTokenData(data: InstanceData | PrincipalData): Record<string, string> {
@@ -39,5 +39,11 @@ export function writeTokenData(data: InstanceData | PrincipalData): Record<strin
 
 /** The data of a token that this method issued. Anything else in it is a bug. */
 export function readTokenData(internal: Readonly<Record<string, string>>): InstanceData | PrincipalData {
-  return TOKEN_DATA.parse(internal);
+  if (internal.kind === "vm") {
+    const read = readValues(INSTANCE_DATA, internal);
+    if (read.ok) return { kind: "vm", ...read.value };
+  }
+  const read = readValues(PRINCIPAL_DATA, internal);
+  if (read.ok && internal.kind === "iam") return { kind: "iam", ...read.value };
+  throw new Error("a token of the cloud method has other data of its login");
 }

@@ -1,9 +1,8 @@
-import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
@@ -12,7 +11,7 @@ import { cloudAuthOf } from "../mount/mount.ts";
 import { listRoute } from "./list-route.ts";
 
 const PATH = `config/certificate/${namedSegment("cert_name")}`;
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   cert_name: unread("string").describe("The name of the certificate"),
   cloud_public_cert: sent(text()).describe("The certificate in PEM, or in base64 of it"),
   type: sent(text()).describe("`pkcs7` or `identity`: what it verifies"),
@@ -92,7 +91,7 @@ interface CertificateWrite {
 }
 
 /** A certificate that does not parse is refused here: stored, it would be tried at every login. */
-function readCertificateFields(fields: z.infer<typeof FIELDS>): Result<CertificateWrite, Failure> {
+function readCertificateFields(fields: Values<typeof FIELDS>): Result<CertificateWrite, Failure> {
   const type = fields.type === undefined ? ok(null) : parseCertificateType(fields.type);
   if (!type.ok) return type;
   if (fields.cloud_public_cert === undefined) return err(invalid("missing cloud_public_cert"));

@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
@@ -6,7 +5,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
-import { NO_FIELDS, unread } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, unread } from "../../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { renderDenyEntry } from "../rules/deny-entry.ts";
@@ -51,7 +50,7 @@ function denyListRoutes(path: string, name: string): Route[] {
       "update",
       entryPath,
       { summary: "Denies a role tag.", operationId: `write-${name}`, parameters: TAG, answers: NO_CONTENT },
-      z.object({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
+      fieldSchema({ role_tag: unread("string").describe("The tag, as it is or as base64") }),
       {
         prepare: async (context) => readTagValue(tagOf(context)),
         handle: denyTag,

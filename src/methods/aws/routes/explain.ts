@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type PreparedContext, type PresentedContext, tokenRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
@@ -6,7 +5,7 @@ import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import type { LoginPlan } from "../../../token/rules/login.ts";
-import { sent, text } from "../../../wire/fields.ts";
+import { fieldSchema, sent, text, type Values } from "../../../wire/fields.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
@@ -25,14 +24,15 @@ import { INSTANCE_ENTITY } from "../rules/role.ts";
 import { checksOf, wordsOf } from "../rules/steps.ts";
 import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 
-const FIELDS = LOGIN_FIELDS.extend({
+const FIELDS = fieldSchema({
+  ...LOGIN_FIELDS.shape,
   identity: sent(text()).describe(
     "The identity document of the instance, as base64 or as JSON; it needs no signature here",
   ),
   arn: sent(text()).describe("The ARN of a user, a role or an assumed role, in the place of a signed request"),
   client_address: sent(text()).describe("The address that the login comes from; that of this request unless sent"),
 });
-type Fields = z.infer<typeof FIELDS>;
+type Fields = Values<typeof FIELDS>;
 
 /** Longest text of an IP address. */
 const MAX_ADDRESS_LENGTH = 64;

@@ -1,10 +1,10 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute } from "../../../auth/route.ts";
 import { KEYS, type RouteDescription } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { Mount } from "../../../system/mount.ts";
+import { fieldSchema } from "../../../wire/fields.ts";
 import { PAGE } from "../../../wire/page.ts";
 import type { CloudAuth } from "../mount/cloud-auth.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
@@ -27,7 +27,7 @@ export function listRoute(
   { summary, operationId }: Pick<RouteDescription, "summary" | "operationId">,
   names: (auth: DurableObjectStub<CloudAuth>, after: string, limit: number, at: MountAt) => Promise<string[]>,
 ): Route {
-  return simpleRoute("list", path, { summary, operationId, answers: KEYS }, z.object(PAGE), async (context) => {
+  return simpleRoute("list", path, { summary, operationId, answers: KEYS }, fieldSchema(PAGE), async (context) => {
     const { fields } = context;
     const asked = fields.limit;
     const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;

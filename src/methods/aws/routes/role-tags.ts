@@ -1,11 +1,10 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
 import { dataAnswer } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { type MountTtl, mountTtl } from "../../../system/mount.ts";
-import { flag, list, sent, sentDuration, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
@@ -16,7 +15,7 @@ import { signRoleTag } from "../rules/tag-value.ts";
 import { openSecret } from "../secrets.ts";
 
 /** The fields of a role tag; undefined when not sent. */
-export const ROLE_TAG_FIELDS = z.object({
+export const ROLE_TAG_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
   policies: sent(list()).describe("Policies out of those of the role; only `default` unless sent"),
   max_ttl: sentDuration().describe("How long tokens live at most"),
@@ -25,7 +24,7 @@ export const ROLE_TAG_FIELDS = z.object({
   disallow_reauthentication: sent(flag(false)).describe("True: an instance logs in once"),
 });
 
-type TagFields = z.infer<typeof ROLE_TAG_FIELDS>;
+type TagFields = Values<typeof ROLE_TAG_FIELDS>;
 
 /** `role/:role/tag`: makes the value of a tag. Nothing is stored; what was made can be denied. */
 export const ROLE_TAG_ROUTES: readonly Route[] = [

@@ -1,9 +1,8 @@
-import * as z from "zod";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, EMPTY } from "../../../wire/reply.ts";
 import { readStsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
@@ -12,7 +11,7 @@ import { cloudAuthOf } from "../mount/mount.ts";
 import { listRoute } from "./list-route.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
-const FIELDS = z.object({
+const FIELDS = fieldSchema({
   account_id: unread("string").describe("The id of the account"),
   sts_role: sent(text()).describe("The ARN of the role"),
   external_id: sent(text()).describe("The external ID that the role's trust policy asks for; empty: none"),

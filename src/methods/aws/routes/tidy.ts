@@ -1,4 +1,3 @@
-import * as z from "zod";
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE } from "../../../auth/route-description.ts";
@@ -6,13 +5,13 @@ import { currentTime } from "../../../base/clock.ts";
 import { ok } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
 import type { Mount } from "../../../system/mount.ts";
-import { sentDuration } from "../../../wire/fields.ts";
+import { fieldSchema, sentDuration } from "../../../wire/fields.ts";
 import { tidyReply } from "../../../wire/reply.ts";
 import { accessShardsOf } from "../mount/access-shards.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../rules/tidy-settings.ts";
 
-const FIELDS = z.object({ safety_buffer: sentDuration().describe("How long an entry stays after its end") });
+const FIELDS = fieldSchema({ safety_buffer: sentDuration().describe("How long an entry stays after its end") });
 
 /** `tidy/...`: removes ended entries now, whatever is configured for the periodic removal. */
 export const TIDY_ROUTES: readonly Route[] = [

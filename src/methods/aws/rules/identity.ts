@@ -1,7 +1,6 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { list, sent, text } from "../../../wire/fields.ts";
+import { fieldSchema, list, sent, text, type Values } from "../../../wire/fields.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { isPlainWord, onlySent } from "../fields.ts";
 
@@ -42,7 +41,7 @@ export const DEFAULT_IDENTITY: IdentityConfig = {
   vmMetadata: null,
 };
 
-export const IDENTITY_FIELDS = z.object({
+export const IDENTITY_FIELDS = fieldSchema({
   iam_alias: sent(text()).describe("What names principals: `role_id`, `unique_id` or `full_arn`"),
   vm_alias: sent(text()).describe("What names instances: `role_id`, `instance_id` or the image id"),
   iam_metadata: sent(list()).describe("Metadata of tokens of principals; `default` for the usual"),
@@ -50,7 +49,7 @@ export const IDENTITY_FIELDS = z.object({
 });
 
 /** Checks a write of the identity configuration. Returns what it changes, or a 400. */
-export function readIdentityChange(fields: z.infer<typeof IDENTITY_FIELDS>): Result<IdentityChange, Failure> {
+export function readIdentityChange(fields: Values<typeof IDENTITY_FIELDS>): Result<IdentityChange, Failure> {
   const iamAlias = readAlias("iam_alias", fields.iam_alias, IAM_ALIASES);
   if (!iamAlias.ok) return iamAlias;
   const vmAlias = readAlias("vm_alias", fields.vm_alias, VM_ALIASES);

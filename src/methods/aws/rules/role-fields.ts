@@ -1,9 +1,8 @@
-import * as z from "zod";
 import { TOKEN_FIELDS } from "../../../auth/token-settings.ts";
-import { flag, list, sent, text, unread } from "../../../wire/fields.ts";
+import { fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
 
 /** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
-export const ROLE_FIELDS = z.object({
+export const ROLE_FIELDS = fieldSchema({
   role: unread("string").describe("The name of the role"),
   auth_type: sent(text()).describe("Who logs in: principals or instances; it can't be changed"),
   bound_account_id: sent(list()).describe("Accounts that may log in"),
@@ -25,4 +24,4 @@ export const ROLE_FIELDS = z.object({
 });
 
 /** A write of a role, parsed but not validated. */
-export type RoleFields = Omit<z.infer<typeof ROLE_FIELDS>, "role">;
+export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role">;

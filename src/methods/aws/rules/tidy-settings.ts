@@ -1,7 +1,6 @@
-import * as z from "zod";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { flag, sent, sentDuration } from "../../../wire/fields.ts";
+import { fieldSchema, flag, sent, sentDuration, type Values } from "../../../wire/fields.ts";
 import type { Shape } from "../../../wire/shape.ts";
 import { onlySent } from "../fields.ts";
 
@@ -24,13 +23,13 @@ export const DEFAULT_SAFETY_BUFFER = 72 * 3600;
 /** What applies to a list without settings of its own. */
 export const DEFAULT_TIDY: TidySettings = { safetyBuffer: DEFAULT_SAFETY_BUFFER, disablePeriodicTidy: false };
 
-export const TIDY_FIELDS = z.object({
+export const TIDY_FIELDS = fieldSchema({
   safety_buffer: sentDuration().describe("How long an entry stays after its end"),
   disable_periodic_tidy: sent(flag(false)).describe("True: entries are only removed on demand"),
 });
 
 /** Checks a write of tidy settings. Returns what it changes, or a 400. */
-export function readTidyChange(fields: z.infer<typeof TIDY_FIELDS>): Result<TidyChange, Failure> {
+export function readTidyChange(fields: Values<typeof TIDY_FIELDS>): Result<TidyChange, Failure> {
   const buffer = readSafetyBuffer(fields.safety_buffer);
   if (!buffer.ok) return buffer;
   return ok(onlySent({ safetyBuffer: buffer.value, disablePeriodicTidy: fields.disable_periodic_tidy }));

@@ -8,9 +8,10 @@ import {
   readIdentityChange,
 } from "../../../../../src/methods/aws/rules/identity.ts";
 import { readTidyChange, TIDY_FIELDS } from "../../../../../src/methods/aws/rules/tidy-settings.ts";
+import { valuesOf } from "../../../../support/values.ts";
 
-const client = (body: Record<string, unknown>) => readClientChange(CLIENT_FIELDS.parse(body), NO_PRIVATE_HOSTS);
-const identity = (body: Record<string, unknown>) => readIdentityChange(IDENTITY_FIELDS.parse(body));
+const client = (body: Record<string, unknown>) => readClientChange(valuesOf(CLIENT_FIELDS, body), NO_PRIVATE_HOSTS);
+const identity = (body: Record<string, unknown>) => readIdentityChange(valuesOf(IDENTITY_FIELDS, body));
 const stsRole = (arn: string, externalId?: string) => readStsRole({ arn, externalId });
 const refused = (message: string) => ({ ok: false, error: { code: "invalid_request", message } });
 
@@ -94,15 +95,15 @@ describe("the identity configuration", () => {
 
 describe("tidy settings", () => {
   it("take durations, and not negative ones", () => {
-    expect(readTidyChange(TIDY_FIELDS.parse({ safety_buffer: "1h" }))).toEqual({
+    expect(readTidyChange(valuesOf(TIDY_FIELDS, { safety_buffer: "1h" }))).toEqual({
       ok: true,
       value: { safetyBuffer: 3600 },
     });
-    expect(readTidyChange(TIDY_FIELDS.parse({ safety_buffer: null, disable_periodic_tidy: "true" }))).toEqual({
+    expect(readTidyChange(valuesOf(TIDY_FIELDS, { safety_buffer: null, disable_periodic_tidy: "true" }))).toEqual({
       ok: true,
       value: { disablePeriodicTidy: true },
     });
-    expect(readTidyChange(TIDY_FIELDS.parse({ safety_buffer: "-1h" })).ok).toBe(false);
+    expect(readTidyChange(valuesOf(TIDY_FIELDS, { safety_buffer: "-1h" })).ok).toBe(false);
   });
 });
 

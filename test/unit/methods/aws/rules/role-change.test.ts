@@ -4,13 +4,14 @@ import { BOUND_FIELDS, type CloudRole } from "../../../../../src/methods/aws/rul
 import { changeRole, type RoleChangeInput } from "../../../../../src/methods/aws/rules/role-change.ts";
 import { ROLE_FIELDS, type RoleFields } from "../../../../../src/methods/aws/rules/role-fields.ts";
 import { renderRole } from "../../../../../src/methods/aws/rules/role-render.ts";
+import { valuesOf } from "../../../../support/values.ts";
 
 const MOUNT = { defaultSeconds: 3600, maxSeconds: 7200 };
 const FRESH = { roleId: "role-1", sealedTagKey: "sealed" };
 const ARN = "arn:aws:iam::123456789012:role/app";
 
 function write(body: Record<string, unknown>, options: Partial<RoleChangeInput> = {}) {
-  const { role: _, ...sent } = ROLE_FIELDS.parse(body);
+  const { role: _, ...sent } = valuesOf(ROLE_FIELDS, body);
   return changeRole({ before: null, sent: sent as RoleFields, mount: MOUNT, fresh: FRESH, resolved: {}, ...options });
 }
 

@@ -1,0 +1,54 @@
+import { err, ok, type Result } from "../base/result.ts";
+import { Field } from "./fields.ts";
+import type { Shape } from "./shape.ts";
+
+/**
+ * Fields that take a single JSON type, as the attributes of documents do. They have to be sent, unless `sent` is around
+ * them. A message is a phrase that follows the name of the field.
+ */
+
+/** A field with a reader of its own. */
+export function exact<T>(shape: Shape, read: (value: unknown) => Result<T, string>): Field<T> {
+  return new Field({ shape }, read);
+}
+
+/** A string. `problemOf` says what is wrong with one; null: nothing. */
+export function exactString(message: string, problemOf: (text: string) => string | null = () => null): Field<string> {
+  return exact("string", (value) => {
+    const problem = typeof value === "string" ? problemOf(value) : message;
+    return typeof value === "string" && problem === null ? ok(value) : err(problem ?? message);
+  });
+}
+
+/** A string of at most `max` characters. */
+export function shortString(message: string, max: number): Field<string> {
+  return exactString(message, (text) => (text.length > max ? `is too long (at most ${max} characters)` : null));
+}
+
+/** True or false. */
+export function exactFlag(message = "must be true or false"): Field<boolean> {
+  return exact("boolean", (value) => (typeof value === "boolean" ? ok(value) : err(message)));
+}
+
+/** A whole number from `min` to `max`. */
+export function exactInteger(message: string, min: number, max: number): Field<number> {
+  return exact("integer", (value) => {
+    if (typeof value !== "number" || !Number.isSafeInteger(value)) return err(message);
+    if (value < min) return err(`must be at least ${min}`);
+    return value > max ? err(`must be at most ${max}`) : ok(value);
+  });
+}
+
+/** One of these strings. */
+export function oneOf<const T extends string>(values: readonly T[], message: string): Field<T> {
+  return exact("string", (value) => {
+    const found = values.find((candidate) => candidate === value);
+    return found === undefined ? err(message) : ok(found);
+  });
+}
+
+/** The field, or null. */
+export function orNull<T>({ kind, read, description }: Field<T>): Field<T | null> {
+  const shape = kind.shape === "string" || kind.shape === "integer" ? (`${kind.shape} | null` as const) : kind.shape;
+  return new Field<T | null>({ ...kind, shape }, (value) => (value === null ? ok(null) : read(value)), description);
+}
