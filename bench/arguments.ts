@@ -34,7 +34,7 @@ export interface BenchCommand {
   readonly against: { readonly url: string; readonly pid: number } | null;
   readonly directory: string | null;
   readonly write: boolean;
-  /** The words that change what is measured. */
+  /** The options that change what is measured. */
   readonly options: string;
 }
 

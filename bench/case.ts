@@ -57,7 +57,7 @@ export interface Sample {
 /** Connections of a measurement. Each sends its next request when the previous one is answered. */
 export const CONNECTIONS = 16;
 
-/** Sends requests for a while. Throws when one is not answered with a success: then the figures say nothing. */
+/** Sends requests for a while. Throws when one is not answered with a success, since figures of refusals mean nothing. */
 export async function measure(server: Measured, requests: readonly LoadRequest[], seconds: number): Promise<Sample> {
   const before = server.usage();
   const result = await runStream(server.url, { connections: CONNECTIONS, requests }, seconds);

@@ -11,7 +11,7 @@ export interface KeptFigures extends CaseFigures {
   /** The commit that was measured; "" outside of a repository. */
   readonly commit: string;
   readonly machine: string;
-  /** The words of the command line. */
+  /** The options of the command line. */
   readonly options: string;
 }
 

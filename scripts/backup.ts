@@ -14,7 +14,7 @@ async function backUp(command: BackupCommand): Promise<number> {
   if (command.json) console.log(JSON.stringify(made.value));
   else {
     console.log(`${directory}: ${databases} databases, opened and whole, as of ${at}`);
-    console.log(pausedMs === 0 ? "the server was not running" : `the server held still for ${pausedMs} ms`);
+    console.log(pausedMs === 0 ? "the server was not running" : `the server was paused for ${pausedMs} ms`);
     for (const name of deleted) console.log(`deleted ${name}`);
   }
   return 0;

@@ -67,7 +67,7 @@ function build() {
   ].join("\n");
 }
 
-/** Written only when it changed, and at once: a program that watches or reads it never meets half of it. */
+/** Writes the file only when it changed, and atomically: no reader sees half of it. */
 function buildConsole() {
   const made = build();
   if (current() === made) return;

@@ -10,7 +10,7 @@ console.error(`deploy: Grove ${sourceVersion(commit)}`);
 const given = process.argv.slice(2);
 const words = ["deploy"];
 if (commit !== "") words.push("--var", `GROVE_COMMIT:${commit}`);
-// Says that production is meant, which Wrangler asks for where there are other environments.
+// Names production: Wrangler asks for an environment when there are several.
 if (!given.some((word) => /^(-e|--env)(=|$)/.test(word))) words.push("--env=");
 words.push(...given);
 const { status } = spawnSync(process.execPath, [WRANGLER, ...words], { cwd: PROJECT, stdio: "inherit" });

@@ -17,7 +17,7 @@ type Answerer = "page" | "server";
 /** Times (ms) of each step. */
 type Times = Map<string, { readonly by: Answerer; readonly taken: number[] }>;
 
-/** Goes through the console with a browser, as a person would. No figures where this machine has none. */
+/** Measures the pages of the console in a browser. No figures without a browser on this machine. */
 export async function measureConsole(bench: Bench): Promise<CaseFigures> {
   const executablePath = findBrowser();
   if (executablePath === undefined) {

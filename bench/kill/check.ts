@@ -7,7 +7,7 @@ import type { Kept } from "./writer.ts";
 /** Questions in flight at once. */
 export const PARALLEL = 16;
 
-/** How the server is asked whether something is there. Undefined: an answer that says neither. */
+/** Asks the server whether something exists. Undefined: the answer is neither yes nor no. */
 type Probe = (root: Client, id: string) => Promise<boolean | undefined>;
 
 const lookUpSelf: Probe = async ({ url }, id) => {
@@ -22,7 +22,7 @@ const PROBES: Readonly<Record<Kind, Probe>> = {
   "batch token": lookUpSelf,
   async lease(root, id) {
     const answer = await send(root, "POST", "v1/sys/leases/lookup", { lease_id: id });
-    // One that was given up is still shown, with the error.
+    // A lease whose revocation failed for good is still shown, with the error.
     return isAlive(answer, 400) && member(answer.body, "data", "revoke_error") === undefined;
   },
   "wrapped answer": async (root, id) => isAlive(await send(root, "POST", "v1/sys/wrapping/lookup", { token: id }), 400),

@@ -10,14 +10,14 @@ import { type Entry, expectedOf, type Ledger } from "./ledger.ts";
 const MAX_UPDATE_DELAY_MS = 300_000;
 const LOOK_MS = 1_000;
 
-/** What the end of a run looks at besides the entries one by one. */
+/** What the checks at the end of a run need. */
 export interface Finish {
   readonly root: Client;
   readonly ledger: Ledger;
   readonly environment: Environment;
 }
 
-/** Waits until everything that goes on after its answer is over. Returns what is not, in words. */
+/** Waits until all work that continues after its answer has ended. Returns a sentence for each that has not. */
 export async function waitForPromises(finish: Finish): Promise<string[]> {
   const { root, ledger } = finish;
   const until = performance.now() + MAX_UPDATE_DELAY_MS;
@@ -28,10 +28,10 @@ export async function waitForPromises(finish: Finish): Promise<string[]> {
       await pause(LOOK_MS);
     }
   };
-  // A run that is under way may have passed what it should still remove; the next one meets everything.
+  // The run under way may be past an object that has changed since, so a second run follows.
   const open = await settled(runningTidy);
   await send(root, "POST", "v1/auth/token/tidy");
-  // A shard asks a tree whose id it handed out a minute later, when no update names its first token.
+  // When no update names the first token of an allocated tree, its shard asks the tree a minute later.
   for (const work of [runningTidy, openLeases, unlistedTokens]) open.push(...(await settled(work)));
   for (const entry of ledger.entries) if (entry.ending === "promised") entry.ending = "answered";
   return open;
@@ -49,7 +49,7 @@ async function openLeases({ root, ledger, environment }: Finish): Promise<string
       open.push("a lease has ended and its revocation was not sent");
     }
   }
-  // Also those whose registration was not answered: the path of a lease says whose it is.
+  // Also leases whose registration was not answered: the path of a lease names its holder.
   const [above = "", stem = ""] = LEASE_FOLDER.split("/");
   await inPool(await names(root, `v1/sys/leases/lookup/${above}/`), PARALLEL, async (folder) => {
     const holder = ledger.entries[Number(folder.slice(stem.length, -1))];

@@ -15,7 +15,7 @@ export type Kind =
 /**
  * How far an ending is.
  * - "sent": asked for, and no answer came: it happened or not, and is read back after the next start.
- * - "adrift": the same of one that goes on after its answer, so that nothing that is read back is final.
+ * - "adrift": as "sent", for work that continues after its answer, so that no later read is final.
  * - "promised": an answer said that it will happen.
  * - "answered": it happened.
  */
@@ -33,7 +33,7 @@ export interface Entry {
   /** The accessor of a token, "" for everything else. */
   readonly accessor: string;
   ending: Ending;
-  /** It ends alone: what hangs directly below it goes on without it. */
+  /** It ends alone: its children become orphans. */
   alone: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface LedgerNumber {
   answered: number;
 }
 
-/** Everything that a server promised by answering, whatever happens to it afterwards. */
+/** Everything that the server has promised by an answer. A kill must not break any of it. */
 export class Ledger {
   /** In the order in which they were answered, so that each comes after its parent. */
   readonly entries: Entry[] = [];
@@ -80,7 +80,7 @@ export function expectedOf(entry: Entry): "alive" | "dead" | "unknown" {
     if (at.ending === "answered" && !isCut) return "dead";
     if (at.ending === "answered") break;
     if (!isCut) unknown = true;
-    // No answer says whether what is above still counts; it only matters when that is not alive either.
+    // Whether the parent still counts is open. That matters only when the parent is not alive.
     else if (at.parent && expectedOf(at.parent) !== "alive") return "unknown";
     else break;
   }

@@ -37,7 +37,7 @@ export interface KillResult {
   readonly changes: number;
   /** Leases whose revocation the engine was asked for. */
   readonly revocations: number;
-  /** Broken promises, in words; empty when there are none. */
+  /** A sentence for each broken promise. */
   readonly broken: readonly string[];
 }
 

@@ -3,9 +3,9 @@ import type { Choices } from "./choices.ts";
 import type { Environment } from "./environment.ts";
 import { type Entry, expectedOf, type Kind, type Ledger } from "./ledger.ts";
 
-/** A writer goes on working with the newest entries of each kind. */
+/** A writer uses the newest entries of each kind. */
 const NEWEST = 20;
-/** What an answer says that promises nothing: the server, or something on the way to it, is not there. */
+/** Statuses that promise nothing: the server, or a proxy before it, is not there. */
 const NO_ANSWERS = new Set([502, 503, 504]);
 
 /** Thrown where a request had no answer: then the writer waits for the next start. */
@@ -47,7 +47,7 @@ export class Writer {
   readonly choices: Choices;
   /** The token role whose tokens are revoked together; null until the next one is written. */
   role: string | null = null;
-  /** Tokens whose leases were revoked by prefix: a new lease may or may not be met by a walk that still goes on. */
+  /** Tokens whose leases were revoked by prefix: whether a walk under way meets a new lease is open. */
   readonly walked = new Set<Entry>();
   readonly #root: Client;
   readonly #ledger: Ledger;
@@ -65,7 +65,7 @@ export class Writer {
     this.#ledger = given.ledger;
   }
 
-  /** Does one thing after the other until one is not answered or `stopped` says so. */
+  /** Runs random actions until one is not answered or `stopped` is true. */
   async write(actions: readonly [Action, ...Action[]], stopped: () => boolean): Promise<void> {
     try {
       while (!stopped()) await this.choices.pick(actions)(this);

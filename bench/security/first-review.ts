@@ -28,7 +28,7 @@ async function hangUp(subject: Subject): Promise<string> {
   const path = "sys/leases/revoke-prefix/auth/token/create-orphan";
   const head = `PUT /v1/${path} HTTP/1.1\r\nHost: grove\r\nX-Vault-Token: ${subject.root}\r\nContent-Length: 2\r\n\r\n{}`;
   const has = (type: string) => subject.lines().some((line) => line.type === type && line.path === path);
-  // What is cut before the gateway has read it never arrived: on a busy machine that takes longer.
+  // A request that is cut before the gateway has read it never arrived. A busy machine reads later.
   for (const delayMs of [4, 8, 16, 32, 64, 128, 256]) {
     const socket = connect({ host: "127.0.0.1", port: subject.port }).on("error", () => {});
     socket.write(head);

@@ -72,7 +72,7 @@ export async function plantForest(data: string, secrets: Secrets, shape: ForestS
   return seedForest(data, keys, model.token, mount, shape);
 }
 
-/** @param like a token whose tree has children: the files of the trees are copies of its tree's. */
+/** @param like a token whose tree has children: its database is the model of all planted ones. */
 async function seedForest(
   data: string,
   keys: Keys,

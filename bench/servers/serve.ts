@@ -37,7 +37,7 @@ export interface ServeOptions {
   readonly privateHosts?: string;
   /** Settings of the Worker. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Called with each line of both outputs. Default: the log goes to /dev/null, so that writing it is measured and no disk is. */
+  /** Called with each line of both outputs. Default: the log goes to /dev/null, which costs no disk. */
   readonly onLine?: (line: string) => void;
 }
 
@@ -121,7 +121,7 @@ export function usageOf(pid: number): Usage {
   return processFigures(pid) ?? { cpuSeconds: 0, residentBytes: 0 };
 }
 
-/** The words after `node` of the script `serve` of package.json: what is measured is what users start. */
+/** The arguments of `node` in the script `serve` of package.json, so that the measured server is the one that users start. */
 function serveWords(): string[] {
   return project.scripts.serve.split(" ").slice(1);
 }

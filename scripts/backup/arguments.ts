@@ -4,7 +4,7 @@ import { type NotRun, readWords } from "../local/command-line.ts";
 export const HELP = `Usage: npm run backup -- --data DIR --to DIR [options]
 
 Copies the data of a server of this machine, also while it runs, into a new directory below --to, and opens every database
-of the copy to verify it. The server holds still for as long as it takes to copy what changed during the copy.
+of the copy to verify it. The server is paused for as long as it takes to copy what changed during the copy.
 
   --data DIR   the server's data directory (default .grove/data)
   --to DIR     where backups are kept

@@ -18,7 +18,7 @@ const SHARED_MEMORY = "-shm";
 
 /**
  * The copy of a directory that others may write to. The first pass copies all of it; files that change meanwhile may be
- * copied half changed. A second pass, while the server holds still, copies again what has changed, and then the copy is exact.
+ * copied half changed. A second pass, while the server is paused, copies again what has changed; then the copy is exact.
  */
 export class DirectoryCopy {
   readonly #from: string;
@@ -46,7 +46,7 @@ export class DirectoryCopy {
     return copies;
   }
 
-  /** Copies a file unless the copy is as it is. A file that goes away meanwhile is none. */
+  /** Copies a file unless the copy is current. A file that is deleted meanwhile is left out. */
   #bring(name: string, at: number): boolean {
     try {
       const { size, mtimeMs: modifiedAt, ino: inode } = statSync(join(this.#from, name));

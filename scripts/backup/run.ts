@@ -6,8 +6,8 @@ import { sourceCommit, sourceVersion } from "../local/version.ts";
 import { PAUSE_SOCKET } from "../serve/pause.ts";
 import { DirectoryCopy } from "./copy.ts";
 import { flushTree } from "./flush.ts";
-import { RunningServer } from "./hold.ts";
 import { backupName, partialName, superfluous } from "./names.ts";
+import { RunningServer } from "./running-server.ts";
 import { verifyDatabases } from "./verify.ts";
 
 /** What a backup is of, beside the databases. The directory of the built Worker and the lock are made by every start. */
@@ -22,7 +22,7 @@ export interface Backup {
   /** By which version of Grove. */
   readonly version: string;
   readonly databases: number;
-  /** How long the server held still; 0 for one that was not running. */
+  /** How long the server was paused (ms); 0 for one that was not running. */
   readonly pausedMs: number;
   /** Names of older backups that were deleted. */
   readonly deleted: readonly string[];
@@ -100,7 +100,7 @@ async function copyRunning(server: RunningServer, from: string, to: string): Pro
   // Most of what changes is of recent logins: after this pass the last one has little to do.
   copy.pass(Date.now);
   const asked = performance.now();
-  const held = await server.whileHeld(() => {
+  const held = await server.whilePaused(() => {
     const at = Date.now();
     copy.pass(Date.now);
     copySmallFiles(from, to);

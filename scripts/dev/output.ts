@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 /** The kinds of lines that `wrangler dev` writes. */
 export type OutputLine =
   | { readonly kind: "ready"; readonly port: number }
-  /** One JSON object of the log, of whatever type. */
+  /** One JSON object of the log, of any type. */
   | { readonly kind: "audit" }
   /** Written by Wrangler at every start and every request; dropped. */
   | { readonly kind: "chatter" }

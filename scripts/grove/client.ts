@@ -18,7 +18,7 @@ export interface CallFailure {
 export interface Answer {
   readonly status: number;
   readonly body: unknown;
-  /** When the server says it is (ms); null when it does not. */
+  /** The time of the server, from its header (ms); null without one. */
   readonly date: number | null;
 }
 

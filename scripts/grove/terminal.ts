@@ -9,7 +9,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export interface Terminal {
   /** True when results go to a terminal that takes colours. */
   readonly colours: boolean;
-  /** True when somebody is there who can watch and answer. */
+  /** True when a person can watch and answer. */
   readonly interactive: boolean;
   out(line: string): void;
   /** A line about the work. */

@@ -34,7 +34,7 @@ export async function succeeds(address: UpstreamAddress, path: string, limitMs: 
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Why a server answers every request with 503, in its own words; undefined when it does not. */
+/** The error of a server that answers every request with 503; undefined when it does not. */
 export function refusalOfAll(address: UpstreamAddress): Promise<string | undefined> {
   return get(address, "/v1/auth/token/lookup-self", async (answer) => {
     return answer.head.status === 503 ? firstError(await textOf(answer)) : undefined;

@@ -9,7 +9,7 @@ export interface ChildOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** `pipe`: the output is read here; `inherit`: it goes where this process's own goes. */
+  /** `pipe`: the output is read here; `inherit`: it goes to the outputs of this process. */
   readonly output: "pipe" | "inherit";
 }
 

@@ -17,8 +17,8 @@ interface LastServed {
 }
 
 /**
- * Why the data may be older than what clients were answered, as a message for the operator; undefined when nothing says so.
- * What was revoked since a backup was made is good again when it is restored, and nothing in the data can say so.
+ * Why the data may be older than what clients were answered, as a message for the operator; undefined without a sign of it.
+ * A restore brings back tokens that were revoked after the backup, and the data themselves can't show it.
  *
  * @param now ms.
  */

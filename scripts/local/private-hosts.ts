@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../../src/base/result.ts";
 export interface PrivateHostList {
   /** As the Worker reads it: it judges every URL by it. */
   readonly text: string;
-  /** CIDR blocks of its addresses: what a runtime lets connections through to, whatever name leads there. */
+  /** CIDR blocks of its addresses: the runtime allows connections to them, by any name. */
   readonly blocks: readonly string[];
 }
 

@@ -12,7 +12,7 @@ export interface Running {
 }
 
 /**
- * Waits until somebody asks this process to stop, or the child ends by itself, and then stops the rest: the gateway
+ * Waits until this process is asked to stop, or the child ends by itself, and then stops the rest: the gateway
  * first, so that requests under way are still answered.
  *
  * @returns how the child ended, when it ended by itself

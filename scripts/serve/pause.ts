@@ -3,19 +3,19 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { Child } from "../local/child.ts";
 import { waitUntilStopped } from "./stopped.ts";
 
-/** Where a backup asks the server of a data directory to hold still. Only the user of the server can reach it. */
+/** Where a backup asks the server of a data directory to pause. Only the user of the server can reach it. */
 export const PAUSE_SOCKET = "pause.sock";
 
-/** What both sides say. */
+/** The messages of both sides. */
 export const PAUSE_WORDS = { pause: "pause\n", paused: "paused\n", resume: "resume\n", resumed: "resumed\n" } as const;
 
 /** Longest pause: clients wait meanwhile, and those of the gateway are patient for longer than this. */
 const MAX_PAUSE_MS = 20_000;
 
 /**
- * Lets a backup stop the Worker's process for a moment, so that the files of all objects are of one instant. The pause ends
- * when the backup says so, when it goes away, however it does, and at the latest after MAX_PAUSE_MS: then the backup is not
- * told `resumed`, and knows that what it copied is worth nothing.
+ * Pauses the Worker's process for a backup, so that the files of all objects are of one instant. The pause ends when the backup
+ * asks for it, when its connection closes, and at the latest after MAX_PAUSE_MS. In the last two cases the backup does not get
+ * `resumed`, and discards its copy.
  */
 export class Pauses {
   readonly #child: Pick<Child, "pid" | "signal">;
@@ -33,7 +33,7 @@ export class Pauses {
     this.#server.listen(path);
   }
 
-  /** Ends whatever pause there is, and takes no more. */
+  /** Ends the pause, if there is one, and accepts no more. */
   close(): void {
     this.#holder?.destroy();
     this.#resume();

@@ -22,7 +22,7 @@ export interface WorkerdSetup {
    * ids that do not match, so an id can't be made without it. Losing it loses the data.
    */
   readonly installationId: string;
-  /** CIDR blocks of private addresses that may be connected to beside public ones, whatever name leads there. */
+  /** CIDR blocks of private addresses that may be connected to beside public ones, by any name. */
   readonly privateHosts: readonly string[];
   /** True to let the Worker ask the metadata services of the cloud's machines and containers for its keys. */
   readonly metadataServices: boolean;

@@ -3,8 +3,8 @@ import { TEMPERS } from "../environment.ts";
 import { type Action, ending } from "../writer.ts";
 
 /**
- * Path of the leases of a token; the number of the token in the ledger follows. So leases whose registration had no
- * answer can be attributed, too.
+ * Path of the leases of a token; the number of the token in the ledger follows. So a lease whose registration had no
+ * answer has a known holder, too.
  */
 export const LEASE_FOLDER = "kill/t";
 
@@ -29,7 +29,7 @@ const revoke = ending("lease", (writer, { id }) => {
   return writer.ask("POST", "v1/sys/leases/revoke", { lease_id: id, sync: false });
 });
 
-/** Everything below the folder of one holder: the walk over the index, which goes on after its answer. */
+/** Everything below the folder of one holder: the walk over the index, which continues after the answer. */
 const revokeBelow: Action = async (writer) => {
   const holder = writer.pick("lease")?.parent;
   if (!holder) return;

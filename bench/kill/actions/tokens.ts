@@ -38,7 +38,7 @@ const revokeRole: Action = async (writer) => {
   const tokens = writer.living("role token");
   if (tokens.length < MANY || writer.role === null) return;
   const path = `v1/sys/leases/revoke-prefix/auth/token/create/${writer.role}`;
-  // A token that is made while the walk goes on may or may not be met: the next ones have another path.
+  // Whether the walk meets a token that is made meanwhile is open, so the next tokens have another path.
   writer.role = null;
   await writer.end(tokens, () => writer.ask("POST", path, { sync: false }), { promised: true });
 };

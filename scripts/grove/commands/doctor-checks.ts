@@ -2,13 +2,13 @@ import * as z from "zod";
 import { PAGE, SUMMARY } from "../answers.ts";
 import type { CallFailure, GroveClient } from "../client.ts";
 
-/** What came of a question. `fault`: somebody has to act; `note`: somebody should look. */
+/** The result of a check. `fault`: the operator has to act; `note`: the operator should look. */
 export interface Finding {
   readonly state: "ok" | "note" | "fault" | "skipped";
   readonly text: string;
 }
 
-/** A question that the doctor asks. */
+/** One check of the doctor. */
 export interface Check {
   readonly about: string;
   readonly check: (client: GroveClient) => Promise<Finding>;
@@ -21,7 +21,7 @@ const fine = (text: string): Finding => ({ state: "ok", text });
 const note = (text: string): Finding => ({ state: "note", text });
 const fault = (text: string): Finding => ({ state: "fault", text });
 
-/** Questions, in the order in which they are asked. */
+/** Checks, in their order. */
 export const CHECKS: readonly Check[] = [
   { about: "server", check: server },
   { about: "clock", check: clock },

@@ -6,7 +6,7 @@ import { CHECKS, type Finding } from "./doctor-checks.ts";
 
 const STYLES: Readonly<Record<Finding["state"], Style>> = { ok: "green", note: "yellow", fault: "red", skipped: "dim" };
 
-/** Asks a server about itself and shows what an operator should know. 1 when something is wrong. */
+/** Runs the checks and shows their results. The exit code is 1 when one finds a fault. */
 export async function examine(
   client: GroveClient,
   terminal: Terminal,
@@ -17,7 +17,7 @@ export async function examine(
     terminal.progress(about);
     findings.push({ about, ...(await check(client)) });
     terminal.progress(null);
-    // Without an answer to the first question there is none to the others.
+    // Without an answer to the first check the others have none either.
     if (findings.length === 1 && findings[0]?.state === "fault") break;
   }
   if (json) terminal.out(JSON.stringify(findings));

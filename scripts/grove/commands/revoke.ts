@@ -39,14 +39,15 @@ export async function revokeTokens(
   return followJob(client, terminal, started.value.job, json);
 }
 
-/** Follows a revocation until it ends. It goes on when this command does not. */
+/** Shows the progress of a revocation until it ends. The revocation continues without this command. */
 export async function followJob(
   client: GroveClient,
   terminal: Terminal,
   id: string,
   json: boolean,
 ): Promise<Result<number, CallFailure>> {
-  if (!json) terminal.say(`job ${id}; it goes on without this command: --job ${id} follows it, --stop ${id} stops it`);
+  if (!json)
+    terminal.say(`job ${id}; it continues without this command: --job ${id} follows it, --stop ${id} stops it`);
   for (;;) {
     const job = await client.get(`sys/tokens/jobs/${encodeURIComponent(id)}`, JOB);
     terminal.progress(null);
@@ -80,7 +81,7 @@ function showPreview(terminal: Terminal, { count, more, sample, leases, skipped 
 
 async function isConfirmed(terminal: Terminal, count: number): Promise<boolean> {
   if (!terminal.interactive) {
-    terminal.say("there is no terminal to ask on: --yes goes on without");
+    terminal.say("there is no terminal to ask on; --yes revokes without a question");
     return false;
   }
   return (await terminal.ask(`Type ${count} to revoke them: `)).trim() === String(count);

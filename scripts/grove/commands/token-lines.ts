@@ -32,7 +32,7 @@ export function tokenLabel(terminal: Pick<Terminal, "colours">, token: Token): s
   return `${name} ${harmless(token.accessor)} ${styled(terminal, "dim", harmless(about))}`;
 }
 
-/** To the minute, in UTC as the server says it. */
+/** To the minute, in UTC. */
 function shortTime(time: string): string {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time) ? `${time.slice(0, 10)} ${time.slice(11, 16)}` : time;
 }

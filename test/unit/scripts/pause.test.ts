@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { RunningServer } from "../../../scripts/backup/hold.ts";
+import { RunningServer } from "../../../scripts/backup/running-server.ts";
 import { PAUSE_WORDS, Pauses } from "../../../scripts/serve/pause.ts";
 
 let directory: string;
@@ -47,7 +47,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
   it("lasts for as long as the work of a backup", async () => {
     open();
     const server = await find();
-    expect(await server.whileHeld(isHeld)).toEqual({ ok: true, value: true });
+    expect(await server.whilePaused(isHeld)).toEqual({ ok: true, value: true });
     expect(isHeld()).toBe(false);
   });
 
@@ -62,7 +62,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
   it("ends by itself after a while, and then the backup is told that its copy is worth nothing", async () => {
     open(50);
     const server = await find();
-    const held = await server.whileHeld(() => {
+    const held = await server.whilePaused(() => {
       // Waits for nothing but the clock: the server's own process is this one here.
       for (const until = performance.now() + 60; performance.now() < until; );
     });
@@ -73,7 +73,7 @@ describe.runIf(process.platform === "linux")("a pause of the server's process", 
   it("is for one backup at a time", async () => {
     open();
     const socket = await holder();
-    expect(await (await find()).whileHeld(() => null)).toMatchObject({ ok: false });
+    expect(await (await find()).whilePaused(() => null)).toMatchObject({ ok: false });
     expect(isHeld()).toBe(true);
     socket.destroy();
     await vi.waitFor(() => expect(isHeld()).toBe(false));

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import { PAUSE_WORDS } from "../serve/pause.ts";
 
-/** How long a server may take to hold still. */
+/** How long a server may take to pause (ms). */
 const ANSWER_MS = 10_000;
 
 /** A server that takes backups while it runs. */
@@ -27,13 +27,13 @@ export class RunningServer {
   }
 
   /**
-   * Does `work`, which waits for nothing, while the server holds still.
+   * Does `work`, which is synchronous, while the server is paused.
    *
-   * @returns what it gave; an error when the server did not hold still until its end.
+   * @returns its result; an error when the pause ended before it.
    */
-  async whileHeld<T>(work: () => T): Promise<Result<T, string>> {
+  async whilePaused<T>(work: () => T): Promise<Result<T, string>> {
     if ((await this.#say(PAUSE_WORDS.pause)) !== PAUSE_WORDS.paused) {
-      return err("the server does not hold still: another backup may be under way");
+      return err("the server does not pause: another backup may be under way");
     }
     const done = work();
     if ((await this.#say(PAUSE_WORDS.resume)) === PAUSE_WORDS.resumed) return ok(done);
@@ -44,7 +44,7 @@ export class RunningServer {
     this.#socket.destroy();
   }
 
-  /** Says a word and waits for the answer; undefined when the server hangs up. */
+  /** Sends a message and waits for the answer; undefined when the server closes the connection. */
   async #say(word: string): Promise<string | undefined> {
     const socket = this.#socket;
     if (socket.destroyed) return undefined;
