@@ -94,8 +94,8 @@ export class AuditRecord {
   /** Writes the last line. */
   async end({ status, result, reply }: AuditEnd): Promise<void> {
     const now = currentTime();
-    const error = firstError(result);
-    const { auth: caller, targetAccessor: target, targetAccessors, role, principal } = this.#subject.notes;
+    const error = firstError(result, this.#subject.data);
+    const { auth: caller, targetAccessor: target, targetAccessors, role, roleExists, principal } = this.#subject.notes;
     const issued = await this.#issued(reply);
     const auth = caller ?? issued?.auth;
     writeAuditLine({
@@ -110,7 +110,7 @@ export class AuditRecord {
       ...(issued && { response: issued }),
       ...(target !== undefined && caller?.accessor !== target && { target_accessor: target }),
       ...(targetAccessors && { target_accessors: targetAccessors }),
-      ...(role !== undefined && { role: auditMessage(role) }),
+      ...(role !== undefined && { role: roleExists ? role : await this.#hashed(role) }),
       ...(principal !== undefined && { principal }),
     });
   }
@@ -158,8 +158,8 @@ export class AuditRecord {
   }
 
   async #issuedToken(token: AuthReply): Promise<AuditAuth> {
-    const hashed = async (secret: string) => (this.#installation ? auditHash(this.#installation.keys, secret) : "");
-    const secrets = Object.entries(token.secretMetadata ?? {}).map(async ([name, text]) => [name, await hashed(text)]);
+    const hashed = async ([name, text]: [string, string]) => [name, await this.#hashed(text)];
+    const secrets = Object.entries(token.secretMetadata ?? {}).map(hashed);
     return {
       accessor: token.accessor,
       display_name: token.displayName,
@@ -167,8 +167,12 @@ export class AuditRecord {
       entity_id: token.entityId,
       token_type: token.tokenType,
       metadata: { ...token.metadata, ...Object.fromEntries(await Promise.all(secrets)) },
-      ...(token.accessor === "" && { token_hash: await hashed(token.clientToken) }),
+      ...(token.accessor === "" && { token_hash: await this.#hashed(token.clientToken) }),
     };
+  }
+
+  async #hashed(text: string): Promise<string> {
+    return this.#installation ? auditHash(this.#installation.keys, text) : "";
   }
 }
 
@@ -187,13 +191,13 @@ function methodAt(installation: Installation, path: string): Mount | undefined {
 const FIXED_MOUNTS: ReadonlySet<string> = new Set(["sys", "identity", "cubbyhole"]);
 
 /** The error message for the log. Those of three failures have the path or names of fields in them, which stay out of it. */
-function firstError(result: Result<unknown, Failure>): string | undefined {
+function firstError(result: Result<unknown, Failure>, data: AuditSubject["data"]): string | undefined {
   if (result.ok) return undefined;
   if (result.error.code === "no_route") return "no handler for route";
   if (result.error.code === "unknown_fields") return UNKNOWN_FIELDS;
   if (result.error.code === "rate_limited") return QUOTA_EXCEEDED;
   const [first] = toWire(result.error).errors;
-  return first === undefined ? undefined : auditMessage(first);
+  return first === undefined ? undefined : auditMessage(first, data);
 }
 
 /** What the audit log says about the token of a caller. */

@@ -167,9 +167,34 @@ export function auditPath(path: string): string {
   return path.includes(".") ? path.replace(TOKEN_SEGMENT, "$1<token>") : path;
 }
 
-/** A message of an answer, fit for the audit line: some name the role or policy that was sent, in whose place a token can stand. */
-export function auditMessage(message: string): string {
-  return message.replace(TOKEN_WORD, "$1<token>");
+/** Shortest text of a field that is taken out of a message: shorter ones are words of the message by accident. */
+const MIN_REPEATED_VALUE = 4;
+
+/**
+ * A message of an answer, fit for the audit line. Some repeat what was sent as the name of a role or policy, in whose place a
+ * token can stand. One that root chose has no form to know it by, so no text of the request's fields stays.
+ *
+ * @param data the fields of the request.
+ */
+export function auditMessage(message: string, data: Readonly<Record<string, unknown>>): string {
+  const values = textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE);
+  // Names of roles and policies are repeated in lower case.
+  const known = message.toLowerCase();
+  const repeated = values.filter((text) => known.includes(text.toLowerCase()));
+  const longestFirst = repeated.sort((a, b) => b.length - a.length);
+  const masked = message.replace(TOKEN_WORD, "$1<token>");
+  return longestFirst.reduce((text, value) => text.replace(wholeWords(value), "<value>"), masked);
+}
+
+function wholeWords(text: string): RegExp {
+  return new RegExp(`(?<![\\w-])${text.replace(/[^\w\s]/g, "\\$&")}(?![\\w-])`, "gi");
+}
+
+/** Every text in the fields of a request. @param depth levels that may follow. */
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || depth === 0) return [];
+  return Object.values(value).flatMap((item) => textsIn(item, depth - 1));
 }
 
 /**

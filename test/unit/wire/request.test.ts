@@ -172,7 +172,18 @@ describe("auditMessage", () => {
     ],
     ["unknown role ci.s.build", "unknown role ci.s.build"],
     ["Grove is sealed. Set it, as always.", "Grove is sealed. Set it, as always."],
-  ])("%s is logged as %s", (message, logged) => expect(auditMessage(message)).toBe(logged));
+  ])("%s is logged as %s", (message, logged) => expect(auditMessage(message, {})).toBe(logged));
+});
+
+describe("auditMessage with the fields of a request", () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    ["unknown role Chosen.by+root", { role_name: "Chosen.by+root" }, "unknown role <value>"],
+    ['entry for role "chosen" not found', { role: "CHOSEN" }, 'entry for role "<value>" not found'],
+    ['["chosen-1" "chosen-1-b"]', { policies: ["chosen-1", { deep: "chosen-1-b" }] }, '["<value>" "<value>"]'],
+    ["a role is not a roll", { role: "a", other: "is" }, "a role is not a roll"],
+    ["unknown roles", { role: "role" }, "unknown roles"],
+    ["no $& here", { role: "here" }, "no $& <value>"],
+  ])("%s of %j is logged as %s", (message, data, logged) => expect(auditMessage(message, data)).toBe(logged));
 });
 
 describe("auditPath", () => {

@@ -279,6 +279,22 @@ describe("the audit log", () => {
     expect(lines.join().toLowerCase()).not.toContain(root.toLowerCase());
   });
 
+  it("has no token that root chose in the place of a field with a name, and the hash of a role that does not exist", async () => {
+    const id = (await createToken(root, { id: "chosen-as-a-role" })).client_token;
+    await call("POST", "sys/auth/signed", { token: root, body: { type: "aws" } });
+    const role = { auth_type: "ec2", bound_account_id: "111111111111" };
+    await call("POST", "auth/signed/role/web", { token: root, body: role });
+    lines = [];
+    for (const name of [id, "web"]) await call("POST", "auth/signed/login", { body: { role: name, pkcs7: "x" } });
+    await call("POST", "auth/token/create", { token: root, body: { role_name: id } });
+    await call("POST", "sys/remount", { token: root, body: { from: `auth/${id}`, to: "auth/there" } });
+    const [unknown, known] = parsed().filter(({ type, path }) => type === "response" && path === "auth/signed/login");
+    expect(unknown).toMatchObject({ error: 'entry for role "<value>" not found' });
+    expect(parsed()[0]?.data).toMatchObject({ role: unknown?.role });
+    expect(known).toMatchObject({ role: "web" });
+    expect(lines.join("\n")).not.toContain(id);
+  });
+
   it("never holds a secret: not of a header, a body, a URL or an answer", async () => {
     const secrets: string[] = [root];
     const { client_token, accessor } = await createToken(root, { ttl: "1h" });
