@@ -178,7 +178,7 @@ export function TokensPage({ query }: { readonly query: URLSearchParams }) {
             setSelected(new Set());
             if (going) pages.reload();
           }}
-          onChange={() => setGoing(true)}
+          onBegun={() => setGoing(true)}
         />
       )}
     </>

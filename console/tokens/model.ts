@@ -32,6 +32,14 @@ export interface Amount {
   readonly more: boolean;
 }
 
+/**
+ * True when the typed text confirms a bulk revocation: it is the exact number of the tokens. Never when there are none, or
+ * too many to count: a number that is not known can't be confirmed.
+ */
+export function isConfirmed({ count, more }: Amount, typed: string): boolean {
+  return count > 0 && !more && typed === String(count);
+}
+
 export const nameOf = (token: Token): string => token.display_name || "token";
 
 /** `1,204`, or `10,000+` when counting stopped there. */

@@ -6,7 +6,7 @@ import { useSession } from "../session.ts";
 import { Dialog, Field } from "../ui/controls.tsx";
 import { Notice, ProblemNotice } from "../ui/notice.tsx";
 import { noteRevocation } from "./going.ts";
-import { amountText, nameOf, type Selection } from "./model.ts";
+import { amountText, isConfirmed, nameOf, type Selection } from "./model.ts";
 import {
   beginRevocation,
   type Job,
@@ -75,12 +75,12 @@ interface RevokeManyProps {
   /** What is selected, in words. */
   readonly text: string;
   readonly onClose: () => void;
-  /** Called when a job has begun, and when it is over. */
-  readonly onChange: (state: "begun" | "over") => void;
+  /** Called when a job has begun. */
+  readonly onBegun: () => void;
 }
 
 /** Shows what a bulk revocation would take, asks for the number, and follows the job. */
-export function RevokeMany({ selection, text, onClose, onChange }: RevokeManyProps) {
+export function RevokeMany({ selection, text, onClose, onBegun }: RevokeManyProps) {
   const { api } = useSession();
   const [preview, setPreview] = useState<Preview | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -98,19 +98,19 @@ export function RevokeMany({ selection, text, onClose, onChange }: RevokeManyPro
   if (job !== null) {
     return (
       <Dialog title="Revoking" onClose={onClose}>
-        <JobProgress id={job} onClose={onClose} onOver={() => onChange("over")} />
+        <JobProgress id={job} onClose={onClose} />
       </Dialog>
     );
   }
-  const wanted = String(preview?.count ?? "");
+  const confirmed = preview !== null && isConfirmed(preview, typed);
   const begin = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (!preview || typed !== wanted) return;
+    if (!confirmed) return;
     const answer = await beginRevocation(api, selection, preview.count);
     if (!answer.ok) return setProblem(answer.problem);
     noteRevocation(selection);
     setJob(answer.value);
-    onChange("begun");
+    onBegun();
   };
 
   return (
@@ -125,7 +125,7 @@ export function RevokeMany({ selection, text, onClose, onChange }: RevokeManyPro
           </Notice>
         )}
         {preview && preview.count > 0 && !preview.more && (
-          <Field label={`Type ${wanted} to confirm`}>
+          <Field label={`Type ${preview.count} to confirm`}>
             <input
               value={typed}
               onInput={(event) => setTyped(event.currentTarget.value)}
@@ -140,11 +140,7 @@ export function RevokeMany({ selection, text, onClose, onChange }: RevokeManyPro
           <button type="button" class="button" onClick={onClose}>
             Keep them
           </button>
-          <button
-            type="submit"
-            class="button danger solid"
-            disabled={!preview || preview.count === 0 || preview.more || typed !== wanted}
-          >
+          <button type="submit" class="button danger solid" disabled={!confirmed}>
             {preview ? `Revoke ${counted(preview.count, "token")}` : "Revoke"}
           </button>
         </div>
@@ -185,10 +181,9 @@ function PreviewFacts({ preview }: { readonly preview: Preview }) {
 interface JobProgressProps {
   readonly id: string;
   readonly onClose: () => void;
-  readonly onOver: () => void;
 }
 
-function JobProgress({ id, onClose, onOver }: JobProgressProps) {
+function JobProgress({ id, onClose }: JobProgressProps) {
   const { api } = useSession();
   const [job, setJob] = useState<Job | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -201,7 +196,6 @@ function JobProgress({ id, onClose, onOver }: JobProgressProps) {
       if (!answer.ok) return setProblem(answer.problem);
       setJob(answer.value);
       if (answer.value.state === "running") timer = window.setTimeout(ask, POLL_MS);
-      else onOver();
     };
     ask();
     return () => {

@@ -152,6 +152,24 @@ describe.skipIf(executable === undefined)("the console", () => {
     await picture("console-tokens");
   });
 
+  it("revokes nothing of a filter that means too many tokens to count", async () => {
+    await visit("Tokens");
+    await page.getByLabel("Policy", { exact: true }).fill("old");
+    await page.keyboard.press("Enter");
+    await shows(/^3 tokens$/);
+    await page.route("**/v1/sys/tokens/revoke", async (route) => {
+      const answer = await route.fetch();
+      const body = (await answer.json()) as { data: object };
+      await route.fulfill({ response: answer, json: { ...body, data: { ...body.data, more: true } } });
+    });
+    await page.getByRole("button", { name: "Revoke all that match" }).click();
+    await page.getByText("Too many to count").waitFor();
+    expect(await page.getByRole("button", { name: "Revoke 3 tokens" }).isDisabled()).toBe(true);
+    expect(await page.getByLabel("Type 3 to confirm").count()).toBe(0);
+    await page.unroute("**/v1/sys/tokens/revoke");
+    await page.getByRole("button", { name: "Keep them" }).click();
+  });
+
   it("revokes all that a filter means after a dry run, and follows it to the end", async () => {
     await visit("Tokens");
     await page.getByLabel("Policy", { exact: true }).fill("old");

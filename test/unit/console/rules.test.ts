@@ -4,6 +4,7 @@ import { compact, duration, relative } from "../../../console/format.ts";
 import { localTime, queryTime } from "../../../console/local-time.ts";
 import { offsetOf, placeIn } from "../../../console/policies/place.ts";
 import { filterBody, filterOf, filterText, isMeant } from "../../../console/tokens/filter.ts";
+import { isConfirmed } from "../../../console/tokens/model.ts";
 
 describe("times and numbers of the console", () => {
   it("tells a duration by its two largest units", () => {
@@ -27,6 +28,17 @@ describe("times and numbers of the console", () => {
 
   it("shortens only numbers that have no room", () => {
     expect([9_999, 12_400, 250_000, 1_200_000].map(compact)).toEqual(["9,999", "12.4k", "250k", "1.2M"]);
+  });
+});
+
+describe("the confirmation of a bulk revocation", () => {
+  it("is the exact number, and never one for no tokens or for too many to count", () => {
+    expect(isConfirmed({ count: 12, more: false }, "12")).toBe(true);
+    for (const typed of ["", "1", "120", "12 ", "012"]) {
+      expect(isConfirmed({ count: 12, more: false }, typed)).toBe(false);
+    }
+    expect(isConfirmed({ count: 12, more: true }, "12")).toBe(false);
+    expect(isConfirmed({ count: 0, more: false }, "0")).toBe(false);
   });
 });
 

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { UNAUTHENTICATED } from "../../../src/base/errors.ts";
 import { err, ok } from "../../../src/base/result.ts";
 import type { EntityView } from "../../../src/identity/model.ts";
@@ -37,6 +37,10 @@ function entityWith(policies: readonly string[]): EntityView {
 function reading(path: string, clientAddress: string | null = "192.0.2.1"): Call {
   return { access: { operation: "read", path }, clientAddress };
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("a decision", () => {
   it("allows what a policy of the token or of its entity grants, and nothing that either denies", () => {
@@ -93,6 +97,29 @@ describe("finding a token and deciding", () => {
       answer,
     );
     expect(decided).toBe(null);
+  });
+
+  it("is null when the token expires while its entity is loaded", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: NOW });
+    const expiresAt = NOW + 1_000;
+    const asked: number[] = [];
+    const decided = await findAndDecide(
+      installation,
+      reading("x"),
+      {
+        find: (now) => {
+          asked.push(now);
+          return now < expiresAt ? { caller: token({ policies: ["x"], entityId: "entity" }) } : null;
+        },
+        loadEntity: async () => {
+          vi.setSystemTime(expiresAt);
+          return ok(entityWith([]));
+        },
+      },
+      answer,
+    );
+    expect(decided).toBe(null);
+    expect(asked).toEqual([NOW, expiresAt]);
   });
 
   it("judges the token as it is after its entity was loaded", async () => {

@@ -183,6 +183,21 @@ describe("a token that its tree made known to the isolate", () => {
     expect(await lookUp(token)).toContain("[200");
   });
 
+  it("has the policies of its entity, as they are now", async () => {
+    const rules = 'path "sys/policies/acl/x" { capabilities = ["read"] }';
+    await call("POST", "sys/policies/acl/of-entity", { token: root, body: { policy: rules } });
+    const body = { entity_alias: "bella", policies: ["default"] };
+    const made = await call("POST", "auth/token/create/person", { token: root, body });
+    const { client_token: token, entity_id: id } = made.body.auth;
+    expect(await makeKnown(token)).toBe(true);
+    const read = async () => (await call("GET", "sys/policies/acl/x", { token })).status;
+    expect(await read()).toBe(403);
+    await call("POST", `identity/entity/id/${id}`, { token: root, body: { policies: ["of-entity"] } });
+    expect([await isKnown(token), await read()]).toEqual([true, 404]);
+    await call("POST", `identity/entity/id/${id}`, { token: root, body: { policies: [] } });
+    expect(await read()).toBe(403);
+  });
+
   it("follows the policies as they are now", async () => {
     const write = (text: string) => call("POST", "sys/policies/acl/changing", { token: root, body: { policy: text } });
     await write('path "sys/policies/acl/x" { capabilities = ["read"] }');
