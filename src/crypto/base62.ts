@@ -2,12 +2,12 @@ import { randomBytes } from "./bytes.ts";
 
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BASE = BigInt(ALPHABET.length);
-/** The largest multiple of 62 in a byte: bytes from here on are drawn again, or some characters would come up more often. */
+/** The largest multiple of 62 in a byte: bytes from here on are replaced by new ones, or some characters would be more frequent. */
 const FAIR_BYTES = 248;
 /** What base62 has and base58 has not. */
 const LOOKALIKES = /[0OIl]/g;
 
-/** `length` letters and digits that nobody can guess: 5.95 bits each. */
+/** `length` random letters and digits from a cryptographic generator: 5.95 bits each. */
 export function randomBase62(length: number): string {
   let text = "";
   while (text.length < length) {

@@ -47,7 +47,7 @@ export function concat(...parts: Uint8Array[]): Uint8Array<ArrayBuffer> {
   return out;
 }
 
-/** `count` bytes that nobody can guess. */
+/** `count` random bytes from a cryptographic generator. */
 export function randomBytes(count: number): Uint8Array<ArrayBuffer> {
   return crypto.getRandomValues(new Uint8Array(count));
 }

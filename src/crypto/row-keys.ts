@@ -66,8 +66,8 @@ const VERSION_BYTES = 2;
 const LABEL = "grove row seals";
 
 /**
- * Seals rows that decide about access, so that whoever can write the storage of an object can't make such a row or change
- * one. Synchronous, for use within a transaction.
+ * Seals rows that decide about access, so that an attacker who can write the storage of an object can't forge such a row or
+ * change one. Synchronous, for use within a transaction.
  */
 export class RowKeys {
   /** Newest first. */

@@ -94,7 +94,7 @@ export class IssuerStore {
   }
 
   /**
-   * Makes isolates read the published keys again. The revision is drawn anew each time: a counter would repeat its values
+   * Makes isolates read the published keys again. The revision is random each time: a counter would repeat its values
    * after a restore.
    */
   changed(): void {

@@ -1,8 +1,8 @@
-/** Algorithms that a signing key can have, by their names in JWS. No HMAC: whoever verifies must not be able to sign. */
+/** Algorithms that a signing key can have, by their names in JWS. No HMAC: a verifier must not be able to sign. */
 export const SIGNING_ALGORITHMS = ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "EdDSA"] as const;
 export type SigningAlgorithm = (typeof SIGNING_ALGORITHMS)[number];
 
-/** The default key: roles can use it although nobody created it, and it cannot be deleted. */
+/** The default key: roles can use it without its creation, and it cannot be deleted. */
 export const DEFAULT_KEY = "default";
 
 /** The settings of a named signing key. Durations in seconds. */

@@ -40,9 +40,9 @@ export type KeyWritten = "written" | "needs_versions";
 
 /**
  * The OpenID issuer of the installation: named signing keys, which it rotates by its alarm, and the roles whose tokens they
- * sign. It never sees a key in the clear but while it makes a new one.
+ * sign. It has a private key in clear text only while it generates one.
  *
- * A version is published as "next" for a whole rotation period before it signs, so that whoever verifies knows it in time,
+ * A version is published as "next" for a whole rotation period before it signs, so that verifiers know it in time,
  * and for the verification TTL after its last signature.
  */
 export class OidcIssuer extends GroveObject {

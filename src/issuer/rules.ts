@@ -93,7 +93,7 @@ export function planRole(
   return problem ? err(invalid(problem)) : ok(role);
 }
 
-/** True when the key lists the client id, or all of them. Nothing listed: nobody may sign. */
+/** True when the key lists the client id, or all of them. No client may sign when none is listed. */
 export function maySign(key: KeyConfig, clientId: string): boolean {
   return key.allowedClientIds.includes("*") || key.allowedClientIds.includes(clientId);
 }

@@ -8,8 +8,8 @@ import type { KnownIssuer } from "./published-keys.ts";
 /** The path of the issuer on every name that this service has. */
 const ISSUER_PATH = "/v1/identity/oidc";
 /**
- * The issuer of tokens for auth mounts, a separate one: whoever may get a token of a role must not be able to pass for
- * a mount.
+ * The issuer of tokens for auth mounts, a separate one: a client that may get a token of a role must not be able to
+ * impersonate a mount.
  */
 const PLUGIN_ISSUER_PATH = `${ISSUER_PATH}/plugins`;
 

@@ -31,7 +31,7 @@ export class QuotaTable {
       .sort((a, b) => b.prefix.length - a.prefix.length);
   }
 
-  /** True while nobody has written a quota. */
+  /** True while no quota was written. */
   get isEmpty(): boolean {
     return this.#byMount.size === 0;
   }

@@ -48,7 +48,7 @@ export const DEFAULT_QUOTA_CONFIG: QuotaConfig = {
   responseHeaders: false,
 };
 
-/** Logins that no quota is for: enough for a fleet behind one address that starts at once and tries again when told to. */
+/** The limit of logins that have no quota: enough for a fleet behind one address that starts at once and retries on request. */
 export const LOGIN_LIMIT: RateLimit = { rate: 1000, interval: 10, blockInterval: 0 };
 
 /** Calls that the init token alone protects: to initialise, and to generate a root token. */

@@ -26,7 +26,7 @@ export interface QuotaPlace {
 /** Every isolate is sent all of them. */
 const MAX_QUOTAS = 500;
 const MAX_RATE = 1_000_000_000;
-/** Whoever shuts themselves out is let in again within a day. */
+/** At most a day: operators who lock themselves out get in again by then. */
 const MAX_SECONDS = 24 * 3600;
 const MAX_NAME_LENGTH = 128;
 const MAX_PATH_LENGTH = 512;

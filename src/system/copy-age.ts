@@ -4,7 +4,7 @@ import { isWithin } from "../base/clock.ts";
 const RENEWAL_SHARE = 0.8;
 /** A reading can end with the request that began it; after so long (ms) another one begins. */
 const RENEWAL_MS = 500;
-/** How long (ms) the system object counts as slow or away since that was last seen: so long nobody waits for it. */
+/** How long (ms) the system object counts as slow or away since that was last seen: no request waits for it in that time. */
 const TROUBLE_MS = 2_000;
 
 /** What an isolate knows about its copy of the installation. Times in ms. */

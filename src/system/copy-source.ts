@@ -105,7 +105,7 @@ export class CopySource {
 export function staleCopyAgeMs(now: number): number | null {
   let oldest: number | null = null;
   for (const [source, { checkedAt, maxAgeMs, graceMs }] of failing) {
-    // Nobody goes on with one that is older.
+    // No request uses one that is older.
     if (!isWithin(checkedAt, maxAgeMs + graceMs, now)) failing.delete(source);
     else if (!isWithin(checkedAt, maxAgeMs, now)) oldest = Math.max(oldest ?? 0, now - checkedAt);
   }

@@ -1,6 +1,6 @@
 /**
- * A filter over the custom token ids that exist. Custom ids have no check of their own inside, so without it every word that
- * somebody sends as a token would wake a directory object.
+ * A filter over the custom token ids that exist. A custom id has no tag that proves it genuine, so without the filter every
+ * made-up token would wake a directory object.
  *
  * It is a Bloom filter that grows: when its last layer is full another one is begun, twice as large, up to a limit. A layer is a
  * number of blocks, and an id sets bits of one block of one layer, so that a change is small. An id takes 2 bytes: 1,000,000 take

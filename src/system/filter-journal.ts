@@ -4,9 +4,9 @@ import type { BlockPlace } from "./custom-id-filter.ts";
 const MAX_CHANGES = 6000;
 
 /**
- * Which block of the filter of custom ids each change was made in, so that who has a version of before gets those blocks alone. It
- * is in memory: after the object has started anew, a copy that is behind is replaced as a whole, once. Versions are drawn, so
- * a version that is found here stands for exactly one state, also after a restore.
+ * Records which block of the filter of custom ids each change was made in, so that a copy with an earlier version gets only those
+ * blocks. It is in memory: after a restart of the object an outdated copy is replaced as a whole, once. Versions are random, so
+ * a version that is found here means exactly one state, also after a restore.
  */
 export class FilterJournal {
   readonly #changes: (BlockPlace & { readonly from: number })[] = [];

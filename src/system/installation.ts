@@ -46,7 +46,7 @@ export class Installation {
   readonly #policies: PolicySet;
 
   /**
-   * @param keys those of the snapshot, or of before when it has none.
+   * @param keys those of the snapshot, or the previous ones when it has none.
    * @param before what the snapshot was asked with; what has not changed since, and what follows from it, is kept.
    */
   constructor({ versions, parts }: SystemSnapshot, keys: Keys, before: Installation | null) {
@@ -129,7 +129,7 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
 }
 
 /**
- * The same, and not older than what somebody else knew who asks for something: a watermark with this number is known.
+ * The same, but never older than what the caller's isolate knew: it includes the watermark with this number.
  *
  * @param watermark 0 when there was none.
  */
@@ -163,7 +163,7 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
   return ok(remember({ installation: new Installation(snapshot, keys.value, before), checkedAt, reading }));
 }
 
-/** Tells the system object now and then what was encrypted here. Nobody's request fails for it. */
+/** Reports the encryptions of this isolate to the system object from time to time. A failure fails no request. */
 async function reportUse(env: Env, keys: Keys, now: number): Promise<void> {
   if (isWithin(reportedUseAt, USE_REPORT_MS, now)) return;
   reportedUseAt = now;

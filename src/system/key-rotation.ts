@@ -11,7 +11,7 @@ import { systemOf } from "./system.ts";
 /** Changes that lose against another one this often in a row are given up. */
 const MAX_TRIES = 5;
 
-/** Terms at once: a token that nobody made is hashed under the key of each before it is refused. */
+/** Terms at once: a forged token is hashed under the key of each before it is refused. */
 const MAX_TERMS = 16;
 
 const TOO_MANY_TERMS = invalid(`there are ${MAX_TERMS} terms of keys already, as many as there may be`);
@@ -19,7 +19,7 @@ const BUSY: Failure = { code: "unavailable", message: "the keys are being change
 
 /**
  * Begins a new term. Values are sealed and tokens are hashed under its keys as soon as every isolate has read it: twice
- * POLICY_CACHE_SECONDS later. Those of before stay good.
+ * POLICY_CACHE_SECONDS later. What was made under earlier terms stays valid.
  */
 export async function rotateKeys(env: Env, now: number): Promise<Result<null, Failure>> {
   let full = false;

@@ -4,7 +4,7 @@ import { issuerOf, type Mount, type MountMove } from "./mount.ts";
 import { mountPathProblem } from "./mount-rules.ts";
 
 /**
- * Puts the mount at `move.from` to `move.to`. What it issues from here on is told apart from what it issued at the old place.
+ * Puts the mount at `move.from` to `move.to`. What it issues from here on has another issuer id than what it issued at the old path.
  *
  * @param mounts all of the installation.
  * @param issuer under which the mount issues at the old place (`issuerOf`): one that has moved on meanwhile is not meant.

@@ -16,7 +16,7 @@ export interface Mount {
   readonly config: MountConfig;
   /** True when it was enabled so. It has no effect where nothing is replicated; clients compare it. */
   readonly local?: boolean;
-  /** What tells apart the tokens that it issued at one place from those of another; see `issuerOf`. */
+  /** Distinguishes the tokens that it issued at one path from those of another; see `issuerOf`. */
   readonly issuer?: string;
   /**
    * Number of the newest state of what its method keeps for the whole mount, as the method announced it: isolates with a
@@ -56,11 +56,11 @@ export interface MountConfig {
   readonly allowedResponseHeaders: readonly string[];
   readonly auditNonHmacRequestKeys: readonly string[];
   readonly auditNonHmacResponseKeys: readonly string[];
-  /** Where the trees of its tokens shall be; absent: near whoever logs in. */
+  /** Where the trees of its tokens shall be; absent: near the client that logs in. */
   readonly locationHint?: LocationHint;
 }
 
-/** The configuration of a mount that nobody tuned. */
+/** The configuration of a mount that was never tuned. */
 export const DEFAULT_MOUNT_CONFIG: MountConfig = {
   defaultLeaseTtl: 0,
   maxLeaseTtl: 0,

@@ -75,7 +75,7 @@ export interface PolicyPatch {
 
 /**
  * Characters of the rules of all policies together. Every isolate is sent all of them in one message, which the platform
- * limits to 32 MiB: beyond that nobody could be served any more, not even to delete a policy.
+ * limits to 32 MiB: beyond that no request could be served, not even one that deletes a policy.
  */
 const MAX_RULES_LENGTH = 8 * 1024 * 1024;
 
@@ -109,7 +109,7 @@ const ALIVE = "(expires_at IS NULL OR expires_at >= ?)";
 /** The policies for isolates. */
 export interface PoliciesForIsolates {
   readonly policies: readonly PolicyRules[];
-  /** Names of policies that were tampered with. Whoever has one is refused: its rules may have denied something. */
+  /** Names of policies that were tampered with. Every token with one is refused: its rules may have denied something. */
   readonly tampered: readonly string[];
 }
 

@@ -25,7 +25,7 @@ const MIN_OPERATIONS = 1_000_000;
 const MAX_OPERATIONS = 3_865_470_566;
 const MIN_INTERVAL_SECONDS = 24 * 3600;
 
-/** What holds until somebody sets something else: the reference's defaults. */
+/** The defaults, as in the reference. */
 export const DEFAULT_ROTATION: RotationSettings = { enabled: true, maxOperations: MAX_OPERATIONS, interval: 0 };
 
 /** `settings` with a change, or why it is refused. Bounds and messages are those of the reference's `sys/rotate/config`. */

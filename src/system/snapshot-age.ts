@@ -4,7 +4,7 @@ import type { CopyLimits } from "./copy-age.ts";
 
 const DEFAULT_CACHE_SECONDS = 5;
 const DEFAULT_GRACE_SECONDS = 60;
-/** A request goes on with what its isolate knew when it began; after so long (ms) none of before is left. */
+/** A request keeps the copy with which it began. After so long (ms) every earlier request has ended. */
 const LONGEST_REQUEST_MS = 60_000;
 
 /** Parsed settings: an isolate has one environment, and asks for them several times a request. */
@@ -32,7 +32,7 @@ function secondsAsMs(setting: string | undefined, otherwise: number): number {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : otherwise * 1000;
 }
 
-/** How long after a change of the installation something can still be made by somebody who does not know of it, in ms. */
+/** How long after a change of the installation, in ms, a request can still act on the state before it. */
 export function maxSnapshotAgeMs(env: Env): number {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;

@@ -28,12 +28,12 @@ export type PartName = keyof SnapshotParts;
 export const PART_NAMES: readonly PartName[] = ["keys", "policies", "mounts", "customIds", "quotas", "watermarks"];
 
 /**
- * The version of each part: another one after every change of it. Drawn, not counted: a restored object that changes again
- * repeats none of before.
+ * The version of each part, another one after every change of it. Random, not counted: an object that is restored and changes
+ * again must not repeat a version.
  */
 export type PartVersions = Readonly<Record<PartName, number>>;
 
-/** The state of the installation for somebody who knows some versions: the parts of which it knows another one, or none. */
+/** The state of the installation for an isolate: the parts whose version differs from the one that the isolate has. */
 export interface SystemSnapshot {
   readonly versions: PartVersions;
   readonly parts: Partial<SnapshotParts>;

@@ -23,7 +23,7 @@ export interface SystemStores {
   readonly rootGeneration: RootGenerationStore;
   readonly quotas: QuotaStore;
   readonly watermarks: WatermarkStore;
-  /** Whoever changes a part of the snapshot draws a version for it in the same step. */
+  /** A change of a part of the snapshot renews the version of that part in the same transaction. */
   readonly versions: PartVersionStore;
 }
 
@@ -42,7 +42,7 @@ export function systemStores(sql: SqlStorage, seals: RowSeals): SystemStores {
   };
 }
 
-/** The longest life, in seconds, that a batch token can have which was made at any time: nothing stored tells its end. */
+/** The longest TTL, in seconds, of any batch token that was ever made. Batch tokens are not stored, so this bounds their end. */
 export function longestTtl({ installation, mounts }: SystemStores): number {
   return Math.max(installation.longestTtl, mounts.longestTtl());
 }

@@ -58,7 +58,7 @@ export class System extends DurableObject<Env> {
   }
 
   /**
-   * What has changed of the installation for somebody who knows the versions `known`, or null when that is still true: then
+   * What has changed of the installation since the versions `known`, or null when nothing has: then
    * nothing is read.
    */
   async snapshot(known: PartVersions | null): Promise<SystemSnapshot | null> {
@@ -71,7 +71,7 @@ export class System extends DurableObject<Env> {
       versions,
       parts: {
         ...(changed.has("keys") && { keys: installation.keys() }),
-        // Rows that nobody can check are not handed out. Isolates with the same settings can't open the ring either.
+        // Rows whose seals can't be checked are not returned. Isolates with the same settings can't open the ring either.
         ...(changed.has("policies") && { policies: opened ? policies.rules() : { policies: [], tampered: [] } }),
         ...(changed.has("mounts") && { mounts: opened ? mounts.all() : [] }),
         ...(changed.has("customIds") && {
@@ -231,7 +231,7 @@ export class System extends DurableObject<Env> {
     return this.#mounts.tune(path, change);
   }
 
-  /** Tells every isolate the number of a newer state of what the method of the mount with this uuid keeps. Safe to repeat. */
+  /** Publishes the number of a newer state of the method's data at the mount with this uuid to all isolates. Safe to repeat. */
   async announceMethodState(uuid: string, state: number): Promise<void> {
     await this.#keys.mustOpen();
     this.#mounts.noteMethodState(uuid, state);

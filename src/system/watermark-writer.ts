@@ -31,7 +31,7 @@ export class WatermarkWriter {
     if (cleaned || dropped) this.#stores.versions.change("watermarks");
   }
 
-  /** A watermark goes when no batch token of before it can be left: nothing revokes those. */
+  /** Drops watermarks once every batch token from before them has expired: nothing else ends those. */
   #dropOld(now: number): boolean {
     const madeBefore = now - longestTtl(this.#stores) * 1000 - maxSnapshotAgeMs(this.#env);
     return this.#stores.watermarks.dropOld(madeBefore);

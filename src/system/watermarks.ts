@@ -1,6 +1,6 @@
 /**
  * Watermarks end tokens in constant time, however many there are. A watermark has a number; a token has the number of the
- * newest watermark that whoever made it knew. A watermark ends the tokens in its scope that have a smaller number. So the
+ * newest watermark that its maker knew. A watermark ends the tokens in its scope that have a smaller number. So the
  * order is causal: it needs no synchronized clocks, and holds within one millisecond.
  *
  * A token is also ended when an isolate makes it that does not know the watermark yet.

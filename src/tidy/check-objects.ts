@@ -53,7 +53,7 @@ export async function checkObjects(env: Env): Promise<Found> {
   return found;
 }
 
-/** The shards of entities that have ever written; null when nobody could tell. */
+/** The shards of entities that have ever written; null when the directory did not answer. */
 async function entityShards(env: Env): Promise<[string, SealedObject][] | null> {
   try {
     return (await identityOf(env).shards()).map((number) => [`entities ${number}`, entityShard(env, number)]);

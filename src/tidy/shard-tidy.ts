@@ -120,7 +120,7 @@ export class ShardTidy extends DurableObject<Env> {
       return this.#write(shard, { ...progress, running: after });
     }
     const { number, startedAt, report, needed } = running;
-    // InventoryUpdate before it is noted here: a crash in between tells it twice, which changes nothing.
+    // Reported before it is recorded here: after a crash in between it is reported again, which changes nothing.
     const tidy = within(this.env, this.env.TIDY).getByName("tidy");
     const aged = running.aged.map(({ version }) => version);
     await tidy.shardChecked(shard, { startedAt, finishedAt: now, report, aged, needed });

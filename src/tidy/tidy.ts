@@ -66,7 +66,7 @@ export class Tidy extends DurableObject<Env> {
     await this.#begin(FIRST_WITHOUT_ACCESSORS);
   }
 
-  /** Hears that a shard has been checked, and what came of it. Safe to repeat. */
+  /** Records that a shard was checked, with the result. Safe to repeat. */
   shardChecked(shard: number, check: ShardCheck): void {
     this.#shards.keep(shard, check);
   }

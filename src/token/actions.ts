@@ -62,7 +62,6 @@ export type Outcome =
   | { readonly kind: "created"; readonly token: TokenView; readonly warnings: readonly string[] }
   /** May be made, but not in this tree or not in this step: the Worker goes on. */
   | { readonly kind: "planned"; readonly spec: TokenSpec; readonly warnings: readonly string[] }
-  /** The drawn row is taken; draw again. */
   /** Nothing was done: the row is another token's, or may have been one's. A new one is to be greater than `above`. */
   | { readonly kind: "row_taken"; readonly above: number }
   | { readonly kind: "wrapped"; readonly token: TokenView; readonly sealed: Uint8Array }

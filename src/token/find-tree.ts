@@ -21,7 +21,7 @@ export interface NewTree {
 }
 
 /**
- * Draws the id of a new tree. It is not derived from a name, so no object wakes but the new one.
+ * Generates the id of a new tree. It is not derived from a name, so no object wakes but the new one.
  *
  * @param location where the platform shall put it; undefined: near the Worker that creates it.
  */

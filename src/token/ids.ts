@@ -2,13 +2,13 @@ import { concat, equalBytes, fromBase64Url, fromHex, randomBytes, toBase64Url, t
 import { type Keys, keyedHash, termInUse } from "../crypto/key-ring.ts";
 
 /**
- * Generated service tokens and accessors carry their way with them:
+ * Generated service tokens and accessors say which tree to ask:
  *
  *     tree id (32 bytes) | row in the tree (7 bytes) | random (16 bytes) | tag (8 bytes)
  *
  * in base64url (63 bytes make 84 characters without spare bits), a token with the prefix `s.` before it. The tag is the
  * beginning of a keyed hash over the rest, so a forged or mistyped one is refused before any object wakes. The other 24
- * bytes of the same hash are what the tree stores of a token: nothing in the storage of a tree lets anybody rebuild it.
+ * bytes of the same hash are what the tree stores of a token: the token can't be rebuilt from the storage of a tree.
  */
 const TREE_BYTES = 32;
 const ROW_BYTES = 7;
@@ -65,10 +65,10 @@ const CUSTOM_LABEL = new TextEncoder().encode("custom token id\0");
 
 /**
  * A row number for a token made at `now` (ms): the time and 12 random bits, so rows grow with time: new ones are
- * appended, the storage stays dense. Two equal ones in one tree are possible when both are made in the same ms; the tree
- * refuses the second, and one that a deleted token may have had, and the caller draws again.
+ * appended, the storage stays dense. Two equal ones in one tree are possible when both are generated in the same ms. The tree
+ * refuses the second one, and one that a deleted token may have had; the caller generates another.
  *
- * @param above the number is greater than this one. A tree tells it when the clock was set back.
+ * @param above the number is greater than this one. A tree requires this when the clock was set back.
  */
 export function newRow(now: number, above = 0): number {
   if (now < ROW_EPOCH_MS) throw new Error("the clock stands before 2026");
@@ -76,20 +76,20 @@ export function newRow(now: number, above = 0): number {
   return Math.max((now - ROW_EPOCH_MS) * 4096, above + 1) + random;
 }
 
-/** Attempts to draw a free row before a creation fails. A second attempt is needed about once in thousands. */
+/** Attempts to generate a free row before a creation fails. A second attempt is needed about once in thousands. */
 export const MAX_ROW_ATTEMPTS = 5;
 
-/** When a row number was drawn (ms). */
+/** When a row number was generated (ms). */
 export function rowGeneratedAt(row: number): number {
   return Math.floor(row / 4096) + ROW_EPOCH_MS;
 }
 
-/** The lowest row number that is drawn at `ms` or later. */
+/** The lowest row number that is generated at `ms` or later. */
 export function firstRowAt(ms: number): number {
   return Math.max(0, (ms - ROW_EPOCH_MS) * 4096);
 }
 
-/** Draws the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. `above`: see `newRow`. */
+/** Generates the ids of a new token of the tree `treeId`. `customId` replaces the generated token text. `above`: see `newRow`. */
 export async function newTokenIds(
   keys: Keys,
   treeId: string,
@@ -127,7 +127,7 @@ export function readAccessor(keys: Keys, text: string): Promise<AccessorCredenti
   return readRoutedId(keys, ACCESSOR_LABEL, text);
 }
 
-/** Draws an id of the kind `label` that carries its way with it: an accessor, or the id of a lease. */
+/** Generates an id of the kind `label` that says which tree to ask: an accessor, or the id of a lease. */
 export async function newRoutedId(
   keys: Keys,
   label: Uint8Array,

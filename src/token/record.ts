@@ -42,7 +42,7 @@ export interface TokenRecord {
   readonly customIdKey: string | null;
   /** null unless an auth method issued the token. */
   readonly login: LoginRecord | null;
-  /** The newest watermark that whoever made the token knew: only those above it can end it. Absent when there was none. */
+  /** The newest watermark that the isolate knew which made the token. Only later ones can end it. Absent when there was none. */
   readonly watermark?: number;
 }
 
@@ -79,7 +79,7 @@ export interface TokenSpec {
   readonly expiresAt: number | null;
   /** True when it gets no parent. */
   readonly orphan: boolean;
-  /** Where its tree shall be, for one without a parent; absent: near whoever asks for it. */
+  /** Where its tree shall be, for one without a parent; absent: near the client that asks for it. */
   readonly location?: LocationHint;
 }
 

@@ -31,7 +31,7 @@ export interface TokenRole {
   readonly tokenNumUses: number;
   readonly tokenNoDefaultPolicy: boolean;
   readonly tokenType: RoleTokenType;
-  /** Where the trees of its orphans shall be; absent: near whoever asks for them. */
+  /** Where the trees of its orphans shall be; absent: near the client that asks for them. */
   readonly locationHint?: LocationHint;
   /** Those whose value was last written by its deprecated name: only these are shown under it. */
   readonly writtenByOldName: readonly RenamedField[];

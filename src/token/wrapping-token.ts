@@ -1,7 +1,7 @@
 import { RESPONSE_WRAPPING_POLICY } from "../policy/builtin.ts";
 import { madeAbove, PLAIN_RECORD, type TokenRecord, type TokenSpec } from "./record.ts";
 
-/** True for a token that holds a wrapped answer. Nobody can give its policy to a token of another kind. */
+/** True for a token that holds a wrapped answer. Its policy can't be assigned to a token of another kind. */
 export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean {
   return record.policies.length === 1 && record.policies[0] === RESPONSE_WRAPPING_POLICY;
 }
@@ -9,7 +9,7 @@ export function isWrappingToken(record: Pick<TokenRecord, "policies">): boolean 
 /**
  * The token that holds a wrapped answer: good for one use, in a tree of its own, gone after `ttl` seconds.
  *
- * @param creationPath where the answer came from; whoever has the token can look it up.
+ * @param creationPath where the answer came from; the holder of the token can look it up.
  * @param watermark the newest one; 0 when there was none.
  * @param now ms.
  */

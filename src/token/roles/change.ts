@@ -98,8 +98,8 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
   const problem = problemOf(role, sent);
   if (problem) return err(invalid(problem));
   // A warning of the write that sets it, and of reads that show it by its deprecated name.
-  const told = sent.token_explicit_max_ttl !== undefined || role.writtenByOldName.includes("explicit_max_ttl");
-  if (told && role.tokenExplicitMaxTtl > mount.maxSeconds) {
+  const given = sent.token_explicit_max_ttl !== undefined || role.writtenByOldName.includes("explicit_max_ttl");
+  if (given && role.tokenExplicitMaxTtl > mount.maxSeconds) {
     warnings.push(
       `Given explicit max TTL of ${role.tokenExplicitMaxTtl} is greater than system/mount allowed value of ${mount.maxSeconds} seconds; until this is fixed attempting to create tokens against this role will result in an error`,
     );

@@ -2,7 +2,7 @@ import type { TokenRole } from "../role.ts";
 
 /**
  * Why the type of a role does not go with its other settings, or null. A batch token is stored nowhere, so it can't be
- * renewed, counted, or made to end with a parent that nobody asks. Roles whose clients may ask for another type keep
+ * renewed, counted, or made to end with a parent, which is not asked. Roles whose clients may ask for another type keep
  * what holds for that other type; a creation checks the type that it really gives.
  * Messages are the reference's (auth/token/roles).
  */

@@ -40,7 +40,7 @@ export class TokenRoles extends GroveObject {
 
   /**
    * Makes or changes the role `name`. Whether it exists, what that asks of the caller's policies, and the write are one
-   * transaction, so nobody can change a role with the right to create one.
+   * transaction, so the right to create a role does not allow to change one.
    *
    * @returns warnings for the writer; "permission_denied", or a 400 when the role would not be a good one.
    */

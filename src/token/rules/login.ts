@@ -38,7 +38,7 @@ export interface LoginPlan {
 }
 
 /**
- * Decides the token of a login. It starts a tree of its own: nobody's revocation but its own mount's reaches it.
+ * Decides the token of a login. It starts a tree of its own: only revocations of the token itself and of its mount end it.
  *
  * @param watermark the newest one; 0 when there was none.
  * @param now ms.

@@ -1,6 +1,6 @@
 import type { Failure } from "../../base/errors.ts";
 
-/** The answer to whoever was making a token when all that are like it were revoked: the next attempt comes after that. */
+/** The answer to a creation during which all tokens like the new one were revoked. A repeat comes after the revocation. */
 export const REVOKED_MEANWHILE: Failure = {
   code: "unavailable",
   message: "tokens of this kind were revoked while this one was made; try again",
