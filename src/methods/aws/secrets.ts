@@ -28,8 +28,8 @@ export async function openSecret(keys: Keys, mount: Pick<Mount, "uuid">, what: s
 }
 
 /** The secrets in a value of a mount as JSON, as `sealData` made them. */
-export function sealedTexts(json: unknown): Uint8Array[] {
-  const value: unknown = typeof json === "string" ? JSON.parse(json) : null;
+export function sealedTexts(json: string): Uint8Array[] {
+  const value: unknown = JSON.parse(json);
   if (typeof value !== "object" || value === null) return [];
   return SEALED_FIELDS.flatMap((name) => {
     const text: unknown = Reflect.get(value, name);

@@ -1,14 +1,11 @@
-import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
-import { RowSeals } from "../../storage/row-seals.ts";
-import { type Migration, Schema } from "../../storage/schema.ts";
-import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
-import { SealedTable, type WithSeal } from "../../storage/sealed-table.ts";
+import type { Migration } from "../../storage/schema.ts";
+import { SealedValues } from "../../storage/sealed-values.ts";
+import { GroveObject } from "../../system/grove-object.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
-import { ObjectKeys } from "../../system/object-keys.ts";
 import type { JwtConfig } from "./config.ts";
 import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
 
@@ -25,12 +22,8 @@ export const JWT_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
-interface ValueRow extends Record<string, SqlStorageValue> {
-  name: string;
-  value: string;
-}
-
-type Table = "settings" | "roles";
+/** The one value of the table of settings. */
+const CONFIG = "config";
 
 /** What a login has to know of its mount. */
 export interface JwtLoginView {
@@ -41,50 +34,41 @@ export interface JwtLoginView {
   readonly role: JwtRole | null;
 }
 
-/** One mount of the jwt method: the one writer of its configuration and roles. What was tampered with counts as absent. */
-export class JwtAuth extends DurableObject<Env> {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
-  readonly #keys: ObjectKeys;
-  readonly #sealed: Readonly<Record<Table, SealedTable<ValueRow>>>;
+/** One mount of the jwt method: its configuration and roles. What was tampered with counts as absent. */
+export class JwtAuth extends GroveObject {
+  readonly #settings: SealedValues<JwtConfig>;
+  readonly #roles: SealedValues<JwtRole>;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    this.#keys = new ObjectKeys(env);
-    const seals = new RowSeals(ctx.id.toString(), () => this.#keys.get());
-    const columns = { key: ["name"], sealed: ["value"] };
-    this.#sealed = {
-      settings: new SealedTable(this.#sql, seals, { table: "settings", kind: "jwt setting", ...columns }),
-      roles: new SealedTable(this.#sql, seals, { table: "roles", kind: "jwt role", ...columns }),
-    };
-    this.#schema = new Schema(this.#sql, JWT_AUTH_MIGRATIONS);
+    super(ctx, env, JWT_AUTH_MIGRATIONS);
+    this.#settings = new SealedValues(this.tables, this.seals, "settings", "jwt setting");
+    this.#roles = new SealedValues(this.tables, this.seals, "roles", "jwt role");
   }
 
   /** The configuration; null while there is none. */
   async readConfig(): Promise<JwtConfig | null> {
-    await this.#keys.open();
-    return this.#read<JwtConfig>("settings", "config");
+    await this.keys.open();
+    return this.#settings.read(CONFIG);
   }
 
   /** Replaces the configuration. */
   async writeConfig(config: JwtConfig): Promise<void> {
-    await this.#keys.open();
-    this.#write("settings", "config", config);
+    await this.keys.open();
+    this.#settings.write(CONFIG, config);
   }
 
   /** What a login by the role `name` (in lower case; "" for the default one) has to know. */
   async readLogin(name: string): Promise<JwtLoginView> {
-    await this.#keys.open();
-    const config = this.#read<JwtConfig>("settings", "config");
+    await this.keys.open();
+    const config = this.#settings.read(CONFIG);
     const roleName = name || (config?.defaultRole ?? "");
-    return { config, roleName, role: roleName === "" ? null : this.#read<JwtRole>("roles", roleName) };
+    return { config, roleName, role: roleName === "" ? null : this.#roles.read(roleName) };
   }
 
   /** The role of this name (in lower case), or null. */
   async readRole(name: string): Promise<JwtRole | null> {
-    await this.#keys.open();
-    return this.#read<JwtRole>("roles", name);
+    await this.keys.open();
+    return this.#roles.read(name);
   }
 
   /**
@@ -94,58 +78,28 @@ export class JwtAuth extends DurableObject<Env> {
    * @returns warnings for the writer.
    */
   async writeRole(name: string, fields: RoleFields, mount: MountTtl): Promise<Result<readonly string[], Failure>> {
-    await this.#keys.open();
-    const before = this.#read<JwtRole>("roles", name);
+    await this.keys.open();
+    const before = this.#roles.read(name);
     const changed = changeRole(before, fields, mount);
     if (!changed.ok) return err(invalid(changed.error));
-    if (!before && this.#count() >= MAX_ROLES) return err(invalid(`a mount holds at most ${MAX_ROLES} roles`));
-    this.#write("roles", name, changed.value.role);
+    if (!before && this.#roles.count() >= MAX_ROLES) return err(invalid(`a mount holds at most ${MAX_ROLES} roles`));
+    this.#roles.write(name, changed.value.role);
     return ok(changed.value.warnings);
   }
 
   /** Deletes a role. Safe to repeat. */
   deleteRole(name: string): void {
-    if (this.#schema.exists) this.#sql.exec("DELETE FROM roles WHERE name = ?", name);
+    this.#roles.delete(name);
   }
 
   /** At most `limit` names of roles after `after`, in order. */
   listRoles(after: string, limit: number): string[] {
-    if (!this.#schema.exists) return [];
-    return this.#sql
-      .exec<{ name: string }>("SELECT name FROM roles WHERE name > ? ORDER BY name LIMIT ?", after, limit)
-      .toArray()
-      .map(({ name }) => name);
+    return this.#roles.names(after, limit);
   }
 
-  /** Deletes everything, when the mount is gone. Safe to repeat. */
-  async erase(): Promise<void> {
-    this.#schema.forget();
-    await this.ctx.storage.deleteAll();
-  }
-
-  /** Checks the seals of some rows, for tidy. */
-  async checkSeals(from: SealPosition | null): Promise<SealStep> {
-    if (!this.#schema.exists) return NOTHING_TO_CHECK;
-    await this.#keys.open();
-    return checkSeals([this.#sealed.settings, this.#sealed.roles], from);
-  }
-
-  #read<T>(table: Table, name: string): T | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql.exec<WithSeal<ValueRow>>(`SELECT * FROM ${table} WHERE name = ?`, name).toArray()[0];
-    return row && this.#sealed[table].admits(row) ? (JSON.parse(row.value) as T) : null;
-  }
-
-  #write(table: Table, name: string, content: unknown): void {
-    this.#schema.create();
-    const value = JSON.stringify(content);
-    const seal = this.#sealed[table].sealOf({ name, value });
-    this.#sql.exec(`INSERT OR REPLACE INTO ${table} (name, value, seal) VALUES (?, ?, ?)`, name, value, seal);
-  }
-
-  #count(): number {
-    if (!this.#schema.exists) return 0;
-    return this.#sql.exec<{ n: number }>("SELECT COUNT(*) AS n FROM roles").one().n;
+  /** Deletes everything when the mount is removed. Safe to repeat. */
+  erase(): Promise<void> {
+    return this.wipe();
   }
 }
 

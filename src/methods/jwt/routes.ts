@@ -1,15 +1,14 @@
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
 import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
-import { AUTH, DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
+import { AUTH, DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok } from "../../base/result.ts";
 import type { Env } from "../../env.ts";
 import { mountTtl } from "../../system/mount.ts";
-import { fieldSchema, NO_FIELDS } from "../../wire/fields.ts";
-import { PAGE, readPage } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
-import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
+import { EMPTY } from "../../wire/reply.ts";
+import { listRoute, removeRoute, showRoute } from "../record-routes.ts";
 import { CONFIG_FIELDS, CONFIG_SHAPE, readConfig, renderConfig } from "./config.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
@@ -22,18 +21,12 @@ const ROLE_PATH = `role/${namedSegment("name")}`;
 const ROLE = { name: "The name of the role" };
 /** The endpoints of a mount of the jwt method. */
 export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
-  simpleRoute(
-    "read",
+  showRoute(
     "config",
-    {
-      summary: "Shows whose tokens the mount trusts.",
-      operationId: "read-configuration",
-      answers: dataAnswer(CONFIG_SHAPE),
-    },
-    NO_FIELDS,
+    { summary: "Shows whose tokens the mount trusts.", operationId: "read-configuration", shape: CONFIG_SHAPE },
     async (context) => {
       const config = await at(context).readConfig();
-      return config ? ok(dataReply(renderConfig(config))) : err({ code: "not_found" });
+      return config && renderConfig(config);
     },
   ),
   simpleRoute(
@@ -54,30 +47,15 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
     },
   ),
 
-  simpleRoute(
-    "list",
-    "role",
-    { summary: "Lists the roles.", operationId: "list-roles", answers: KEYS },
-    fieldSchema(PAGE),
-    async (context) =>
-      ok(
-        keysReply(
-          await readPage(
-            context.fields,
-            (after, limit) => at(context).listRoles(after, limit),
-            (name) => name,
-          ),
-        ),
-      ),
+  listRoute("role", { summary: "Lists the roles.", operationId: "list-roles" }, (context, after, limit) =>
+    at(context).listRoles(after, limit),
   ),
-  simpleRoute(
-    "read",
+  showRoute(
     ROLE_PATH,
-    { summary: "Shows a role.", operationId: "read-role", parameters: ROLE, answers: dataAnswer(ROLE_SHAPE) },
-    NO_FIELDS,
+    { summary: "Shows a role.", operationId: "read-role", parameters: ROLE, shape: ROLE_SHAPE },
     async (context) => {
       const role = await at(context).readRole(nameOf(context));
-      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+      return role && renderRole(role);
     },
   ),
   simpleRoute(
@@ -98,15 +76,8 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
       return ok(warnings.value.length > 0 ? { kind: "empty", warnings: warnings.value } : EMPTY);
     },
   ),
-  simpleRoute(
-    "delete",
-    ROLE_PATH,
-    { summary: "Deletes a role.", operationId: "delete-role", parameters: ROLE, answers: NO_CONTENT },
-    NO_FIELDS,
-    async (context) => {
-      await at(context).deleteRole(nameOf(context));
-      return ok(EMPTY);
-    },
+  removeRoute(ROLE_PATH, { summary: "Deletes a role.", operationId: "delete-role", parameters: ROLE }, (context) =>
+    at(context).deleteRole(nameOf(context)),
   ),
 
   loginRoute(

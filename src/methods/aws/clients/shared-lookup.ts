@@ -19,16 +19,11 @@ export async function sharedLookup<T>(
   item: string,
   fetch: FetchItems<T>,
 ): Promise<Result<T | null, Failure>> {
-  const name = await nameOf(client.revision, account.accountId, ...namesOf(account));
+  const { accountId, stsRole } = account;
+  const name = await nameOf(client.revision, accountId, stsRole?.arn ?? null, stsRole?.externalId ?? null);
   const lookups = within(client.env, client.env.CLOUD_LOOKUPS).getByName(name);
   return (await lookups.ask(group.name, item, group.maxItems, fetch as FetchItems<unknown>)) as Result<
     T | null,
     Failure
   >;
-}
-
-/** Of the role that is assumed for it. One without an external ID is named as it was before there were any. */
-function namesOf({ stsRole }: CloudAccount): (string | null)[] {
-  if (!stsRole) return [null];
-  return stsRole.externalId === "" ? [stsRole.arn] : [stsRole.arn, stsRole.externalId];
 }

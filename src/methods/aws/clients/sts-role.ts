@@ -5,7 +5,7 @@ import { parsePrincipalArn } from "../arn.ts";
 /** The role to assume for the instances and principals of an account. */
 export type StsRole = {
   readonly arn: string;
-  /** What the trust policy of the role asks for, so that nobody else can have the server assume it; "" without one. */
+  /** What the trust policy of the role asks for, so that no other customer can have the server assume it; "" without one. */
   readonly externalId: string;
 };
 
@@ -29,17 +29,11 @@ export function readStsRole({ arn, externalId }: StsRoleFields): Result<StsRoleF
   return ok({ arn, externalId });
 }
 
-/** As it is stored: without an external id the ARN alone. */
-export type StoredStsRole = string | StsRole;
-
-/** The form to store. */
-export function storedStsRole(role: StsRole): StoredStsRole {
-  return role.externalId === "" ? role.arn : role;
-}
-
-/** Reads the stored form. */
-export function stsRoleOf(stored: StoredStsRole | null): StsRole | null {
-  return typeof stored === "string" ? { arn: stored, externalId: "" } : stored;
+/** The role after a write. Fields that are undefined keep what is there; the first write of an account needs the ARN. */
+export function changeStsRole(before: StsRole | null, fields: StsRoleFields): Result<StsRole, Failure> {
+  const arn = fields.arn ?? before?.arn;
+  if (arn === undefined) return err(invalid("missing sts role"));
+  return ok({ arn, externalId: fields.externalId ?? before?.externalId ?? "" });
 }
 
 /** A warning about an association that is stored all the same, or null. */

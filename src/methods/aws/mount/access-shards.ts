@@ -2,8 +2,7 @@ import { within } from "../../../base/location.ts";
 import type { Env } from "../../../env.ts";
 import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/access-shards.ts";
 import type { Mount } from "../../../system/mount.ts";
-import type { CloudAccessList } from "./access-list.ts";
-import type { ShardPlace } from "./access-list-store.ts";
+import type { CloudAccessList, ShardPlace } from "./access-list.ts";
 
 /** A shard as it is called: its object, and what that is told of where it is. */
 export interface AccessShard {

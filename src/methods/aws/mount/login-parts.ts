@@ -1,5 +1,5 @@
 import { DEFAULT_CLIENT } from "../clients/config.ts";
-import { type StsRole, stsRoleOf } from "../clients/sts-role.ts";
+import type { StsRole } from "../clients/sts-role.ts";
 import { DEFAULT_IDENTITY } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 import type { LoginSettings } from "./copies.ts";
@@ -27,19 +27,15 @@ export interface LoginParts {
 /** What the id of an image begins with: a vm login without a role means the role that is named like its image. */
 const IMAGE_PREFIX = "ami-";
 
-/** What a login or a renewal goes by. `state` is the present one. */
-export function readLoginParts(
-  store: CloudStore,
-  state: number,
-  { settings, roleName, accountId }: LoginAsk,
-): LoginParts {
-  // Nobody logs in by settings that were tampered with: defaults in their place would let in whom those keep out.
-  const tampered = isTampered(store.client) || isTampered(store.identity);
+/** The parts of the configuration that a login or a renewal asks for. */
+export function readLoginParts(store: CloudStore, { settings, roleName, accountId }: LoginAsk): LoginParts {
+  // No login uses settings that were tampered with: defaults in their place would let in whom those keep out.
+  const tampered = store.client.isTampered || store.identity.isTampered;
   return {
-    state,
+    state: store.state,
     settings: settings ? loginSettings(store, tampered) : null,
     role: roleName === null || tampered ? null : store.roles.read(roleName),
-    stsRole: accountId === null ? null : stsRoleOf(store.stsRoles.read(accountId)),
+    stsRole: accountId === null ? null : store.stsRoles.read(accountId),
   };
 }
 
@@ -53,11 +49,6 @@ function loginSettings(store: CloudStore, tampered: boolean): LoginSettings {
     hasImageRoles: hasRoleFrom(store, IMAGE_PREFIX),
     tampered,
   };
-}
-
-/** True when there is a value that can't be read. */
-function isTampered(setting: { read(): unknown; readonly isWritten: boolean }): boolean {
-  return setting.read() === null && setting.isWritten;
 }
 
 function hasRoleFrom({ roles }: CloudStore, prefix: string): boolean {

@@ -1,16 +1,18 @@
+import { currentTime } from "../../../base/clock.ts";
 import type { RowSeals } from "../../../storage/row-seals.ts";
-import { type Migration, Schema } from "../../../storage/schema.ts";
-import type { SealedTable } from "../../../storage/sealed-table.ts";
+import type { Migration } from "../../../storage/schema.ts";
+import type { Tables } from "../../../storage/tables.ts";
 import type { ClientConfig } from "../clients/config.ts";
-import type { StoredStsRole } from "../clients/sts-role.ts";
+import type { StsRole } from "../clients/sts-role.ts";
 import type { RegisteredCertificate } from "../documents/registered.ts";
 import type { DenyEntry } from "../rules/deny-entry.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
-import { ExpiringRows } from "./expiring-rows.ts";
-import { Rows, type RowsHost, type ValueRow } from "./rows.ts";
-import { TIDY_JOBS_TABLE } from "./tidy-jobs.ts";
+import { forgetCopies } from "./copies.ts";
+import { ExpiringValues } from "./expiring-values.ts";
+import { TIDY_JOBS_TABLE } from "./list-tidy.ts";
+import { Records, Setting, settingRows } from "./records.ts";
 
 const VALUES = "(name TEXT PRIMARY KEY, value TEXT NOT NULL, seal BLOB) WITHOUT ROWID";
 
@@ -30,87 +32,54 @@ export const CLOUD_AUTH_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** A login may try all certificates. */
+const CERTIFICATES = { table: "certificates", kind: "cloud certificate", max: 256, plural: "certificates" } as const;
+const STS_ROLES = { table: "sts_roles", kind: "cloud sts role", max: 10_000, plural: "sts roles" } as const;
+const ROLES = { table: "roles", kind: "cloud role", max: 10_000, plural: "roles" } as const;
+
 /** Everything that is stored of one mount. */
-export class CloudStore implements RowsHost {
-  readonly sql: SqlStorage;
-  readonly seals: RowSeals;
+export class CloudStore {
   readonly client: Setting<ClientConfig>;
   readonly identity: Setting<IdentityConfig>;
-  /** The number of the state of what isolates keep copies of. */
-  readonly state: Setting<number>;
   readonly tidy: Readonly<Record<TidyList, Setting<TidySettings>>>;
-  readonly certificates: Rows<RegisteredCertificate>;
-  /** By account id: the ARN of the role to assume. */
-  readonly stsRoles: Rows<StoredStsRole>;
+  readonly certificates: Records<RegisteredCertificate>;
+  /** The roles to assume, by account id. */
+  readonly stsRoles: Records<StsRole>;
   /** By name in lower case. */
-  readonly roles: Rows<CloudRole>;
-  /** By the value of the tag in its one spelling. */
-  readonly denyList: ExpiringRows<DenyEntry>;
-  readonly #schema: Schema;
-  readonly #settings: Rows<unknown>;
+  readonly roles: Records<CloudRole>;
+  /** By the canonical value of the tag. */
+  readonly denyList: ExpiringValues<DenyEntry>;
+  readonly #tables: Tables;
+  readonly #state: Setting<number>;
 
-  constructor(sql: SqlStorage, seals: RowSeals) {
-    this.sql = sql;
-    this.seals = seals;
-    this.#schema = new Schema(sql, CLOUD_AUTH_MIGRATIONS);
-    const settings = new Rows<unknown>(this, "settings", "cloud setting");
-    this.#settings = settings;
+  constructor(tables: Tables, seals: RowSeals) {
+    this.#tables = tables;
+    const settings = settingRows(tables, seals, "settings", "cloud setting");
+    const changed = () => this.changed();
     this.client = new Setting(settings, "client");
     this.identity = new Setting(settings, "identity");
-    this.state = new Setting(settings, "state");
+    this.#state = new Setting(settings, "state");
     this.tidy = { access: new Setting(settings, "tidy access"), deny: new Setting(settings, "tidy deny") };
-    this.certificates = new Rows(this, "certificates", "cloud certificate");
-    this.stsRoles = new Rows(this, "sts_roles", "cloud sts role");
-    this.roles = new Rows(this, "roles", "cloud role");
-    this.denyList = new ExpiringRows(this, "deny_list", "deny list entry");
+    this.certificates = new Records(tables, seals, CERTIFICATES, changed);
+    this.stsRoles = new Records(tables, seals, STS_ROLES, changed);
+    this.roles = new Records(tables, seals, ROLES, changed);
+    this.denyList = new ExpiringValues(tables, seals, "deny_list", "deny list entry");
   }
 
-  get exists(): boolean {
-    return this.#schema.exists;
+  /**
+   * The number of the state that the configuration and the roles are in, which every change makes greater; 0 before the first
+   * change. Isolates keep copies of these by it.
+   */
+  get state(): number {
+    return this.#state.read() ?? 0;
   }
 
-  /** The tables as seals see them. */
-  get sealedTables(): readonly SealedTable<ValueRow>[] {
-    const { certificates, stsRoles, roles, denyList } = this;
-    return [this.#settings, certificates, stsRoles, roles, denyList].map(({ sealed }) => sealed);
-  }
-
-  /** Makes the tables unless they are there. */
-  create(): void {
-    this.#schema.create();
-  }
-
-  /** Call when the database was emptied. */
-  forget(): void {
-    this.#schema.forget();
-  }
-}
-
-/** One value of the settings. */
-class Setting<T> {
-  readonly #rows: Rows<unknown>;
-  readonly #name: string;
-
-  constructor(rows: Rows<unknown>, name: string) {
-    this.#rows = rows;
-    this.#name = name;
-  }
-
-  read(): T | null {
-    return this.#rows.read(this.#name) as T | null;
-  }
-
-  /** True when there is something, also what was tampered with and counts as absent. */
-  get isWritten(): boolean {
-    return this.#rows.has(this.#name);
-  }
-
-  write(value: T): void {
-    this.#rows.write(this.#name, value);
-  }
-
-  /** Safe to repeat. */
-  delete(): void {
-    this.#rows.delete(this.#name);
+  /** Notes a change of the configuration or of a role, in the transaction that makes it. */
+  changed(): void {
+    if (!this.#tables.exist) return;
+    // The time makes it greater also after a restore to an earlier state.
+    this.#state.write(Math.max(this.state + 1, currentTime()));
+    // Where one process serves, this isolate also answers requests.
+    forgetCopies();
   }
 }

@@ -1,13 +1,9 @@
-import { mountOf } from "../../../auth/mount-of.ts";
-import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import { err, ok } from "../../../base/result.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
+import { type AtMount, mountOf } from "../../../auth/mount-of.ts";
+import type { RequestContext, Route } from "../../../auth/route.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { accessShardFor, accessShardsOf } from "../mount/access-shards.ts";
 import { ENTRY_SHAPE, renderAccessEntry } from "../rules/access-entry.ts";
-import { listRoute } from "./list-route.ts";
 
 const INSTANCE = { instance_id: "The id of the instance" };
 
@@ -23,50 +19,41 @@ function accessListRoutes(path: string, name: string): Route[] {
     listRoute(
       path,
       { summary: "Lists the instances that logged in.", operationId: `list-${name}` },
-      async (_auth, after, limit, { env, mount }) => {
-        const lists = await Promise.all(accessShardsOf(env, mount).map(({ list }) => list.list(after, limit)));
+      async (context, after, limit) => {
+        const shards = accessShardsOf(context.env, mountOf(context));
+        const lists = await Promise.all(shards.map(({ list }) => list.list(after, limit)));
         return lists.flat().sort().slice(0, limit);
       },
     ),
 
-    simpleRoute(
-      "read",
+    showRoute(
       entryPath,
       {
         summary: "Shows what is remembered of the logins of an instance.",
         operationId: `read-${name}`,
         parameters: INSTANCE,
-        answers: dataAnswer(ENTRY_SHAPE),
+        shape: ENTRY_SHAPE,
       },
-      NO_FIELDS,
       async (context) => {
         const { instanceId, list } = entryOf(context);
         const entry = await list.read(instanceId);
-        return entry ? ok(dataReply(renderAccessEntry(entry))) : err({ code: "not_found" });
+        return entry && renderAccessEntry(entry);
       },
     ),
 
-    simpleRoute(
-      "delete",
+    removeRoute(
       entryPath,
-      {
-        summary: "Forgets the logins of an instance.",
-        operationId: `delete-${name}`,
-        parameters: INSTANCE,
-        answers: NO_CONTENT,
-      },
-      NO_FIELDS,
-      async (context) => {
+      { summary: "Forgets the logins of an instance.", operationId: `delete-${name}`, parameters: INSTANCE },
+      (context) => {
         const { instanceId, list } = entryOf(context);
-        await list.delete(instanceId);
-        return ok(EMPTY);
+        return list.delete(instanceId);
       },
     ),
   ];
 }
 
 /** The instance of a path, and the shard that has its entry. */
-function entryOf(context: CallContext<unknown, unknown>) {
+function entryOf(context: RequestContext & AtMount) {
   const instanceId = context.params.instance_id ?? "";
   return { instanceId, ...accessShardFor(context.env, mountOf(context), instanceId) };
 }

@@ -1,14 +1,14 @@
-import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type Route, tokenRoute } from "../../../auth/route.ts";
+import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import { fieldSchema, NO_FIELDS, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
 import { changeConfiguration } from "../mount/change.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
-import { listRoute } from "./list-route.ts";
 
 const PATH = `config/certificate/${namedSegment("cert_name")}`;
 const FIELDS = fieldSchema({
@@ -24,23 +24,20 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
   listRoute(
     "config/certificates",
     { summary: "Lists the registered certificates.", operationId: "list-certificate-configurations" },
-    (auth, after, limit) => auth.listCertificates(after, limit),
+    (context, after, limit) => cloudAuthOf(context).names("certificates", after, limit),
   ),
 
-  simpleRoute(
-    "read",
+  showRoute(
     PATH,
     {
       summary: "Shows a certificate that verifies documents of instances.",
       operationId: "read-certificate-configuration",
       parameters: NAME,
-      answers: dataAnswer({ cloud_public_cert: "string", type: "string" }),
+      shape: { cloud_public_cert: "string", type: "string" },
     },
-    NO_FIELDS,
     async (context) => {
       const certificate = await cloudAuthOf(context).readCertificate(context.params.cert_name ?? "");
-      if (!certificate) return err({ code: "not_found" });
-      return ok(dataReply({ cloud_public_cert: certificate.pem, type: certificate.type }));
+      return certificate && { cloud_public_cert: certificate.pem, type: certificate.type };
     },
   ),
 
@@ -67,20 +64,10 @@ export const CERTIFICATE_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "delete",
+  removeRoute(
     PATH,
-    {
-      summary: "Deletes a certificate.",
-      operationId: "delete-certificate-configuration",
-      parameters: NAME,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async (context) => {
-      await changeConfiguration(context, (auth) => auth.deleteCertificate(context.params.cert_name ?? ""));
-      return ok(EMPTY);
-    },
+    { summary: "Deletes a certificate.", operationId: "delete-certificate-configuration", parameters: NAME },
+    (context) => changeConfiguration(context, (auth) => auth.remove("certificates", context.params.cert_name ?? "")),
   ),
 ];
 

@@ -1,11 +1,12 @@
 import { mountOf } from "../../../auth/mount-of.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { privateHosts } from "../../../base/private-hosts.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
+import { ok, type Result } from "../../../base/result.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { removeRoute, showRoute } from "../../record-routes.ts";
 import {
   CLIENT_FIELDS,
   CLIENT_SHAPE,
@@ -22,18 +23,16 @@ import { sealSecret } from "../secrets.ts";
 
 /** `config/client` and `config/rotate-root`. */
 export const CLIENT_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  showRoute(
     "config/client",
     {
       summary: "Shows how the mount talks to the cloud, without the secret key.",
       operationId: "read-client-configuration",
-      answers: dataAnswer(CLIENT_SHAPE),
+      shape: CLIENT_SHAPE,
     },
-    NO_FIELDS,
     async (context) => {
       const client = await cloudAuthOf(context).readClient();
-      return client ? ok(dataReply(renderClient(client))) : err({ code: "not_found" });
+      return client && renderClient(client);
     },
   ),
 
@@ -68,19 +67,10 @@ export const CLIENT_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "delete",
+  removeRoute(
     "config/client",
-    {
-      summary: "Deletes the configuration of the client.",
-      operationId: "delete-client-configuration",
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async (context) => {
-      await changeConfiguration(context, (auth) => auth.deleteClient());
-      return ok(EMPTY);
-    },
+    { summary: "Deletes the configuration of the client.", operationId: "delete-client-configuration" },
+    (context) => changeConfiguration(context, (auth) => auth.deleteClient()),
   ),
 
   simpleRoute(

@@ -1,18 +1,18 @@
 import { mountOf } from "../../../auth/mount-of.ts";
-import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
+import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
-import { fieldSchema, NO_FIELDS, unread } from "../../../wire/fields.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { fieldSchema, unread } from "../../../wire/fields.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { renderDenyEntry } from "../rules/deny-entry.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import { readTagValue, tagValueOfPath, type UnverifiedTag, verifyRoleTag } from "../rules/tag-value.ts";
 import { openSecret } from "../secrets.ts";
-import { listRoute } from "./list-route.ts";
 
 const TAG = { role_tag: "The tag, as it is or as base64" };
 
@@ -26,23 +26,21 @@ function denyListRoutes(path: string, name: string): Route[] {
   // The value of a tag holds slashes.
   const entryPath = `${path}/:role_tag{.+}`;
   return [
-    listRoute(path, { summary: "Lists the denied role tags.", operationId: `list-${name}s` }, (auth, after, limit) =>
-      auth.listDenied(after, limit),
+    listRoute(path, { summary: "Lists the denied role tags.", operationId: `list-${name}s` }, (context, after, limit) =>
+      cloudAuthOf(context).names("denyList", after, limit),
     ),
 
-    simpleRoute(
-      "read",
+    showRoute(
       entryPath,
       {
         summary: "Shows an entry of the deny list.",
         operationId: `read-${name}`,
         parameters: TAG,
-        answers: dataAnswer({ creation_time: "string", expiration_time: "string" }),
+        shape: { creation_time: "string", expiration_time: "string" },
       },
-      NO_FIELDS,
       async (context) => {
         const entry = await cloudAuthOf(context).readDenied(tagOf(context));
-        return entry ? ok(dataReply(renderDenyEntry(entry))) : err({ code: "not_found" });
+        return entry && renderDenyEntry(entry);
       },
     ),
 
@@ -57,26 +55,16 @@ function denyListRoutes(path: string, name: string): Route[] {
       },
     ),
 
-    simpleRoute(
-      "delete",
+    removeRoute(
       entryPath,
-      {
-        summary: "Takes a role tag off the deny list.",
-        operationId: `delete-${name}`,
-        parameters: TAG,
-        answers: NO_CONTENT,
-      },
-      NO_FIELDS,
-      async (context) => {
-        await cloudAuthOf(context).deleteDenied(tagOf(context));
-        return ok(EMPTY);
-      },
+      { summary: "Takes a role tag off the deny list.", operationId: `delete-${name}`, parameters: TAG },
+      (context) => cloudAuthOf(context).remove("denyList", tagOf(context)),
     ),
   ];
 }
 
 /** The tag of a path, plain or in base64. A tag that is not in canonical form is on no list. */
-function tagOf({ params }: Pick<PresentedContext<unknown>, "params">): string {
+function tagOf({ params }: Pick<RequestContext, "params">): string {
   return tagValueOfPath(params.role_tag ?? "");
 }
 

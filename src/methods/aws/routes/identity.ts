@@ -1,24 +1,22 @@
-import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type Route, tokenRoute } from "../../../auth/route.ts";
+import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { showRoute } from "../../record-routes.ts";
 import { changeConfiguration } from "../mount/change.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { IDENTITY_FIELDS, IDENTITY_SHAPE, readIdentityChange, renderIdentity } from "../rules/identity.ts";
 
 /** `config/identity`. It is always there: what was not written reads as its default. */
 export const IDENTITY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "read",
+  showRoute(
     "config/identity",
     {
       summary: "Shows what names the holders of tokens and what is told about them.",
       operationId: "read-identity-integration-configuration",
-      answers: dataAnswer(IDENTITY_SHAPE),
+      shape: IDENTITY_SHAPE,
     },
-    NO_FIELDS,
-    async (context) => ok(dataReply(renderIdentity(await cloudAuthOf(context).readIdentity()))),
+    async (context) => renderIdentity(await cloudAuthOf(context).readIdentity()),
   ),
 
   tokenRoute(

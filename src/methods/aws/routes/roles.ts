@@ -1,12 +1,18 @@
 import { mountOf } from "../../../auth/mount-of.ts";
-import { type CallContext, type PresentedContext, type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import {
+  type CallContext,
+  type PresentedContext,
+  type RequestContext,
+  type Route,
+  tokenRoute,
+} from "../../../auth/route.ts";
+import { DONE_OR_WARNED } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { dataReply, EMPTY, type Reply } from "../../../wire/reply.ts";
+import type { Reply } from "../../../wire/reply.ts";
+import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { changeConfiguration } from "../mount/change.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { resolvePrincipals } from "../operator/resolve.ts";
@@ -17,7 +23,6 @@ import { MAX_ROLE_NAME } from "../rules/role-limits.ts";
 import { ROLE_SHAPE, renderRole } from "../rules/role-render.ts";
 import { newTagKey } from "../rules/tag-value.ts";
 import { sealSecret } from "../secrets.ts";
-import { listRoute } from "./list-route.ts";
 
 const PATH = `role/${namedSegment("role")}`;
 
@@ -28,21 +33,15 @@ const MAX_ROUNDS = 3;
 
 /** Roles: `role/:role`, and the list under both of its names. */
 export const ROLE_ROUTES: readonly Route[] = [
-  listRoute("roles", { summary: "Lists the roles.", operationId: "list-auth-roles2" }, (auth, after, limit) =>
-    auth.listRoles(after, limit),
-  ),
-  listRoute("role", { summary: "Lists the roles.", operationId: "list-auth-roles" }, (auth, after, limit) =>
-    auth.listRoles(after, limit),
-  ),
+  rolesRoute("roles", "list-auth-roles2"),
+  rolesRoute("role", "list-auth-roles"),
 
-  simpleRoute(
-    "read",
+  showRoute(
     PATH,
-    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, answers: dataAnswer(ROLE_SHAPE) },
-    NO_FIELDS,
+    { summary: "Shows a role.", operationId: "read-auth-role", parameters: ROLE, shape: ROLE_SHAPE },
     async (context) => {
       const role = await cloudAuthOf(context).readRole(nameOf(context));
-      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+      return role && renderRole(role);
     },
   ),
 
@@ -63,19 +62,18 @@ export const ROLE_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "delete",
-    PATH,
-    { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE, answers: NO_CONTENT },
-    NO_FIELDS,
-    async (context) => {
-      await changeConfiguration(context, (auth) => auth.deleteRole(nameOf(context)));
-      return ok(EMPTY);
-    },
+  removeRoute(PATH, { summary: "Deletes a role.", operationId: "delete-auth-role", parameters: ROLE }, (context) =>
+    changeConfiguration(context, (auth) => auth.remove("roles", nameOf(context))),
   ),
 ];
 
-function nameOf({ params }: { readonly params: Readonly<Record<string, string>> }): string {
+function rolesRoute(path: string, operationId: string): Route {
+  return listRoute(path, { summary: "Lists the roles.", operationId }, (context, after, limit) =>
+    cloudAuthOf(context).names("roles", after, limit),
+  );
+}
+
+function nameOf({ params }: Pick<RequestContext, "params">): string {
   return (params.role ?? "").toLowerCase();
 }
 

@@ -1,14 +1,14 @@
-import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
+import { type Route, tokenRoute } from "../../../auth/route.ts";
+import { DONE_OR_WARNED } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
-import { err, ok, type Result } from "../../../base/result.ts";
-import { fieldSchema, NO_FIELDS, sent, text, unread } from "../../../wire/fields.ts";
+import { ok, type Result } from "../../../base/result.ts";
+import { fieldSchema, sent, text, unread } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { readStsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
 import { changeConfiguration } from "../mount/change.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
-import { listRoute } from "./list-route.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
 const FIELDS = fieldSchema({
@@ -24,23 +24,20 @@ export const STS_ROUTES: readonly Route[] = [
   listRoute(
     "config/sts",
     { summary: "Lists the accounts with a role to assume.", operationId: "list-sts-role-relationships" },
-    (auth, after, limit) => auth.listStsRoles(after, limit),
+    (context, after, limit) => cloudAuthOf(context).names("stsRoles", after, limit),
   ),
 
-  simpleRoute(
-    "read",
+  showRoute(
     PATH,
     {
       summary: "Shows the role that is assumed for the instances of an account.",
       operationId: "read-sts-role",
       parameters: ACCOUNT,
-      answers: dataAnswer({ sts_role: "string", "external_id?": "string" }),
+      shape: { sts_role: "string", "external_id?": "string" },
     },
-    NO_FIELDS,
     async (context) => {
       const role = await cloudAuthOf(context).readStsRole(context.params.account_id ?? "");
-      if (!role) return err({ code: "not_found" });
-      return ok(dataReply({ sts_role: role.arn, ...(role.externalId !== "" && { external_id: role.externalId }) }));
+      return role && { sts_role: role.arn, ...(role.externalId !== "" && { external_id: role.externalId }) };
     },
   ),
 
@@ -71,19 +68,13 @@ export const STS_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "delete",
+  removeRoute(
     PATH,
     {
       summary: "Deletes the role that is assumed for the instances of an account.",
       operationId: "delete-sts-role",
       parameters: ACCOUNT,
-      answers: NO_CONTENT,
     },
-    NO_FIELDS,
-    async (context) => {
-      await changeConfiguration(context, (auth) => auth.deleteStsRole(context.params.account_id ?? ""));
-      return ok(EMPTY);
-    },
+    (context) => changeConfiguration(context, (auth) => auth.remove("stsRoles", context.params.account_id ?? "")),
   ),
 ];

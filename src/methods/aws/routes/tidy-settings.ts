@@ -1,8 +1,8 @@
-import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
-import { dataAnswer, NO_CONTENT } from "../../../auth/route-description.ts";
-import { err, ok } from "../../../base/result.ts";
-import { NO_FIELDS } from "../../../wire/fields.ts";
-import { dataReply, EMPTY } from "../../../wire/reply.ts";
+import { type Route, tokenRoute } from "../../../auth/route.ts";
+import { NO_CONTENT } from "../../../auth/route-description.ts";
+import { ok } from "../../../base/result.ts";
+import { EMPTY } from "../../../wire/reply.ts";
+import { removeRoute, showRoute } from "../../record-routes.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { readTidyChange, renderTidy, TIDY_FIELDS, TIDY_SHAPE, type TidyList } from "../rules/tidy-settings.ts";
 
@@ -16,18 +16,16 @@ export const TIDY_SETTINGS_ROUTES: readonly Route[] = [
 
 function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
   return [
-    simpleRoute(
-      "read",
+    showRoute(
       path,
       {
         summary: "Shows when ended entries of a list are removed.",
         operationId: `read-${name}-tidy-settings`,
-        answers: dataAnswer(TIDY_SHAPE),
+        shape: TIDY_SHAPE,
       },
-      NO_FIELDS,
       async (context) => {
         const settings = await cloudAuthOf(context).readTidy(list);
-        return settings ? ok(dataReply(renderTidy(settings))) : err({ code: "not_found" });
+        return settings && renderTidy(settings);
       },
     ),
 
@@ -50,15 +48,8 @@ function settingsRoutes(path: string, name: string, list: TidyList): Route[] {
       },
     ),
 
-    simpleRoute(
-      "delete",
-      path,
-      { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings`, answers: NO_CONTENT },
-      NO_FIELDS,
-      async (context) => {
-        await cloudAuthOf(context).deleteTidy(list);
-        return ok(EMPTY);
-      },
+    removeRoute(path, { summary: "Deletes what was set.", operationId: `delete-${name}-tidy-settings` }, (context) =>
+      cloudAuthOf(context).deleteTidy(list),
     ),
   ];
 }

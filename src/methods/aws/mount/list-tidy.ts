@@ -1,0 +1,168 @@
+import { currentTime } from "../../../base/clock.ts";
+import type { Tables } from "../../../storage/tables.ts";
+import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
+import type { ExpiringValues } from "./expiring-values.ts";
+
+/** Rows that one step removes. */
+const STEP_ROWS = 500;
+/** Steps of one alarm. The next alarm does the rest, so that other requests do not wait long. */
+const ALARM_STEPS = 64;
+/** An ended entry that has to stay is looked at again after this time. */
+const STAYS_MS = 24 * 3_600_000;
+/** Periodic runs begin on the hour: entries that end at many moments are removed together. */
+const PERIOD_MS = 3_600_000;
+/** Pause after an alarm that failed. */
+const RETRY_MS = 30_000;
+
+export const TIDY_JOBS_TABLE =
+  "CREATE TABLE tidy_jobs (list TEXT PRIMARY KEY, cutoff INTEGER NOT NULL, removed INTEGER NOT NULL) WITHOUT ROWID;";
+
+interface JobRow extends Record<string, SqlStorageValue> {
+  cutoff: number;
+  removed: number;
+}
+
+/** What a finished job did. */
+interface TidyReport {
+  readonly list: TidyList;
+  readonly removed: number;
+  /** Entries whose end is unreadable: they stay until an operator deletes them by name. */
+  readonly unreadable: number;
+}
+
+/** The list of an object, and where it is stored. */
+export interface TidiedList<T extends { readonly expiresAt: number }> {
+  readonly list: TidyList;
+  readonly storage: DurableObjectStorage;
+  readonly tables: Tables;
+  readonly rows: ExpiringValues<T>;
+  /** Whether an entry has to stay although it ended. */
+  stays(name: string, value: T): boolean;
+  /** The settings that decide when the alarm looks for ended entries. */
+  pace(): TidySettings;
+}
+
+/**
+ * The removal of ended entries from the list of an object, by its alarm. A job is a row, so that it goes on where it was after a
+ * crash; every step is a transaction of bounded size. The object has no other alarm: it is set often, and so only for an
+ * earlier time than the one that it is set for.
+ */
+export class ListTidy<T extends { readonly expiresAt: number }> {
+  readonly #of: TidiedList<T>;
+  /** When the alarm is set for (ms); null when it is not set. */
+  #alarmAt: number | null = null;
+
+  constructor(of: TidiedList<T>) {
+    this.#of = of;
+  }
+
+  /** For the start of the object. The alarm can be lost to a restore or to a fault of the platform. */
+  async restore(): Promise<void> {
+    this.#alarmAt = await this.#of.storage.getAlarm();
+    this.setAlarm();
+  }
+
+  /** The storage was deleted, and the alarm with it. */
+  forget(): void {
+    this.#alarmAt = null;
+  }
+
+  /** Sets the alarm for the next job, if it is not set for an earlier time. */
+  setAlarm(): void {
+    this.#setAlarmFor(this.#nextRunAt(currentTime()));
+  }
+
+  /** The same for an entry that ends at `end` (ms). Reads nothing. */
+  setAlarmForEnd(end: number): void {
+    this.#setAlarmFor(periodicRunAt(end, this.#of.pace(), currentTime() + 1));
+  }
+
+  /**
+   * Begins to remove what ended more than `safetyBuffer` seconds before `now` (ms).
+   *
+   * @returns false when a job is under way already; then nothing changes.
+   */
+  start(safetyBuffer: number, now: number): boolean {
+    const started = this.#start(safetyBuffer, now);
+    this.setAlarm();
+    return started;
+  }
+
+  /**
+   * Does what is due. For the alarm of the object.
+   *
+   * @param readSettings of the mount. It may fail; then the alarm tries again.
+   * @param report called with what a finished job did.
+   */
+  async run(readSettings: () => Promise<TidySettings>, report: (done: TidyReport) => void): Promise<void> {
+    this.#alarmAt = null;
+    try {
+      const settings = await readSettings();
+      const now = currentTime();
+      const end = settings.disablePeriodicTidy ? null : this.#of.rows.earliestEnd();
+      if (end !== null && removableAt(end, settings) <= now) this.#start(settings.safetyBuffer, now);
+      const done = this.#work(now);
+      if (done) report(done);
+    } catch (error) {
+      // The platform gives up after a few retries of its own.
+      console.error(JSON.stringify({ type: "tidy", error: String(error) }));
+      return this.#setAlarmFor(currentTime() + RETRY_MS);
+    }
+    // Entries that the mount's settings keep are looked at an hour later, not at once.
+    this.#setAlarmFor(this.#nextRunAt(currentTime() + 1));
+  }
+
+  #nextRunAt(now: number): number | null {
+    if (this.#job()) return now;
+    const { rows, pace } = this.#of;
+    const settings = pace();
+    const end = settings.disablePeriodicTidy ? null : rows.earliestEnd();
+    return end === null ? null : periodicRunAt(end, settings, now);
+  }
+
+  #setAlarmFor(due: number | null): void {
+    if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
+    this.#alarmAt = due;
+    this.#of.storage.setAlarm(due);
+  }
+
+  #start(safetyBuffer: number, now: number): boolean {
+    const { tables, list } = this.#of;
+    // An object without tables has nothing to remove.
+    if (!tables.exist) return true;
+    const insert = "INSERT OR IGNORE INTO tidy_jobs (list, cutoff, removed) VALUES (?, ?, 0)";
+    return tables.exec(insert, list, now - safetyBuffer * 1000).rowsWritten > 0;
+  }
+
+  /** Works on the job for a bounded number of steps. Returns what was done once it is done. `now` in ms. */
+  #work(now: number): TidyReport | null {
+    const { tables, list, rows, stays } = this.#of;
+    for (let step = 0; step < ALARM_STEPS; step++) {
+      const job = this.#job();
+      if (!job) return null;
+      const { met, removed } = rows.sweep(job.cutoff, STEP_ROWS, now + STAYS_MS, stays);
+      if (met < STEP_ROWS) {
+        tables.exec("DELETE FROM tidy_jobs WHERE list = ?", list);
+        return { list, removed: job.removed + removed, unreadable: rows.unreadable() };
+      }
+      tables.exec("UPDATE tidy_jobs SET removed = removed + ? WHERE list = ?", removed, list);
+    }
+    return null;
+  }
+
+  #job(): JobRow | null {
+    const { tables, list } = this.#of;
+    const query = "SELECT cutoff, removed FROM tidy_jobs WHERE list = ?";
+    return tables.exec<JobRow>(query, list).toArray()[0] ?? null;
+  }
+}
+
+/** When the periodic job removes an entry that ends at `end` (ms): the first full hour from `now` (ms) at which it may. */
+function periodicRunAt(end: number, settings: TidySettings, now: number): number {
+  return Math.ceil(Math.max(now, removableAt(end, settings)) / PERIOD_MS) * PERIOD_MS;
+}
+
+/** An entry may be removed after its end and the safety buffer (ms). */
+function removableAt(end: number, { safetyBuffer }: TidySettings): number {
+  return end + safetyBuffer * 1000 + 1;
+}

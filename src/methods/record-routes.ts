@@ -1,0 +1,56 @@
+import { type CallContext, type Route, simpleRoute } from "../auth/route.ts";
+import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "../auth/route-description.ts";
+import { err, ok } from "../base/result.ts";
+import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
+import { PAGE } from "../wire/page.ts";
+import { dataReply, EMPTY } from "../wire/reply.ts";
+import type { Shape } from "../wire/shape.ts";
+
+type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
+type Call = CallContext<unknown, null>;
+
+/** Most names in one answer. */
+const MAX_NAMES = 10_000;
+
+const CUT = `There are more than ${MAX_NAMES} names; ask for the next ones with after=<the last name of this answer>`;
+
+/**
+ * An endpoint that lists names in order. The next page begins after the last name of the previous one, so a list that
+ * changes meanwhile is neither skipped nor repeated.
+ *
+ * @param names at most `limit` names after `after`.
+ */
+export function listRoute(
+  path: string,
+  description: Described,
+  names: (context: Call, after: string, limit: number) => Promise<string[]>,
+): Route {
+  return simpleRoute("list", path, { ...description, answers: KEYS }, fieldSchema(PAGE), async (context) => {
+    const { after, limit: asked } = context.fields;
+    const limit = asked > 0 ? Math.min(asked, MAX_NAMES) : MAX_NAMES;
+    const found = await names(context, after, limit + 1);
+    const data = { keys: found.slice(0, limit) };
+    const cut = found.length > limit && (asked <= 0 || asked > MAX_NAMES);
+    return ok({ kind: "data", data, ...(cut && { warnings: [CUT] }) });
+  });
+}
+
+/** An endpoint that shows a record of a mount. @param read what it shows; null when there is no record: a 404. */
+export function showRoute(
+  path: string,
+  { shape, ...description }: Described & { readonly shape: Shape },
+  read: (context: Call) => Promise<Record<string, unknown> | null>,
+): Route {
+  return simpleRoute("read", path, { ...description, answers: dataAnswer(shape) }, NO_FIELDS, async (context) => {
+    const data = await read(context);
+    return data ? ok(dataReply(data)) : err({ code: "not_found" });
+  });
+}
+
+/** An endpoint that deletes a record of a mount. @param remove safe to repeat. */
+export function removeRoute(path: string, description: Described, remove: (context: Call) => Promise<unknown>): Route {
+  return simpleRoute("delete", path, { ...description, answers: NO_CONTENT }, NO_FIELDS, async (context) => {
+    await remove(context);
+    return ok(EMPTY);
+  });
+}
