@@ -1,4 +1,4 @@
-import type { AlgorithmIdentifier } from "@peculiar/asn1-x509";
+import type { AlgorithmIdentifier } from "./asn1.ts";
 
 export type Digest = "SHA-1" | "SHA-256";
 export type KeyType = "RSA" | "DSA";
@@ -35,31 +35,26 @@ const SHA2_SIGNATURES: ReadonlySet<string> = new Set([
 ]);
 
 /** The digest of an algorithm identifier; null when it is not one of ours or carries parameters. */
-export function digestOf(algorithm: AlgorithmIdentifier): Digest | null {
-  return hasNoParameters(algorithm) ? (DIGESTS.get(algorithm.algorithm) ?? null) : null;
+export function digestOf({ oid, parameters }: AlgorithmIdentifier): Digest | null {
+  return parameters === null ? (DIGESTS.get(oid) ?? null) : null;
 }
 
 /**
  * The key type of a signature algorithm made with `digest`; null when the algorithm is not one of ours, carries
  * parameters or names another digest.
  */
-export function signatureKeyOf(algorithm: AlgorithmIdentifier, digest: Digest): KeyType | null {
-  if (!hasNoParameters(algorithm)) return null;
-  const signature = SIGNATURES.get(algorithm.algorithm);
-  if (signature === undefined || (signature.digest ?? digest) !== digest) return null;
+export function signatureKeyOf({ oid, parameters }: AlgorithmIdentifier, digest: Digest): KeyType | null {
+  const signature = SIGNATURES.get(oid);
+  if (parameters !== null || signature === undefined || (signature.digest ?? digest) !== digest) return null;
   return signature.key;
 }
 
 /** The type of a public key by the algorithm of its SubjectPublicKeyInfo. */
-export function keyTypeOf(algorithm: AlgorithmIdentifier): KeyType | null {
-  return KEYS.get(algorithm.algorithm) ?? null;
+export function keyTypeOf({ oid }: AlgorithmIdentifier): KeyType | null {
+  return KEYS.get(oid) ?? null;
 }
 
 /** Whether a certificate's own signature is of the SHA-2 family. */
-export function isSha2Signature(algorithm: AlgorithmIdentifier): boolean {
-  return SHA2_SIGNATURES.has(algorithm.algorithm);
-}
-
-function hasNoParameters(algorithm: AlgorithmIdentifier): boolean {
-  return algorithm.parameters === undefined || algorithm.parameters === null;
+export function isSha2Signature({ oid }: AlgorithmIdentifier): boolean {
+  return SHA2_SIGNATURES.has(oid);
 }

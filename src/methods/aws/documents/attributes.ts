@@ -1,8 +1,7 @@
-import type { SignerInfo } from "@peculiar/asn1-cms";
-import { AsnConvert } from "@peculiar/asn1-schema";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
-import { type Element, readBer, TAG, writeDer } from "./ber.ts";
+import { contentOf, membersOf, readOid, readTime } from "./asn1.ts";
+import { type Element, TAG, writeDer } from "./ber.ts";
 
 /** The attributes that a signer's signature covers. */
 export type SignedAttributes = {
@@ -13,63 +12,60 @@ export type SignedAttributes = {
   readonly signingTime?: number;
 };
 
+const DATA = "1.2.840.113549.1.7.1";
 const CONTENT_TYPE = "1.2.840.113549.1.9.3";
 const MESSAGE_DIGEST = "1.2.840.113549.1.9.4";
 const SIGNING_TIME = "1.2.840.113549.1.9.5";
 const ALGORITHM_PROTECTION = "1.2.840.113549.1.9.52";
 
-/** Content octets of the object identifier id-data. */
-const ID_DATA = Uint8Array.of(0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x01);
-
-/** `[1]` as the algorithm protection attribute tags its signature algorithm. */
-const SIGNATURE_ALGORITHM_TAG = 0xa1;
+/** The algorithms that a signer states outside its signature. */
+interface StatedAlgorithms {
+  readonly digest: Element;
+  readonly signature: Element;
+}
 
 /**
  * Reads the signed attributes of a signer. Content type (id-data) and message digest must be there; no attribute may
- * stand twice or have other than one value; algorithm protection (RFC 6211), when there, must name the algorithms that
+ * be there twice or have other than one value; algorithm protection (RFC 6211), when there, must name the algorithms that
  * the signer states outside the signature.
  */
-export function readSignedAttributes(signer: SignerInfo): Result<SignedAttributes, string> {
+export function readSignedAttributes(
+  attributes: readonly Element[],
+  stated: StatedAlgorithms,
+): Result<SignedAttributes, string> {
   const values = new Map<string, Element>();
-  for (const attribute of signer.signedAttrs ?? []) {
-    const [value, ...more] = attribute.attrValues;
+  for (const attribute of attributes) {
+    const [type, set, ...others] = membersOf(attribute, TAG.SEQUENCE) ?? [];
+    const oid = readOid(type);
+    const [value, ...more] = membersOf(set, TAG.SET) ?? [];
+    if (oid === null || others.length > 0) return err("a signed attribute is malformed");
     if (value === undefined || more.length > 0) return err("a signed attribute does not have exactly one value");
-    if (values.has(attribute.attrType)) return err("a signed attribute stands twice");
-    const read = readBer(new Uint8Array(value));
-    if (!read.ok) return read;
-    values.set(attribute.attrType, read.value);
+    if (values.has(oid)) return err("a signed attribute stands twice");
+    values.set(oid, value);
   }
 
-  const contentType = values.get(CONTENT_TYPE);
-  if (contentType === undefined || !isPrimitive(contentType, TAG.OBJECT_IDENTIFIER)) {
-    return err("signed attributes lack the content type");
-  }
-  if (!equalBytes(contentType.content, ID_DATA)) return err("signed content type is not plain data");
-
-  const messageDigest = values.get(MESSAGE_DIGEST);
-  if (messageDigest === undefined || !isPrimitive(messageDigest, TAG.OCTET_STRING)) {
-    return err("signed attributes lack the message digest");
-  }
-
+  const contentType = readOid(values.get(CONTENT_TYPE));
+  if (contentType === null) return err("signed attributes lack the content type");
+  if (contentType !== DATA) return err("signed content type is not plain data");
+  const messageDigest = contentOf(values.get(MESSAGE_DIGEST), TAG.OCTET_STRING);
+  if (messageDigest === null) return err("signed attributes lack the message digest");
   const protection = values.get(ALGORITHM_PROTECTION);
-  if (protection !== undefined && !equalBytes(writeDer(protection), expectedProtection(signer))) {
+  if (protection !== undefined && !equalBytes(writeDer(protection), expectedProtection(stated))) {
     return err("signed algorithms differ from the stated ones");
   }
 
-  const encoded = encodeAsSet(signer);
+  const encoded = encodeAsSet(attributes);
   const time = values.get(SIGNING_TIME);
-  if (time === undefined) return ok({ encoded, messageDigest: messageDigest.content });
+  if (time === undefined) return ok({ encoded, messageDigest });
   const signingTime = readTime(time);
-  if (signingTime === null) return err("signing time is malformed");
-  return ok({ encoded, messageDigest: messageDigest.content, signingTime });
+  return signingTime === null ? err("signing time is malformed") : ok({ encoded, messageDigest, signingTime });
 }
 
-/** DER sorts the members of a SET by their encodings; what was sent may stand in another order. */
-function encodeAsSet(signer: SignerInfo): Uint8Array<ArrayBuffer> {
-  const members = (signer.signedAttrs ?? []).map((attribute) => new Uint8Array(AsnConvert.serialize(attribute)));
-  members.sort(compareBytes);
-  const content = Uint8Array.from(members.flatMap((member) => [...member]));
-  return writeDer({ tag: TAG.SET, content });
+/** DER sorts the members of a SET by their encodings. They may have been sent in another order. */
+function encodeAsSet(attributes: readonly Element[]): Uint8Array<ArrayBuffer> {
+  const members = attributes.map((element) => ({ element, der: writeDer(element) }));
+  members.sort((one, other) => compareBytes(one.der, other.der));
+  return writeDer({ tag: TAG.SET, children: members.map(({ element }) => element) });
 }
 
 function compareBytes(left: Uint8Array, right: Uint8Array): number {
@@ -80,30 +76,7 @@ function compareBytes(left: Uint8Array, right: Uint8Array): number {
   return left.length - right.length;
 }
 
-function expectedProtection(signer: SignerInfo): Uint8Array {
-  const digest = new Uint8Array(AsnConvert.serialize(signer.digestAlgorithm));
-  const signature = new Uint8Array(AsnConvert.serialize(signer.signatureAlgorithm));
-  signature[0] = SIGNATURE_ALGORITHM_TAG;
-  return writeDer({ tag: TAG.SEQUENCE, content: Uint8Array.of(...digest, ...signature) });
-}
-
-function isPrimitive(element: Element, tag: number): element is Extract<Element, { content: Uint8Array }> {
-  return element.tag === tag && "content" in element;
-}
-
-/** UTCTime until 2049 and GeneralizedTime after it, both in DER's only form: seconds, no fraction, `Z`. Result in ms. */
-function readTime(element: Element): number | null {
-  if (!("content" in element)) return null;
-  const text = String.fromCharCode(...element.content);
-  let digits: string;
-  if (element.tag === TAG.UTC_TIME && /^\d{12}Z$/.test(text)) {
-    digits = `${Number(text.slice(0, 2)) < 50 ? "20" : "19"}${text}`;
-  } else if (element.tag === TAG.GENERALIZED_TIME && /^\d{14}Z$/.test(text)) {
-    digits = text;
-  } else {
-    return null;
-  }
-  const iso = digits.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6.000Z");
-  const time = Date.parse(iso);
-  return Number.isNaN(time) || new Date(time).toISOString() !== iso ? null : time;
+/** The attribute tags its signature algorithm `[1]`. */
+function expectedProtection({ digest, signature }: StatedAlgorithms): Uint8Array {
+  return writeDer({ tag: TAG.SEQUENCE, children: [digest, { ...signature, tag: TAG.CONTEXT_1 }] });
 }

@@ -13,19 +13,23 @@ export const TAG = {
   INTEGER: 0x02,
   BIT_STRING: 0x03,
   OCTET_STRING: 0x04,
+  NULL: 0x05,
   OBJECT_IDENTIFIER: 0x06,
   UTC_TIME: 0x17,
   GENERALIZED_TIME: 0x18,
   CONSTRUCTED_OCTET_STRING: 0x24,
   SEQUENCE: 0x30,
   SET: 0x31,
+  /** `[0]` and `[1]` of a type, as the messages here use them: constructed. */
+  CONTEXT_0: 0xa0,
+  CONTEXT_1: 0xa1,
 } as const;
 
 /** A signed document is some 1.2 kB; with three embedded certificates it stays below this. */
 export const MAX_BER_BYTES = 8 * 1024;
 
 /**
- * A signed document has some 65 elements, a certificate as many. The readers behind this one build objects for each, so
+ * A signed document has some 65 elements, a certificate as many. The readers of this module build an object for each, so
  * the number of elements decides the cost of a message, not its bytes.
  */
 const MAX_ELEMENTS = 300;

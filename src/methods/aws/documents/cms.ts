@@ -1,8 +1,7 @@
-import { ContentInfo, SignedData, type SignerInfo } from "@peculiar/asn1-cms";
-import { AsnConvert } from "@peculiar/asn1-schema";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { equalBytes } from "../../../crypto/bytes.ts";
 import { type Digest, digestOf, type KeyType, signatureKeyOf } from "./algorithms.ts";
+import { contentOf, membersOf, readAlgorithm, readOid, readSmallInteger } from "./asn1.ts";
 import { readSignedAttributes, type SignedAttributes } from "./attributes.ts";
 import { type Element, readBer, TAG, writeDer } from "./ber.ts";
 
@@ -33,28 +32,31 @@ const MAX_SIGNERS = 4;
 /** One for each signer at most. */
 const MAX_DIGEST_ALGORITHMS = MAX_SIGNERS;
 
+const MALFORMED = "not well-formed CMS signed data";
+
 /**
- * Reads CMS signed data (RFC 5652) from BER. Certificates inside are ignored: whoever signs can embed one. Refused are
- * detached content, no signer, two statements of one signer, revocation lists, attributes outside the signature, and
- * algorithms other than RSA PKCS#1 v1.5 and DSA with SHA-1 or SHA-256.
+ * Reads CMS signed data (RFC 5652 section 5) from BER. Certificates inside are ignored: an attacker can embed one. Refused
+ * are detached content, no signer, two statements of one signer, revocation lists, attributes outside the signature, and
+ * algorithms other than RSA PKCS#1 v1.5 and DSA with SHA-1 or SHA-256. Every other member must be one that the standard has
+ * at its place, so that no signer is passed over.
  */
 export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string> {
   const element = readBer(ber);
   if (!element.ok) return element;
-  const crowd = crowdProblem(element.value);
-  if (crowd !== null) return err(crowd);
-  const signedData = decode(writeDer(element.value));
-  if (signedData === null) return err("not well-formed CMS signed data");
+  const [version, digests, encapsulated, ...rest] = membersOfSignedData(element.value);
+  const versionNumber = readSmallInteger(version);
+  const algorithms = membersOf(digests, TAG.SET);
+  const infos = membersOf(rest.pop(), TAG.SET);
+  if (versionNumber === null || !algorithms || !infos) return err(MALFORMED);
+  if (versionNumber !== 1) return err("unsupported version of signed data");
+  if (algorithms.length > MAX_DIGEST_ALGORITHMS) return err("message has too many digest algorithms");
+  if (infos.length > MAX_SIGNERS) return err("message has too many signers");
+  const content = readContent(encapsulated);
+  if (!content.ok) return content;
+  if (rest[0]?.tag === TAG.CONTEXT_0) rest.shift();
+  if (rest[0]?.tag === TAG.CONTEXT_1) return err("revocation lists are not supported");
+  if (rest.length > 0) return err(MALFORMED);
 
-  if (signedData.version !== 1) return err("unsupported version of signed data");
-  if (signedData.encapContentInfo.eContentType !== DATA) return err("signed content is not plain data");
-  if (signedData.crls !== undefined) return err("revocation lists are not supported");
-  const content = signedData.encapContentInfo.eContent?.single;
-  if (content === undefined || content.byteLength === 0) {
-    return err("instance identity document could not be found in the signature");
-  }
-
-  const infos = [...signedData.signerInfos];
   if (infos.length === 0) return err("message has no signers");
   const signers: Signer[] = [];
   for (const info of infos) {
@@ -63,60 +65,56 @@ export function readSignedMessage(ber: Uint8Array): Result<SignedMessage, string
     if (signers.some((other) => isSameSigner(other, signer.value))) return err("a signer stands twice");
     signers.push(signer.value);
   }
-  if (!declaresDigestsOf(signedData, signers)) return err("declared digest algorithms differ from the signers'");
-  return ok({ content: new Uint8Array(content.buffer), signers });
+  const declared = algorithms.map(readAlgorithm);
+  if (declared.includes(null)) return err(MALFORMED);
+  const declaredDigests = declared.map((algorithm) => algorithm && digestOf(algorithm));
+  if (!areDigestsOf(declaredDigests, signers)) return err("declared digest algorithms differ from the signers'");
+  return ok({ content: content.value, signers });
 }
 
-/**
- * Why a message holds more than any signer of documents puts into one, or null. Asked before the schema library reads the
- * message, which costs much more. Where something else stands in the place of a list, that library refuses it.
- */
-function crowdProblem(contentInfo: Element): string | null {
-  const signedData = childrenOf(childrenOf(contentInfo)[1])[0];
-  const members = childrenOf(signedData);
-  if (childrenOf(members[1]).length > MAX_DIGEST_ALGORITHMS) return "message has too many digest algorithms";
-  const last = members.at(-1);
-  return last?.tag === TAG.SET && childrenOf(last).length > MAX_SIGNERS ? "message has too many signers" : null;
+/** The members of the SignedData in a ContentInfo; none where it is something else. */
+function membersOfSignedData(contentInfo: Element): readonly Element[] {
+  const [type, content, ...more] = membersOf(contentInfo, TAG.SEQUENCE) ?? [];
+  const [signedData, ...others] = membersOf(content, TAG.CONTEXT_0) ?? [];
+  const isAlone = more.length === 0 && others.length === 0;
+  return (isAlone && readOid(type) === SIGNED_DATA && membersOf(signedData, TAG.SEQUENCE)) || [];
 }
 
-function childrenOf(element: Element | undefined): readonly Element[] {
-  return element !== undefined && "children" in element ? element.children : [];
+/** The content of an EncapsulatedContentInfo. */
+function readContent(encapsulated: Element | undefined): Result<Uint8Array<ArrayBuffer>, string> {
+  const [type, wrapped, ...more] = membersOf(encapsulated, TAG.SEQUENCE) ?? [];
+  const oid = readOid(type);
+  if (oid === null || more.length > 0) return err(MALFORMED);
+  if (oid !== DATA) return err("signed content is not plain data");
+  const [element, ...others] = membersOf(wrapped, TAG.CONTEXT_0) ?? [];
+  const content = others.length === 0 ? contentOf(element, TAG.OCTET_STRING) : null;
+  if (!content?.length) return err("instance identity document could not be found in the signature");
+  return ok(new Uint8Array(content));
 }
 
-/**
- * The schema library skips members that it cannot read and so would lose a signer that it does not understand. Encoding
- * the result again must give the same bytes: then nothing was skipped, and nothing had a second spelling.
- */
-function decode(der: Uint8Array): SignedData | null {
-  try {
-    const info = AsnConvert.parse(der, ContentInfo);
-    if (info.contentType !== SIGNED_DATA) return null;
-    const signedData = AsnConvert.parse(info.content, SignedData);
-    info.content = AsnConvert.serialize(signedData);
-    return equalBytes(new Uint8Array(AsnConvert.serialize(info)), der) ? signedData : null;
-  } catch {
-    return null;
-  }
-}
+function readSigner(info: Element): Result<Signer, string> {
+  const [version, id, digestAlgorithm, ...rest] = membersOf(info, TAG.SEQUENCE) ?? [];
+  const signed = membersOf(rest[0], TAG.CONTEXT_0);
+  if (signed) rest.shift();
+  const [signatureAlgorithm, signatureElement, unsigned, ...more] = rest;
+  const [issuer, serial, ...others] = membersOf(id, TAG.SEQUENCE) ?? [];
+  const serialNumber = contentOf(serial, TAG.INTEGER);
+  const isNamed = issuer?.tag === TAG.SEQUENCE && serialNumber !== null && others.length === 0;
+  if (readSmallInteger(version) !== 1 || !isNamed) return err("signer is not named by issuer and serial number");
 
-function readSigner(info: SignerInfo): Result<Signer, string> {
-  const id = info.sid.issuerAndSerialNumber;
-  if (info.version !== 1 || id === undefined) return err("signer is not named by issuer and serial number");
-  if (info.unsignedAttrs !== undefined) return err("attributes outside the signature are not supported");
-  const digest = digestOf(info.digestAlgorithm);
+  const [statedDigest, statedSignature] = [readAlgorithm(digestAlgorithm), readAlgorithm(signatureAlgorithm)];
+  const signature = contentOf(signatureElement, TAG.OCTET_STRING);
+  if (!digestAlgorithm || !statedDigest || !signatureAlgorithm || !statedSignature || !signature) return err(MALFORMED);
+  if (unsigned?.tag === TAG.CONTEXT_1) return err("attributes outside the signature are not supported");
+  if (unsigned || more.length > 0) return err(MALFORMED);
+  const digest = digestOf(statedDigest);
   if (digest === null) return err("unsupported digest algorithm");
-  const keyType = signatureKeyOf(info.signatureAlgorithm, digest);
+  const keyType = signatureKeyOf(statedSignature, digest);
   if (keyType === null) return err("unsupported signature algorithm");
 
-  const signer = {
-    issuer: new Uint8Array(AsnConvert.serialize(id.issuer)),
-    serialNumber: new Uint8Array(id.serialNumber),
-    digest,
-    keyType,
-    signature: new Uint8Array(info.signature.buffer),
-  };
-  if (info.signedAttrs === undefined) return ok(signer);
-  const attributes = readSignedAttributes(info);
+  const signer = { issuer: writeDer(issuer), serialNumber, digest, keyType, signature: new Uint8Array(signature) };
+  if (!signed) return ok(signer);
+  const attributes = readSignedAttributes(signed, { digest: digestAlgorithm, signature: signatureAlgorithm });
   return attributes.ok ? ok({ ...signer, attributes: attributes.value }) : attributes;
 }
 
@@ -124,8 +122,8 @@ function isSameSigner(left: Signer, right: Signer): boolean {
   return equalBytes(left.issuer, right.issuer) && equalBytes(left.serialNumber, right.serialNumber);
 }
 
-function declaresDigestsOf(signedData: SignedData, signers: readonly Signer[]): boolean {
-  const declared = [...signedData.digestAlgorithms].map(digestOf);
+/** True when the digests are those of the signers, each once. */
+function areDigestsOf(declared: readonly (Digest | null)[], signers: readonly Signer[]): boolean {
   const used = new Set<Digest | null>(signers.map((signer) => signer.digest));
   return declared.length === used.size && declared.every((digest) => used.delete(digest));
 }

