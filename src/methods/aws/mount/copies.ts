@@ -1,4 +1,4 @@
-import { IsolateCopy, type Reading } from "../../../base/isolate-copy.ts";
+import { IsolateCopy } from "../../../base/isolate-copy.ts";
 import { type CopyUse, useOfCopy } from "../../../system/copy-age.ts";
 import type { CopySource, UsedCopy } from "../../../system/copy-source.ts";
 import type { ClientConfig } from "../clients/config.ts";
@@ -7,7 +7,7 @@ import type { RegisteredCertificate } from "../documents/registered.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 
-/** What every login at a mount goes by. Secrets in it are sealed. */
+/** What every login at a mount needs. Secrets in it are sealed. */
 export interface LoginSettings {
   readonly client: ClientConfig;
   readonly identity: IdentityConfig;
@@ -16,34 +16,18 @@ export interface LoginSettings {
   readonly hasRoles: boolean;
   /** The same for roles that are named like an image. */
   readonly hasImageRoles: boolean;
-  /** True when they were tampered with. Then there are no roles: defaults would let in whom the settings keep out. */
+  /** True when they were tampered with. Then there are no roles: defaults would let in clients that the settings keep out. */
   readonly tampered: boolean;
 }
 
-/** What the copies of an isolate are of, by the name of the part. */
-interface Parts {
-  readonly settings: LoginSettings;
-  readonly role: CloudRole;
-  /** The role to assume for an account; null where none is configured. */
-  readonly sts: StsRole | null;
-}
-
-/** How old a copy may get that is of the announced state (ms): a bound for whatever is not announced, as a restored object. */
+/** How old a copy of the announced state may get (ms). It bounds changes that are not announced, as by a restored object. */
 const LONGEST_MS = 60_000;
-/** Characters of copies in one generation. A role has 131,072 at most, and usually less than 2,000. */
-const MAX_CHARACTERS = 2 ** 22;
-
-interface Copy {
-  readonly part: Parts[keyof Parts];
-  /** The state that the object was in. */
-  readonly state: number;
-}
 
 /** Which mount's copy, and how it is judged. */
 export interface CopyOf {
-  /** Id of the mount's object. */
-  readonly object: string;
-  /** The newest state of the mount's configuration that this isolate heard of; 0 before the first. */
+  /** The uuid of the mount. */
+  readonly mount: string;
+  /** The newest state of the mount's configuration that was announced to this isolate; 0 before the first. */
   readonly announced: number;
   /** How long a copy of another state is good, in ms: POLICY_CACHE_SECONDS. */
   readonly maxAgeMs: number;
@@ -54,67 +38,78 @@ export interface CopyOf {
 }
 
 /** A copy that may be used. */
-export interface KnownPart<P extends keyof Parts> extends UsedCopy {
-  readonly part: Parts[P];
+export interface KnownPart<T> extends UsedCopy {
+  readonly part: T;
   /** Whether to read it anew, and whether to wait for that. */
   readonly use: Exclude<CopyUse, "wait">;
 }
 
-const copies = new IsolateCopy<string, Copy>(MAX_CHARACTERS, (one, other) => one.state === other.state);
-
-/**
- * The copy of a part, or undefined. `name` is that of a role or an account, "" for the settings. `now` in ms.
- *
- * A copy of the state that was announced last is good without asking; the snapshot of the installation says what was
- * announced, so a change holds within POLICY_CACHE_SECONDS. One of another state is good for that long too. While the object
- * does not answer, a copy is good for longer, but not when a change was announced since.
- */
-export function copyOf<P extends keyof Parts>(
-  of: CopyOf,
-  part: P,
-  name: string,
-  now: number,
-): KnownPart<P> | undefined {
-  const copied = copies.copied(keyOf(of, part, name));
-  if (!copied) return undefined;
-  const { value: copy, readAt: checkedAt } = copied;
-  const { renewalBegan, troubleAt } = of.source;
-  const age: UsedCopy = {
-    checkedAt,
-    maxAgeMs: copy.state === of.announced ? LONGEST_MS : of.maxAgeMs,
-    graceMs: copy.state >= of.announced ? of.graceMs : 0,
-  };
-  const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, age, now);
-  return use === "wait" ? undefined : { ...age, part: copy.part as Parts[P], use };
+interface Copy<T> {
+  readonly part: T;
+  /** The state that the object was in. */
+  readonly state: number;
 }
 
-/** Drops a copy of what is not there any more. */
-export function dropCopy(of: Pick<CopyOf, "object">, part: keyof Parts, name: string, reading: Reading): void {
-  copies.keep(keyOf(of, part, name), undefined, reading);
+/** Copies of one part of the configurations of mounts, in the memory of this isolate. */
+class PartCopies<T> {
+  readonly #copies: IsolateCopy<string, Copy<T>>;
+
+  /** @param maxCharacters of the copies together, as JSON; at most twice as much is kept. */
+  constructor(maxCharacters: number) {
+    this.#copies = new IsolateCopy(maxCharacters, (one, other) => one.state === other.state);
+  }
+
+  /**
+   * The copy of a name, or undefined. `now` in ms.
+   *
+   * A copy of the state that was announced last is good without asking; the snapshot of the installation says what was
+   * announced, so a change holds within POLICY_CACHE_SECONDS. One of another state is good for that long too. While the
+   * object does not answer, a copy is good for longer, but not when a change was announced since.
+   */
+  find(of: CopyOf, name: string, now: number): KnownPart<T> | undefined {
+    const copied = this.#copies.copied(keyOf(of, name));
+    if (!copied) return undefined;
+    const { value: copy, readAt: checkedAt } = copied;
+    const { renewalBegan, troubleAt } = of.source;
+    const age: UsedCopy = {
+      checkedAt,
+      maxAgeMs: copy.state === of.announced ? LONGEST_MS : of.maxAgeMs,
+      graceMs: copy.state >= of.announced ? of.graceMs : 0,
+    };
+    const use = useOfCopy({ checkedAt, renewalBegan, troubleAt }, age, now);
+    return use === "wait" ? undefined : { ...age, part: copy.part, use };
+  }
+
+  /**
+   * Begins a reading, before the object is asked.
+   *
+   * @returns keeps what was read in some state of the object, see `IsolateCopy.keep`; undefined drops the copy.
+   */
+  begin(of: Pick<CopyOf, "mount">, name: string): (part: T | undefined, state: number) => void {
+    const reading = this.#copies.begin();
+    return (part, state) => {
+      if (part === undefined) return this.#copies.keep(keyOf(of, name), undefined, reading);
+      this.#copies.keep(keyOf(of, name), { part, state }, reading, JSON.stringify(part).length + 256);
+    };
+  }
+
+  forget(): void {
+    this.#copies.clear();
+  }
 }
 
-/** What `keepCopy` takes. Call it before the object is asked. */
-export function beginReading(): Reading {
-  return copies.begin();
-}
-
-/** Keeps a part that was read in some state of the object, see `IsolateCopy.keep`. */
-export function keepCopy<P extends keyof Parts>(
-  of: Pick<CopyOf, "object">,
-  part: P,
-  name: string,
-  value: Parts[P],
-  state: number,
-  reading: Reading,
-): void {
-  copies.keep(keyOf(of, part, name), { part: value, state }, reading, JSON.stringify(value).length + 256);
-}
+/** By "": each mount has one. */
+export const SETTINGS_COPIES = new PartCopies<LoginSettings>(2 ** 20);
+/** By the name of the role. It has 131,072 characters at most, and usually less than 2,000. */
+export const ROLE_COPIES = new PartCopies<CloudRole>(2 ** 21);
+/** By the id of the account; null where no role is configured. */
+export const STS_ROLE_COPIES = new PartCopies<StsRole | null>(2 ** 20);
 
 /** Drops all copies. Called with every change that this isolate makes, so that it sees its own at once. */
 export function forgetCopies(): void {
-  copies.clear();
+  for (const copies of [SETTINGS_COPIES, ROLE_COPIES, STS_ROLE_COPIES]) copies.forget();
 }
 
-function keyOf({ object }: Pick<CopyOf, "object">, part: keyof Parts, name: string): string {
-  return `${object} ${part} ${name}`;
+function keyOf({ mount }: Pick<CopyOf, "mount">, name: string): string {
+  return `${mount} ${name}`;
 }

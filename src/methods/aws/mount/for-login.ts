@@ -1,12 +1,19 @@
 import { currentTime } from "../../../base/clock.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
+import type { CopyUse } from "../../../system/copy-age.ts";
 import { CopySource } from "../../../system/copy-source.ts";
 import { copyLimits } from "../../../system/snapshot-age.ts";
 import type { CloudAccess } from "../clients/open-client.ts";
 import type { StsRole } from "../clients/sts-role.ts";
 import type { CloudRole } from "../rules/role.ts";
-import type { CloudAuth } from "./cloud-auth.ts";
-import { beginReading, type CopyOf, copyOf, dropCopy, type KnownPart, keepCopy, type LoginSettings } from "./copies.ts";
+import {
+  type CopyOf,
+  type KnownPart,
+  type LoginSettings,
+  ROLE_COPIES,
+  SETTINGS_COPIES,
+  STS_ROLE_COPIES,
+} from "./copies.ts";
 import { cloudAuthAt } from "./mount.ts";
 
 /** The part of a mount's configuration that decides about a login or a renewal. */
@@ -36,14 +43,14 @@ interface Parts {
 
 /** Copies of what is needed; undefined for one that is lacking, null for what is not needed. */
 interface Known {
-  readonly settings: KnownPart<"settings"> | null | undefined;
-  readonly role: KnownPart<"role"> | null | undefined;
-  readonly stsRole: KnownPart<"sts"> | null | undefined;
+  readonly settings: KnownPart<LoginSettings> | null | undefined;
+  readonly role: KnownPart<CloudRole> | null | undefined;
+  readonly stsRole: KnownPart<StsRole | null> | null | undefined;
 }
 
 /** Mounts whose sources are remembered in one generation. */
 const MAX_SOURCES = 1_000;
-/** How the objects of mounts answered lately, by their ids. */
+/** How the objects of mounts answered lately, by the uuids of the mounts. */
 const sources = new GenerationalCache<string, CopySource>(MAX_SOURCES);
 
 /**
@@ -72,17 +79,23 @@ export async function rolesForLogin(
   return loadParts(access, { settings: false, roleName, accountId });
 }
 
-async function loadParts({ env, mount }: MountAccess, needed: Needed): Promise<Parts> {
-  const { object, source } = objectOf({ env, mount });
-  const of: CopyOf = { object, announced: mount.methodState ?? 0, ...copyLimits(env), source };
+async function loadParts(access: MountAccess, needed: Needed): Promise<Parts> {
+  const { mount } = access;
+  const source = sources.get(mount.uuid) ?? new CopySource("cloud_mount", { mount: mount.path });
+  sources.set(mount.uuid, source, 1);
+  const of: CopyOf = { mount: mount.uuid, announced: mount.methodState ?? 0, ...copyLimits(access.env), source };
   const { settings, roleName, accountId } = needed;
   const now = currentTime();
   const known: Known = {
-    settings: settings ? copyOf(of, "settings", "", now) : null,
-    role: roleName === null ? null : copyOf(of, "role", roleName, now),
-    stsRole: accountId === null ? null : copyOf(of, "sts", accountId, now),
+    settings: settings ? SETTINGS_COPIES.find(of, "", now) : null,
+    role: roleName === null ? null : ROLE_COPIES.find(of, roleName, now),
+    stsRole: accountId === null ? null : STS_ROLE_COPIES.find(of, accountId, now),
   };
-  const read = () => readAnew(cloudAuthAt(env, mount), of, source, needed, known, now);
+  const read = async () => {
+    const parts = await readAnew(access, of, needed, known);
+    source.noteAnswer(now);
+    return parts;
+  };
   const copy = wholeCopy(known);
   return copy ? source.serve(copy.oldest.use, copy.oldest, copy.parts, read) : read();
 }
@@ -97,29 +110,18 @@ function wholeCopy({ settings, role, stsRole }: Known) {
 }
 
 /** Asks the mount's object for what is lacking or old. */
-async function readAnew(
-  auth: DurableObjectStub<CloudAuth>,
-  of: CopyOf,
-  source: CopySource,
-  needed: Needed,
-  known: Known,
-  now: number,
-): Promise<Parts> {
-  const { roleName, accountId } = needed;
+async function readAnew({ env, mount }: MountAccess, of: CopyOf, needed: Needed, known: Known): Promise<Parts> {
   const [settings, role, stsRole] = [fresh(known.settings), fresh(known.role), fresh(known.stsRole)];
-  const reading = beginReading();
-  const read = await auth.readForLogin({
-    settings: needed.settings && !settings,
-    roleName: role ? null : roleName,
-    accountId: stsRole ? null : accountId,
-  });
-  source.noteAnswer(now);
-  if (read.settings) keepCopy(of, "settings", "", read.settings, read.state, reading);
-  if (!role && roleName !== null) {
-    if (read.role) keepCopy(of, "role", roleName, read.role, read.state, reading);
-    else dropCopy(of, "role", roleName, reading);
-  }
-  if (!stsRole && accountId !== null) keepCopy(of, "sts", accountId, read.stsRole, read.state, reading);
+  const roleName = role ? null : needed.roleName;
+  const accountId = stsRole ? null : needed.accountId;
+  const keepSettings = SETTINGS_COPIES.begin(of, "");
+  const keepRole = ROLE_COPIES.begin(of, roleName ?? "");
+  const keepStsRole = STS_ROLE_COPIES.begin(of, accountId ?? "");
+  const ask = { settings: needed.settings && !settings, roleName, accountId };
+  const read = await cloudAuthAt(env, mount).readForLogin(ask);
+  if (read.settings) keepSettings(read.settings, read.state);
+  if (roleName !== null) keepRole(read.role ?? undefined, read.state);
+  if (accountId !== null) keepStsRole(read.stsRole, read.state);
   return {
     settings: settings ? settings.part : read.settings,
     role: role ? role.part : read.role,
@@ -128,26 +130,6 @@ async function readAnew(
 }
 
 /** A copy that need not be read anew. */
-function fresh<P extends KnownPart<"settings" | "role" | "sts">>(known: P | null | undefined): P | null {
+function fresh<P extends { readonly use: CopyUse }>(known: P | null | undefined): P | null {
   return known?.use === "use" ? known : null;
-}
-
-/** The object of a mount as copies go by it. */
-interface MountObject {
-  readonly object: string;
-  readonly source: CopySource;
-}
-
-/** The objects of the mounts that the isolate's copy of the installation has. */
-const OBJECTS = new WeakMap<CloudAccess["mount"], MountObject>();
-
-function objectOf({ env, mount }: MountAccess): MountObject {
-  const known = OBJECTS.get(mount);
-  if (known) return known;
-  const object = cloudAuthAt(env, mount).id.toString();
-  const source = sources.get(object) ?? new CopySource("cloud_mount", { mount: mount.path });
-  sources.set(object, source, 1);
-  const found = { object, source };
-  OBJECTS.set(mount, found);
-  return found;
 }
