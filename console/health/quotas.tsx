@@ -34,7 +34,7 @@ const QUOTA: readonly FieldGroup[] = [
       { name: "role", label: "Logins by this role only", kind: "text" },
       { name: "rate", label: "Requests of one client", kind: "number", required: true },
       { name: "interval", label: "In", kind: "duration", hint: "Empty: a second." },
-      { name: "block_interval", label: "Whoever sends more waits", kind: "duration" },
+      { name: "block_interval", label: "A client that sends more waits", kind: "duration" },
     ],
   },
 ];

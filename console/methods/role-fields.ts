@@ -29,4 +29,4 @@ export const TOKENS: FieldGroup = {
 
 /** What the deletion of a role takes away. */
 export const ROLE_LOSS =
-  "Nobody logs in by it any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.";
+  "No login by it succeeds any more. Tokens that it gave stay until they end; they can be revoked from the list of tokens.";

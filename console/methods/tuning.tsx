@@ -84,8 +84,8 @@ export function Tuning({ mount, type }: { readonly mount: string; readonly type:
           onClose={() => setAsking("")}
         >
           <p>
-            From the answer on {amount} that it gave until now are refused, with everything below them. Whoever may log
-            in by it logs in again.
+            From the answer on {amount} that it gave until now are refused, with everything below them. Clients that may
+            log in by it log in again.
           </p>
           {type === "token" && <p>The token that you are signed in with may be one of them.</p>}
         </Confirm>

@@ -18,7 +18,7 @@ interface StoredPolicy {
   readonly modified?: string;
 }
 
-/** Nobody can change these. */
+/** These can't be changed. */
 const FIXED = new Set(["root", "response-wrapping"]);
 const EXAMPLE = `path "cubbyhole/notes/*" {
   capabilities = ["create", "read", "update", "delete", "list"]

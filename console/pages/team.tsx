@@ -108,7 +108,7 @@ function Tokens({ organization, id, name }: TeamPageProps & { readonly name: str
       {list.problem && <ProblemNotice problem={list.problem} onRetry={list.reload} />}
       {list.value && tokens.length === 0 && (
         <Empty title="No tokens yet">
-          <p>Whoever has a token of the team acts as the team.</p>
+          <p>The holder of a token of the team acts as the team.</p>
         </Empty>
       )}
       {tokens.length > 0 && (
