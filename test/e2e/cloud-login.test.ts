@@ -126,7 +126,7 @@ describe("logins against a cloud", () => {
     expect(used && cloud.world.keyById(used.accessKeyId)?.holder).toMatchObject({ role: { name: "Machine" } });
   });
 
-  it("S1: are not judged by whoever a redirect leads to", async () => {
+  it("are not judged by whoever a redirect leads to", async () => {
     const elsewhere = new FakeCloud();
     elsewhere.world.keys.push(...cloud.world.keys);
     const other = await serveCloud(elsewhere);

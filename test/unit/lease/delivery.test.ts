@@ -72,7 +72,7 @@ describe("sending a revocation", () => {
     expect(await send()).toEqual({ delivered: true });
   });
 
-  it.each([400, 405, 415, 422, 501])("takes %i for hopeless (X17)", async (status) => {
+  it.each([400, 405, 415, 422, 501])("takes %i for hopeless", async (status) => {
     answer(() => new Response("{}", { status }));
     expect(await send()).toEqual({ delivered: false, error: `the target answered ${status}`, hopeless: true });
   });

@@ -12,7 +12,7 @@ function granted(request: Partial<typeof REQUEST> = {}, endsBy: number | null = 
 }
 
 describe("the path of a lease", () => {
-  it("names an engine and stays below it (X3)", () => {
+  it("names an engine and stays below it", () => {
     for (const path of ["db", "db/creds/app", "team-a/db.prod/creds/r:1@x~y"]) {
       expect(leasePathProblem(path), path).toBeNull();
     }
@@ -40,7 +40,7 @@ describe("the lifetime of a lease", () => {
     });
   });
 
-  it("ends with a batch token that holds it, and shrinks with each renewal (T79, X2)", () => {
+  it("ends with a batch token that holds it, and shrinks with each renewal", () => {
     const plan = granted({ ttl: 600 }, NOW + 100_500);
     expect(plan.grant).toMatchObject({ ttl: 101, expiresAt: NOW + 100_500 });
     const lease = { ...plan.record, grantedTtl: 101, expiresAt: NOW + 100_500 };
@@ -58,7 +58,7 @@ describe("the lifetime of a lease", () => {
     });
   });
 
-  it("is extended by nobody when the lease is not renewable or its maximum has passed (X9)", () => {
+  it("is extended by nobody when the lease is not renewable or its maximum has passed", () => {
     const fixed = { ...granted({ ttl: 60, renewable: false }).record, grantedTtl: 60, expiresAt: NOW + 60_000 };
     expect(planLeaseRenewal(fixed, 10, NOW)).toMatchObject({ error: { message: "lease is not renewable" } });
     const capped = { ...granted({ ttl: 60, maxTtl: 60 }).record, grantedTtl: 60, expiresAt: NOW + 90_000 };
@@ -67,7 +67,7 @@ describe("the lifetime of a lease", () => {
     });
   });
 
-  it("never turns into one without an end, whenever and however often it is renewed (X10)", () => {
+  it("never turns into one without an end, whenever and however often it is renewed", () => {
     const seconds = fc.integer({ min: 0, max: 100_000 });
     fc.assert(
       fc.property(

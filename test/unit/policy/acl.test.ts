@@ -43,119 +43,113 @@ describe("one policy", () => {
   const acl = aclOf(DEV);
 
   test.each<[string, Operation, string, boolean, boolean]>([
-    ["A2: what no rule grants is refused, and help is always given", "read", "root", false, false],
-    ["A2: what no rule grants is refused, and help is always given", "help", "root", true, false],
+    ["what no rule grants is refused, and help is always given", "read", "root", false, false],
+    ["what no rule grants is refused, and help is always given", "help", "root", true, false],
     [
-      "A3: the older sudo policy grants everything below its prefix, not the prefix without its slash",
+      "the older sudo policy grants everything below its prefix, not the prefix without its slash",
       "read",
       "dev/foo",
       true,
       true,
     ],
     [
-      "A3: the older sudo policy grants everything below its prefix, not the prefix without its slash",
+      "the older sudo policy grants everything below its prefix, not the prefix without its slash",
       "update",
       "dev/foo",
       true,
       true,
     ],
     [
-      "A3: the older sudo policy grants everything below its prefix, not the prefix without its slash",
+      "the older sudo policy grants everything below its prefix, not the prefix without its slash",
       "read",
       "dev",
       false,
       false,
     ],
-    ["A4: a longer prefix with a policy and capabilities grants both", "list", "stage/aws/foo", true, true],
-    ["A4: a longer prefix with a policy and capabilities grants both", "update", "stage/aws/foo", true, true],
-    ["A4: a longer prefix with a policy and capabilities grants both", "delete", "stage/aws/foo", false, true],
-    ["A4: a longer prefix with a policy and capabilities grants both", "update", "stage/aws/policy/foo", true, true],
-    ["A4: a longer prefix with a policy and capabilities grants both", "delete", "stage/foo", true, false],
-    ["A5: a prefix that may be read may be listed, and a deny below it wins", "read", "prod/foo", true, false],
-    ["A5: a prefix that may be read may be listed, and a deny below it wins", "list", "prod/foo", true, false],
-    ["A5: a prefix that may be read may be listed, and a deny below it wins", "update", "prod/foo", false, false],
-    ["A5: a prefix that may be read may be listed, and a deny below it wins", "delete", "prod/foo", false, false],
-    ["A5: a prefix that may be read may be listed, and a deny below it wins", "read", "prod/aws/foo", false, false],
-    ["A6: an exact rule grants what it lists, and says sudo", "read", "foo/bar", true, true],
-    ["A6: an exact rule grants what it lists, and says sudo", "create", "foo/bar", true, true],
-    ["A6: an exact rule grants what it lists, and says sudo", "list", "foo/bar", false, true],
-    ["A6: an exact rule grants what it lists, and says sudo", "update", "foo/bar", false, true],
-    ["A7: patch is not update, scan is not list", "patch", "baz/quux", true, false],
-    ["A7: patch is not update, scan is not list", "update", "baz/quux", false, false],
-    ["A7: patch is not update, scan is not list", "list", "baz/quux", false, false],
-    ["A7: patch is not update, scan is not list", "scan", "baz/quux", false, false],
-    ["A7: patch is not update, scan is not list", "scan", "only/scan", true, false],
-    ["A7: patch is not update, scan is not list", "list", "only/scan", false, false],
-    ["A8: a plus stands for one segment", "read", "test/foo/segment", true, false],
-    ["A8: a plus stands for one segment", "read", "test//segment", true, false],
-    ["A8: a plus stands for one segment", "read", "test/foo/bar/segment", false, false],
-    ["A8: a plus stands for one segment", "read", "test/segment/at/front", true, false],
-    ["A8: a plus stands for one segment", "read", "test/segment/at/frond", false, false],
+    ["a longer prefix with a policy and capabilities grants both", "list", "stage/aws/foo", true, true],
+    ["a longer prefix with a policy and capabilities grants both", "update", "stage/aws/foo", true, true],
+    ["a longer prefix with a policy and capabilities grants both", "delete", "stage/aws/foo", false, true],
+    ["a longer prefix with a policy and capabilities grants both", "update", "stage/aws/policy/foo", true, true],
+    ["a longer prefix with a policy and capabilities grants both", "delete", "stage/foo", true, false],
+    ["a prefix that may be read may be listed, and a deny below it wins", "read", "prod/foo", true, false],
+    ["a prefix that may be read may be listed, and a deny below it wins", "list", "prod/foo", true, false],
+    ["a prefix that may be read may be listed, and a deny below it wins", "update", "prod/foo", false, false],
+    ["a prefix that may be read may be listed, and a deny below it wins", "delete", "prod/foo", false, false],
+    ["a prefix that may be read may be listed, and a deny below it wins", "read", "prod/aws/foo", false, false],
+    ["an exact rule grants what it lists, and says sudo", "read", "foo/bar", true, true],
+    ["an exact rule grants what it lists, and says sudo", "create", "foo/bar", true, true],
+    ["an exact rule grants what it lists, and says sudo", "list", "foo/bar", false, true],
+    ["an exact rule grants what it lists, and says sudo", "update", "foo/bar", false, true],
+    ["patch is not update, scan is not list", "patch", "baz/quux", true, false],
+    ["patch is not update, scan is not list", "update", "baz/quux", false, false],
+    ["patch is not update, scan is not list", "list", "baz/quux", false, false],
+    ["patch is not update, scan is not list", "scan", "baz/quux", false, false],
+    ["patch is not update, scan is not list", "scan", "only/scan", true, false],
+    ["patch is not update, scan is not list", "list", "only/scan", false, false],
+    ["a plus stands for one segment", "read", "test/foo/segment", true, false],
+    ["a plus stands for one segment", "read", "test//segment", true, false],
+    ["a plus stands for one segment", "read", "test/foo/bar/segment", false, false],
+    ["a plus stands for one segment", "read", "test/segment/at/front", true, false],
+    ["a plus stands for one segment", "read", "test/segment/at/frond", false, false],
     [
-      "A9: a plus at the end takes no slash behind it, unless the rule has one",
+      "a plus at the end takes no slash behind it, unless the rule has one",
       "read",
       "test/segment/at/end/foo",
       true,
       false,
     ],
     [
-      "A9: a plus at the end takes no slash behind it, unless the rule has one",
+      "a plus at the end takes no slash behind it, unless the rule has one",
       "read",
       "test/segment/at/end/foo/",
       false,
       false,
     ],
     [
-      "A9: a plus at the end takes no slash behind it, unless the rule has one",
+      "a plus at the end takes no slash behind it, unless the rule has one",
       "read",
       "test/segment/at/end/v2/foo/",
       true,
       false,
     ],
     [
-      "A9: a plus at the end takes no slash behind it, unless the rule has one",
+      "a plus at the end takes no slash behind it, unless the rule has one",
       "read",
       "test/segment/at/end/v2/foo",
       false,
       false,
     ],
-    [
-      "A10: a plus and a star match anything after the last slash",
-      "read",
-      "test/segment/wildcard/at/foo/",
-      true,
-      false,
-    ],
-    ["A10: a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at/end", true, false],
-    ["A10: a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at/", true, false],
-    ["A10: a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at", false, false],
-    ["A10: a plus and a star match anything after the last slash", "read", "test/a/wildcard/b/c/d/e", true, false],
-    ["A11: the most exact of three rules decides at each depth", "read", "1/2/3", true, false],
-    ["A11: the most exact of three rules decides at each depth", "update", "1/2/3", false, false],
-    ["A11: the most exact of three rules decides at each depth", "create", "1/2/3", false, false],
-    ["A11: the most exact of three rules decides at each depth", "update", "1/2/3/4", true, false],
-    ["A11: the most exact of three rules decides at each depth", "read", "1/2/3/4", false, false],
-    ["A11: the most exact of three rules decides at each depth", "create", "1/2/3/4/5", true, false],
-    ["A11: the most exact of three rules decides at each depth", "update", "1/2/3/4/5", false, false],
+    ["a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at/foo/", true, false],
+    ["a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at/end", true, false],
+    ["a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at/", true, false],
+    ["a plus and a star match anything after the last slash", "read", "test/segment/wildcard/at", false, false],
+    ["a plus and a star match anything after the last slash", "read", "test/a/wildcard/b/c/d/e", true, false],
+    ["the most exact of three rules decides at each depth", "read", "1/2/3", true, false],
+    ["the most exact of three rules decides at each depth", "update", "1/2/3", false, false],
+    ["the most exact of three rules decides at each depth", "create", "1/2/3", false, false],
+    ["the most exact of three rules decides at each depth", "update", "1/2/3/4", true, false],
+    ["the most exact of three rules decides at each depth", "read", "1/2/3/4", false, false],
+    ["the most exact of three rules decides at each depth", "create", "1/2/3/4/5", true, false],
+    ["the most exact of three rules decides at each depth", "update", "1/2/3/4/5", false, false],
   ])("%s (%s %s: allowed %s, sudo %s)", (_rule, operation, path, allowed, sudo) => {
     const verdict = check(acl, operation, path);
     expect({ allowed: verdict.allowed, sudo: verdict.sudo }).toEqual({ allowed, sudo });
   });
 
   test.each([
-    ["A2: what no rule grants is refused, and help is always given", "nothing/here", ["deny"]],
-    ["A3: the older sudo policy grants everything below its prefix, not the prefix without its slash", "dev", ["deny"]],
+    ["what no rule grants is refused, and help is always given", "nothing/here", ["deny"]],
+    ["the older sudo policy grants everything below its prefix, not the prefix without its slash", "dev", ["deny"]],
     [
-      "A3: the older sudo policy grants everything below its prefix, not the prefix without its slash",
+      "the older sudo policy grants everything below its prefix, not the prefix without its slash",
       "dev/",
       ["create", "delete", "list", "read", "sudo", "update"],
     ],
     [
-      "A4: a longer prefix with a policy and capabilities grants both",
+      "a longer prefix with a policy and capabilities grants both",
       "stage/aws/test",
       ["list", "read", "sudo", "update"],
     ],
-    ["A5: a prefix that may be read may be listed, and a deny below it wins", "prod/aws/x", ["deny"]],
+    ["a prefix that may be read may be listed, and a deny below it wins", "prod/aws/x", ["deny"]],
   ])("%s (capabilities of %s are %j)", (_rule, path, capabilities) => {
     expect(acl.capabilities(path, NOW)).toEqual(capabilities);
   });
@@ -166,7 +160,7 @@ describe("one policy", () => {
   });
 });
 
-describe("A1 root", () => {
+describe("root", () => {
   const root = compileAcl([{ name: "root", rules: [] }], { now: NOW });
 
   test.each<Operation>(["read", "list", "scan", "create", "update", "patch", "delete", "help", "head"])(
@@ -193,7 +187,7 @@ describe("A1 root", () => {
   });
 });
 
-describe("A12 which of two rules decides", () => {
+describe("which of two rules decides", () => {
   test.each([
     ["+/*", "*", "foo/bar/bar/baz"],
     ["+/*", "foo/+/*", "foo/bar/bar/baz"],
@@ -220,7 +214,7 @@ describe("A12 which of two rules decides", () => {
   });
 });
 
-describe("A13 any grant at or below a mount", () => {
+describe("any grant at or below a mount", () => {
   test.each([
     ["+", "foo/", true],
     ["+/*", "foo/", true],
@@ -254,7 +248,7 @@ describe("A13 any grant at or below a mount", () => {
   });
 });
 
-describe("A14 a second policy", () => {
+describe("a second policy", () => {
   const acl = aclOf(DEV, OPS);
 
   test.each<[Operation, string, boolean, boolean]>([
@@ -281,7 +275,7 @@ describe("A14 a second policy", () => {
   });
 });
 
-describe("A21 who granted", () => {
+describe("who granted", () => {
   const first = `
 path "kv/foo" { capabilities = ["update", "read"] }
 path "kv/path/*" { capabilities = ["read"] }
@@ -315,7 +309,7 @@ path "kv/deny" { capabilities = ["update"] }`;
   });
 });
 
-describe("A23 and GHSA-xp3c listing a folder does not dodge a narrower rule", () => {
+describe("GHSA-xp3c listing a folder does not dodge a narrower rule", () => {
   const acl = aclOf(`
 path "foo/metadata/*" { capabilities = ["list", "scan"] }
 path "foo/metadata/private/*" { capabilities = ["deny"] }

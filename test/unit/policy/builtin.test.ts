@@ -19,7 +19,7 @@ function aclOf(text: string, context: TemplateContext = { now: 0 }) {
 
 const ENTITY = { id: "e1", name: "ann", metadata: {}, aliases: {} };
 
-describe("P8 the default policy", () => {
+describe("the default policy", () => {
   const acl = aclOf(DEFAULT_POLICY_TEXT, { now: 0, entity: ENTITY });
 
   test.each([
@@ -64,7 +64,7 @@ test("a wrapping token reaches its answer and unwrap, nothing else", () => {
   expect(acl.capabilities("auth/token/lookup-self", 0)).toEqual(["deny"]);
 });
 
-describe("P7 policies that are not the operator's", () => {
+describe("policies that are not the operator's", () => {
   test.each([
     ["root", 'cannot update "root" policy', 'cannot delete "root" policy'],
     ["response-wrapping", 'cannot update "response-wrapping" policy', 'cannot delete "response-wrapping" policy'],

@@ -10,7 +10,7 @@ import {
 
 const DISGUISED_ROOTS = ["root", "rooT", "Root", "rOoT", "root ", " root", "\troot\n", "\u00a0ROOT\ufeff"];
 
-describe("P5 one spelling", () => {
+describe("one spelling", () => {
   test.each([
     ["Foo", "foo"],
     ["  DEV-ops ", "dev-ops"],

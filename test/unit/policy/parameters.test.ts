@@ -10,7 +10,7 @@ function fields(names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, ""]));
 }
 
-describe("A15 merged wrapping limits", () => {
+describe("merged wrapping limits", () => {
   const acl = aclOf(
     `path "hello" { ${FULL}\n max_wrapping_ttl = 300\n min_wrapping_ttl = 100 }`,
     `path "hello" { ${FULL}\n max_wrapping_ttl = 200\n min_wrapping_ttl = 50 }`,
@@ -38,7 +38,7 @@ describe("A15 merged wrapping limits", () => {
   });
 });
 
-describe("A16 merged parameters", () => {
+describe("merged parameters", () => {
   const block = (path: string, body: string) => `path "${path}" { policy = "write"\n ${body} }\n`;
   const text = [
     block("foo/bar", 'denied_parameters = { "baz" = [] }\n required_parameters = ["baz"]'),
@@ -70,7 +70,7 @@ describe("A16 merged parameters", () => {
   });
 });
 
-describe("A17 names of parameters", () => {
+describe("names of parameters", () => {
   const acl = aclOf(`
 path "dev/*" { ${FULL}
   allowed_parameters = { "zip" = [] } }
@@ -135,7 +135,7 @@ path "proto" { ${FULL}
   });
 });
 
-describe("A18 the window of wrapping", () => {
+describe("the window of wrapping", () => {
   const acl = aclOf(`
 path "both" { ${FULL}
   denied_parameters = { "zap" = [] }
@@ -176,7 +176,7 @@ path "max" { ${FULL}
   });
 });
 
-describe("A19 and A20 values of parameters", () => {
+describe("values of parameters", () => {
   const acl = aclOf(`
 path "dev/*" { ${FULL}
   allowed_parameters = { "allow" = ["good"] } }
@@ -274,7 +274,7 @@ path "no/numbers" { ${FULL}
   });
 });
 
-describe("P13 pages of a listing", () => {
+describe("pages of a listing", () => {
   const acl = aclOf(`
 path "a" { capabilities = ["list", "scan"] }
 path "b" { capabilities = ["list", "scan"]

@@ -7,7 +7,7 @@ import { errorOf, NOW, rulesOf } from "./helpers.ts";
 
 const FUTURE = "2099-01-02T03:04:05.500Z";
 
-describe("P1 keys that mean nothing", () => {
+describe("keys that mean nothing", () => {
   test("at the top level, two at once", () => {
     const error = errorOf('# c\nbad_one = 1\npath "a" {}\n  other {}\n');
     expect(error).toEqual({
@@ -34,7 +34,7 @@ describe("P1 keys that mean nothing", () => {
   });
 });
 
-describe("P2 values that mean nothing", () => {
+describe("values that mean nothing", () => {
   test.each([
     ['path "p" { policy = "banana" }', 'path "p": invalid policy "banana"', 1, 12],
     ['path "p" {\n capabilities = ["read", "banana"]\n}', 'path "p": invalid capability "banana"', 2, 26],
@@ -115,7 +115,7 @@ describe("P2 values that mean nothing", () => {
     ["mfa_methods", '["totp"]'],
     ["mfa_methods", "true"],
     ["list_scan_response_keys_filter_path", '"{{.path}}{{.key}}"'],
-  ])("A22 %s = %s, which would restrict and can't be enforced, is refused", (key, value) => {
+  ])("%s = %s, which would restrict and can't be enforced, is refused", (key, value) => {
     expect(errorOf(`path "p" { ${key} = ${value} }`).message).toContain(`path "p": ${key} is not supported`);
   });
 
@@ -130,7 +130,7 @@ describe("P2 values that mean nothing", () => {
   });
 });
 
-describe("P3 what a block means", () => {
+describe("what a block means", () => {
   test("one leading slash is stripped", () => {
     expect(rulesOf('path "/a/b" {}\npath "//c" {}\npath "/*" {}').map(({ path }) => path)).toEqual(["a/b", "/c", "*"]);
   });
@@ -253,7 +253,7 @@ path "denies" {
   });
 });
 
-describe("P4 HCL and JSON say the same", () => {
+describe("HCL and JSON say the same", () => {
   test("by hand, in every form that a path may have", () => {
     const expected = [
       { path: "a", capabilities: ["read"] },

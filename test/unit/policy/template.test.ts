@@ -18,7 +18,7 @@ const CONTEXT = { entity: ENTITY, groups: GROUPS };
 
 const rule = (path: string) => `path "${path}" { capabilities = ["read"] }`;
 
-describe("P11 and C1 templates that resolve", () => {
+describe("templates that resolve", () => {
   test.each([
     ["{{identity.entity.id}}", "e-1"],
     ["{{ identity.entity.name }}", "ann"],
@@ -49,7 +49,7 @@ describe("P11 and C1 templates that resolve", () => {
   });
 });
 
-describe("P11 templates that do not resolve take only their rule away", () => {
+describe("templates that do not resolve take only their rule away", () => {
   test.each([
     "{{identity.entity.metadata.none}}",
     "{{identity.entity.metadata.empty}}",
@@ -101,7 +101,7 @@ describe("P11 templates that do not resolve take only their rule away", () => {
   });
 });
 
-describe("P12 and GHSA-59w7 values that would reach further", () => {
+describe("GHSA-59w7 values that would reach further", () => {
   const all = { allowSlashes: true, allowWildcards: true };
 
   test.each([

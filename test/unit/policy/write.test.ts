@@ -4,7 +4,7 @@ import { parseAbsoluteTime } from "../../../src/policy/time.ts";
 import { checkAndSetProblem, policyExpiry } from "../../../src/policy/write.ts";
 import { NOW } from "./helpers.ts";
 
-describe("P10 check and set", () => {
+describe("check and set", () => {
   const required = "check-and-set parameter required for this call";
   const exists = "check-and-set parameter set to -1 on existing entry";
   const mismatch = "check-and-set parameter did not match the current version";
@@ -25,7 +25,7 @@ describe("P10 check and set", () => {
   });
 });
 
-describe("P9 expiration of a policy", () => {
+describe("expiration of a policy", () => {
   const elapsed = "refusing to update policy as expiration time has already elapsed";
 
   test.each([

@@ -24,7 +24,7 @@ describe("parseJsonObject", () => {
     },
   );
 
-  it("H20: the exact number of strings passes, one more does not", () => {
+  it("the exact number of strings passes, one more does not", () => {
     const list = (strings: number) => `{"a":[${Array.from({ length: strings - 1 }, () => '"x"').join(",")}]}`;
     expect(parseJsonObject(list(MAX_JSON_STRINGS)).ok).toBe(true);
     expect(parseJsonObject(list(MAX_JSON_STRINGS + 1))).toEqual({

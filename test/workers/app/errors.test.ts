@@ -149,7 +149,7 @@ describe("paths and methods", () => {
     expect([basic.status, await basic.json()]).toEqual([403, { errors: ["permission denied"] }]);
   });
 
-  it("H2: reads a form body", async () => {
+  it("reads a form body", async () => {
     const response = await SELF.fetch("http://grove.test/v1/auth/token/create", {
       method: "POST",
       headers: { "X-Vault-Token": root, "Content-Type": "application/x-www-form-urlencoded" },
@@ -159,13 +159,13 @@ describe("paths and methods", () => {
     expect(await response.json()).toMatchObject({ auth: { policies: ["default"], lease_duration: 3600 } });
   });
 
-  it("H4: no answer may be kept on the way", async () => {
+  it("no answer may be kept on the way", async () => {
     const answer = await create({ body: {} });
     expect(answer.headers.get("Cache-Control")).toBe("no-store");
     expect((await call("GET", "nope")).headers.get("Cache-Control")).toBe("no-store");
   });
 
-  it("T20: an unknown field is only warned about", async () => {
+  it("an unknown field is only warned about", async () => {
     const answer = await create({ body: { surprise: 1, another: "x" } });
     expect(answer.status).toBe(200);
     expect(answer.body.warnings).toEqual(["Endpoint ignored these unrecognized parameters: [another surprise]"]);

@@ -135,7 +135,7 @@ describe("the cubbyhole of a token", () => {
     expect((await write("small", { v: 1 }, full)).status).toBe(204);
   });
 
-  it("T88: is gone with its token", async () => {
+  it("is gone with its token", async () => {
     const tokens = await Promise.all(
       Array.from({ length: 10 }, async () => (await createToken(root, { policies: ["default"] })).client_token),
     );

@@ -47,7 +47,7 @@ async function reach(token: string): Promise<string[]> {
   return paths.filter((path) => JSON.stringify(body.data[path]) === '["read"]').map((path) => path.split("/")[1] ?? "");
 }
 
-describe("C1, T72: policies of the entity and of its groups", () => {
+describe("policies of the entity and of its groups", () => {
   it("take effect at the next request, show up as they are added, and stop with their cause", async () => {
     const { token, entity } = await person("adding");
     expect(await reach(token)).toEqual([]);
@@ -98,7 +98,7 @@ describe("C1, T72: policies of the entity and of its groups", () => {
     expect((await post("auth/token/create", { policies: ["e"] }, token)).status).toBe(200);
   });
 
-  it("T55: are listed by creation and renewal, apart and joined", async () => {
+  it("are listed by creation and renewal, apart and joined", async () => {
     const { entity, token } = await person("renewing");
     await post(`identity/entity/id/${entity}`, { policies: "e,mine" });
     await policy("mine-too", 'path "auth/token/renew-self" { capabilities = ["update"] }');
@@ -142,7 +142,7 @@ describe("a disabled or deleted entity", () => {
     expect((await self(token)).body.data.num_uses).toBe(2);
   });
 
-  it("T71: the tokens of a deleted one are refused, service and batch", async () => {
+  it("the tokens of a deleted one are refused, service and batch", async () => {
     const { token, entity } = await person("leaving");
     const batch = (await post("auth/token/create/person", { entity_alias: "leaving", type: "batch" })).body.auth;
     expect((await self(batch.client_token)).status).toBe(200);
@@ -169,7 +169,7 @@ describe("a disabled or deleted entity", () => {
   });
 });
 
-describe("P11: templates", () => {
+describe("templates", () => {
   it("hold for the entity, its aliases and its groups", async () => {
     const accessor = (await call("GET", "sys/auth", { token: root })).body.data["token/"]?.accessor;
     await policy(

@@ -53,7 +53,7 @@ async function giveUpMany(shard: DurableObjectStub<AccessorShard>, from: number,
 }
 
 describe("a target that fails", () => {
-  it("is asked six times, ever later, then the lease is listed as irrevocable with its error (X18, X19)", async () => {
+  it("is asked six times, ever later, then the lease is listed as irrevocable with its error", async () => {
     const received = standInForTargets(() => 503);
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const token = await holder();
@@ -103,7 +103,7 @@ describe("a target that fails", () => {
     expect((await get("sys/leases/count?type=irrevocable")).body.data.lease_count).toBe(0);
   });
 
-  it("that does not understand is not asked again (X17)", async () => {
+  it("that does not understand is not asked again", async () => {
     const received = standInForTargets(({ body }) => (body.path.endsWith("hopeless") ? 405 : 403));
     const token = await holder();
     await leaseFor(root, token, { path: "x17/hopeless" });
@@ -130,7 +130,7 @@ describe("a target that fails", () => {
 });
 
 describe("the list of irrevocable leases", () => {
-  it("is in order of expiry, can be limited, and is asked for by its type (X19)", async () => {
+  it("is in order of expiry, can be limited, and is asked for by its type", async () => {
     standInForTargets(() => 400);
     const token = await holder();
     for (const [path, ttl] of [
@@ -162,7 +162,7 @@ describe("the list of irrevocable leases", () => {
     expect((await post("sys/leases/revoke-force/other")).status).toBe(204);
   });
 
-  it("holds 10,000 and says so, unless all are asked for (X19)", async () => {
+  it("holds 10,000 and says so, unless all are asked for", async () => {
     const shards = [3, 7].map((number) => bindings.ACCESSOR_SHARD.getByName(`accessors-${number}`));
     const [shard, other] = shards as [DurableObjectStub<AccessorShard>, DurableObjectStub<AccessorShard>];
     await giveUpMany(shard, 1, 10_001);

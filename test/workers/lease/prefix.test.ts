@@ -65,7 +65,7 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
     expect(await alive([young])).toEqual([false]);
   });
 
-  it("means whole segments, with everything below each token (X6)", async () => {
+  it("means whole segments, with everything below each token", async () => {
     await post("auth/token/roles/a", { orphan: true, allowed_policies: "maker" });
     const top = await create("create/a", { policies: ["maker"] });
     const child = await create("create", { policies: ["maker"] }, top);
@@ -92,7 +92,7 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
     expect((await alive(tokens)).sort()).toEqual([false, true]);
   });
 
-  it("of nothing is no error, and leaves nothing behind (H13)", async () => {
+  it("of nothing is no error, and leaves nothing behind", async () => {
     expect((await post("sys/leases/revoke-prefix/none/of/these")).status).toBe(204);
     expect((await post("sys/leases/revoke-force/none/of/these")).status).toBe(204);
     await runInDurableObject(walk("none/of/these/").stub, (_, state) => {
@@ -141,7 +141,7 @@ describe("revoke-prefix", { timeout: 30_000 }, () => {
     expect((await indexedPaths("secret")).filter((path) => path.startsWith("async"))).toEqual([]);
   });
 
-  it("reaches secrets, and says which one's target failed, while the others are revoked (X6, X14)", async () => {
+  it("reaches secrets, and says which one's target failed, while the others are revoked", async () => {
     const received = standInForTargets(({ body }) => (body.path === "pg/creds/b" ? 500 : 204));
     const holder = await create("create-orphan");
     const elsewhere = await create("create-orphan");
@@ -349,7 +349,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     return issuingMount(path);
   }
 
-  it("revokes what it issued, with everything below, before its place is free (H15)", async () => {
+  it("revokes what it issued, with everything below, before its place is free", async () => {
     const { token } = await mounted("github");
     const neighbour = await mounted("github-b");
     const mine = [await token(), await token()];
@@ -378,7 +378,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     expect(await tables()).toEqual([]);
   });
 
-  it("is reached by revoke-prefix too, and stays enabled (H15)", async () => {
+  it("is reached by revoke-prefix too, and stays enabled", async () => {
     const { token } = await mounted("gitlab");
     const before = await token();
     expect((await post("sys/leases/revoke-prefix/auth/gitlab")).status).toBe(204);
@@ -431,7 +431,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
 });
 
 describe("sys/leases/tidy", { timeout: 30_000 }, () => {
-  it("drops what the index holds without a token or a lease, and keeps the rest (X15, T84)", async () => {
+  it("drops what the index holds without a token or a lease, and keeps the rest", async () => {
     holdSweeps();
     const live = await create("create-orphan");
     await leaseFor(root, live, { path: "tidy/live" });
@@ -454,7 +454,7 @@ describe("sys/leases/tidy", { timeout: 30_000 }, () => {
     expect(await isAlive(live)).toBe(true);
   });
 
-  it("is skipped while one is under way (X15)", async () => {
+  it("is skipped while one is under way", async () => {
     const held = holdWalks();
     const { job, stub } = walk("", "tidy");
     expect(await stub.startUnlessRunning(job)).toBe(true);

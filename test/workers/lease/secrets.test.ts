@@ -32,7 +32,7 @@ const errorsOf = async (path: string, body: unknown) => {
 };
 
 describe("a lease of a secret", () => {
-  it("begins with its path, is longer, and shows what it is (X1)", async () => {
+  it("begins with its path, is longer, and shows what it is", async () => {
     const answer = await register(root, await holder(), { ttl: "90s" });
     expect(answer).toMatchObject({
       status: 200,
@@ -57,7 +57,7 @@ describe("a lease of a secret", () => {
     expect((await register(root, "", { token: undefined, accessor })).status).toBe(200);
   });
 
-  it("is renewed with the same id, by its last grant or by what is asked, never past its maximum (H14)", async () => {
+  it("is renewed with the same id, by its last grant or by what is asked, never past its maximum", async () => {
     const id = await leaseFor(root, await holder(), { ttl: "60s", max_ttl: "100s" });
     advance(10);
     const renewed = await post("sys/leases/renew", { lease_id: id });
@@ -81,14 +81,14 @@ describe("a lease of a secret", () => {
     expect((await post("sys/leases/lookup", { lease_id: id })).status).toBe(200);
   });
 
-  it("that is not renewable is not renewed, and no target hears of it (X9)", async () => {
+  it("that is not renewable is not renewed, and no target hears of it", async () => {
     const received = standInForTargets();
     const id = await leaseFor(root, await holder(), { renewable: false });
     expect(await errorsOf("sys/leases/renew", { lease_id: id })).toEqual([400, "lease is not renewable"]);
     expect(received).toEqual([]);
   });
 
-  it("dies with its token: the target hears of it shortly after (T60)", async () => {
+  it("dies with its token: the target hears of it shortly after", async () => {
     const received = standInForTargets();
     const token = await holder();
     const id = await leaseFor(root, token, { path: "t60/x", data: { username: "v-app-1" } });
@@ -128,7 +128,7 @@ describe("a lease of a secret", () => {
     expect((await post("sys/leases/lookup", { lease_id: orphaned.id })).status).toBe(200);
   });
 
-  it("ends by itself, also right after a renewal that was short (X5, X10)", async () => {
+  it("ends by itself, also right after a renewal that was short", async () => {
     const received = standInForTargets();
     const token = await holder();
     const [short, renewed] = [await leaseFor(root, token, { ttl: "10s" }), await leaseFor(root, token, { ttl: "60s" })];
@@ -144,7 +144,7 @@ describe("a lease of a secret", () => {
     expect((await call("GET", "auth/token/lookup-self", { token })).status).toBe(200);
   });
 
-  it("that expired while its object was gone is revoked when it wakes (X16)", async () => {
+  it("that expired while its object was gone is revoked when it wakes", async () => {
     const received = standInForTargets();
     const token = await holder();
     const id = await leaseFor(root, token, { ttl: "60s" });
@@ -257,7 +257,7 @@ describe("a lease of a batch token", () => {
     return holder({ policies: ["maker", "default"] });
   }
 
-  it("is capped by the token, shrinks with each renewal, then disappears (T79, X2)", async () => {
+  it("is capped by the token, shrinks with each renewal, then disappears", async () => {
     const received = standInForTargets();
     const parent = await parentToken();
     const batch = await batchBelow(parent);
@@ -279,7 +279,7 @@ describe("a lease of a batch token", () => {
     expect((await register(root, batch)).body.errors).toEqual(["token not found"]);
   });
 
-  it("dies with the token's parent (T80)", async () => {
+  it("dies with the token's parent", async () => {
     const received = standInForTargets();
     const parent = await parentToken();
     const batch = await batchBelow(parent);

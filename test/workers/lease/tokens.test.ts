@@ -45,7 +45,7 @@ describe("the lease of a token", () => {
     );
   });
 
-  it("is looked up, not renewed, and revokes everything below the token (X11)", async () => {
+  it("is looked up, not renewed, and revokes everything below the token", async () => {
     const { token, leaseId } = await create({ policies: ["root"] });
     const below = (await call("POST", "auth/token/create", { token, body: { ttl: "10m" } })).body.auth.client_token;
     expect((await post("sys/leases/lookup", { lease_id: leaseId })).body.data).toEqual({
@@ -66,7 +66,7 @@ describe("the lease of a token", () => {
     expect((await post("sys/leases/revoke", { lease_id: leaseId })).status).toBe(204);
   });
 
-  it("shows a token that never ends without an end, and none for the first root token (X4)", async () => {
+  it("shows a token that never ends without an end, and none for the first root token", async () => {
     const { leaseId } = await create({ policies: ["root"], ttl: "" });
     expect((await post("sys/leases/lookup", { lease_id: leaseId })).body.data).toMatchObject({
       expire_time: null,
@@ -80,7 +80,7 @@ describe("the lease of a token", () => {
     expect(await status(root)).toBe(200);
   });
 
-  it("stays one when its token is renewed, and a period bounds it (X7)", async () => {
+  it("stays one when its token is renewed, and a period bounds it", async () => {
     await post("auth/token/roles/periodic", { orphan: true, allowed_policies: "default" });
     const { token } = await create({ period: "1m", ttl: "" }, "create/periodic");
     await post("auth/token/roles/periodic", { token_period: "1m" });
@@ -89,7 +89,7 @@ describe("the lease of a token", () => {
     expect((await indexedPaths("token")).filter((path) => path.endsWith("/periodic"))).toHaveLength(1);
   });
 
-  it("is renewable while it ends some day and was not made otherwise (X13)", async () => {
+  it("is renewable while it ends some day and was not made otherwise", async () => {
     const renewable = async (fields: Record<string, unknown>) => {
       const { leaseId } = await create(fields);
       return (await post("sys/leases/lookup", { lease_id: leaseId })).body.data.renewable;
@@ -137,7 +137,7 @@ describe("a lease that nobody has", () => {
     "a/",
     `a/${"A".repeat(84)}`,
     `${"x".repeat(2000)}/h00`,
-  ])("%s: revoking is no error, renewing and looking up are (H13)", async (id) => {
+  ])("%s: revoking is no error, renewing and looking up are", async (id) => {
     expect((await post("sys/leases/revoke", { lease_id: id })).status).toBe(204);
     expect(await post("sys/leases/renew", { lease_id: id })).toMatchObject({
       status: 400,

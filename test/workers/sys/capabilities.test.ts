@@ -31,7 +31,7 @@ const expected = {
   else: ["deny"],
 };
 
-describe("H16, C1: capabilities", () => {
+describe("capabilities", () => {
   it("are the same by self, by token and by accessor, and repeated beside the envelope", async () => {
     const token = caller.client_token;
     const answers = [

@@ -36,7 +36,7 @@ describe("a new installation", () => {
     },
   );
 
-  it("H7: says that it is not initialised, and serves nothing else", async () => {
+  it("says that it is not initialised, and serves nothing else", async () => {
     expect((await call("GET", "sys/init")).body).toEqual({ initialized: false });
     const health = await call("GET", "sys/health");
     expect([health.status, health.body.initialized, health.body.sealed]).toEqual([501, false, true]);
@@ -74,7 +74,7 @@ describe("a new installation", () => {
     }
     const root = winners[0]?.body.root_token ?? "";
     const self = await call("GET", "auth/token/lookup-self", { token: root });
-    // T44: exactly these keys; without a lease there is nothing about renewal.
+    // Exactly these keys; without a lease there is nothing about renewal.
     expect(Object.keys(self.body.data)).toEqual([
       "accessor",
       "creation_time",

@@ -173,7 +173,7 @@ describe("tuning", () => {
     expect((await post("sys/auth/tuned/tune", { description: "x" })).body.errors).toEqual(["No auth engine at tuned/"]);
   });
 
-  it("keeps the keys that the audit log shows plainly, and headers (H9)", async () => {
+  it("keeps the keys that the audit log shows plainly, and headers", async () => {
     const settings = {
       audit_non_hmac_request_keys: ["a", "b"],
       audit_non_hmac_response_keys: "c,d",
@@ -223,7 +223,7 @@ describe("tuning", () => {
 });
 
 describe("sys/mounts", () => {
-  it("shows what every installation has, without a token type (H8)", async () => {
+  it("shows what every installation has, without a token type", async () => {
     const { data } = (await get("sys/mounts")).body;
     expect(Object.keys(data)).toEqual(["cubbyhole/", "identity/", "sys/"]);
     expect(data["cubbyhole/"]).toMatchObject({ type: "cubbyhole", local: true });

@@ -22,7 +22,7 @@ const read = (name: string, at = "sys/policies/acl") => call("GET", `${at}/${nam
 const list = async (at = "sys/policies/acl") => (await call("GET", `${at}?list=true`, { token: root })).body.data.keys;
 
 describe("policies over HTTP", () => {
-  it("H12, P6: the list starts as default and root; names are sorted, response-wrapping is hidden", async () => {
+  it("the list starts as default and root; names are sorted, response-wrapping is hidden", async () => {
     expect(await list()).toEqual(["default", "root"]);
     await write("foo", { policy: TEXT });
     expect(await list()).toEqual(["default", "foo", "root"]);
@@ -32,7 +32,7 @@ describe("policies over HTTP", () => {
     expect((await read("response-wrapping")).status).toBe(200);
   });
 
-  it("P5: names are one whatever their case; deleting twice is no error", async () => {
+  it("names are one whatever their case; deleting twice is no error", async () => {
     const written = await write("MiXed", { policy: TEXT });
     expect([written.status, written.body.warnings]).toEqual([200, ["policy name was converted to mixed"]]);
     expect((await read("mIXED")).body.data).toMatchObject({ name: "mixed", policy: TEXT });
@@ -66,7 +66,7 @@ describe("policies over HTTP", () => {
     ["Root", "DELETE", 'cannot delete "root" policy'],
     ["default", "DELETE", "cannot delete default policy"],
     ["response-wrapping", "DELETE", 'cannot delete "response-wrapping" policy'],
-  ])("P7: %j can't be changed by %s", async (name, method, message) => {
+  ])("%j can't be changed by %s", async (name, method, message) => {
     for (const at of ["sys/policies/acl", "sys/policy"]) {
       const path = `${at}/${encodeURIComponent(name)}`;
       const answer = await call(method, path, { token: root, body: { policy: TEXT } });
@@ -121,7 +121,7 @@ describe("policies over HTTP", () => {
     forgetInstallation();
   });
 
-  it("P8: what default gives, and what it does not", async () => {
+  it("what default gives, and what it does not", async () => {
     const token = (await createToken(root, { policies: ["default"] })).client_token;
     expect((await call("GET", "auth/token/lookup-self", { token })).status).toBe(200);
     expect((await call("POST", "auth/token/renew-self", { token })).status).toBe(200);
@@ -239,7 +239,7 @@ describe("protected paths", () => {
     expect(answer.body.data.keys).toContain(sudo.accessor);
   });
 
-  it("X21: the list of accessors goes by page without repeating or losing one", async () => {
+  it("the list of accessors goes by page without repeating or losing one", async () => {
     for (let i = 0; i < 30; i++) await createToken(root);
     const all = keysOf(await call("GET", "auth/token/accessors?list=true", { token: root }));
     const paged: string[] = [];

@@ -27,7 +27,7 @@ const refusal = ({ status, body }: { status: number; body: unknown }) => [
   (body as { errors: string[] }).errors,
 ];
 
-describe("P10: check and set", () => {
+describe("check and set", () => {
   it("a new policy is version 1, for a writer that knows there is none", async () => {
     expect(refusal(await write("cas", { cas: 3 }))).toEqual([
       400,
@@ -69,7 +69,7 @@ describe("P10: check and set", () => {
   });
 });
 
-describe("P9: expiration", () => {
+describe("expiration", () => {
   it("is shown, and after it the policy is gone and grants nothing", async () => {
     await write("brief", { ttl: "90s" });
     const { client_token: token } = await createToken(root, { policies: ["brief"], ttl: "1h" });
@@ -220,7 +220,7 @@ describe("detailed lists", () => {
   });
 });
 
-describe("P12, GHSA-59w7: values that reach further", () => {
+describe("GHSA-59w7: values that reach further", () => {
   it("insert nothing until both flags of the policy allow it", async () => {
     await call("POST", "auth/token/roles/person", {
       token: root,
@@ -257,7 +257,7 @@ describe("P12, GHSA-59w7: values that reach further", () => {
   });
 });
 
-describe("P13, GH-3518: pages", () => {
+describe("GH-3518: pages", () => {
   const names = Array.from({ length: 12 }, (_, i) => `paged/${String(i).padStart(2, "0")}`);
   const limited = { a: "", b: "pagination_limit = 10", c: 'required_parameters = ["limit"]', d: "" };
   const tokens: Record<string, string> = {};

@@ -71,7 +71,7 @@ describe("mounts for user interfaces", () => {
 });
 
 describe("one mount", () => {
-  it("H6: needs a token, and a mount that is missing answers like one out of reach", async () => {
+  it("needs a token, and a mount that is missing answers like one out of reach", async () => {
     expect((await call("GET", `${MOUNTS}/auth/token`)).status).toBe(403);
     const token = await withPolicy('path "auth/token/lookup" { capabilities = ["read"] }');
     const seen = await call("GET", `${MOUNTS}/auth/token`, { token });

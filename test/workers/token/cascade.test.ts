@@ -82,7 +82,7 @@ describe("revocation of a tree", () => {
     expect(await status(top.token)).toBe(200);
   });
 
-  it("T56, T57: takes children and grandchildren along, with their accessors", async () => {
+  it("takes children and grandchildren along, with their accessors", async () => {
     const top = await orphan();
     const middle = await createToken(top.token);
     const low = await createToken(middle.client_token);
@@ -113,7 +113,7 @@ describe("revocation of a tree", () => {
     expect(await status(right)).toBe(200);
   });
 
-  it("T59: trees of depth 1, 2 and 10 end empty", async () => {
+  it("trees of depth 1, 2 and 10 end empty", async () => {
     for (const depth of [1, 2, 10]) {
       const top = await orphan();
       let lowest: string = top.token;
@@ -136,7 +136,7 @@ describe("revocation of a tree", () => {
 });
 
 describe("revoke-orphan", () => {
-  it("T58: ends the token alone; its children are orphans and live on", async () => {
+  it("ends the token alone; its children are orphans and live on", async () => {
     const top = await orphan();
     const middle = await child(top.token);
     const low = await child(middle);

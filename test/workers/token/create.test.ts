@@ -25,14 +25,9 @@ const self = async (token: string) => (await call("GET", "auth/token/lookup-self
 
 describe("who may ask for what", () => {
   it.each<[string, () => string, Record<string, unknown>, string]>([
+    ["policies outside of its own", () => plain, { policies: ["other"] }, "child policies must be subset of parent"],
     [
-      "T11: policies outside of its own",
-      () => plain,
-      { policies: ["other"] },
-      "child policies must be subset of parent",
-    ],
-    [
-      "T12: root, with sudo",
+      "root, with sudo",
       () => sudo,
       { policies: ["root"] },
       "root tokens may not be created without parent token being root",
@@ -49,34 +44,29 @@ describe("who may ask for what", () => {
       { policies: ["RooT"] },
       "child policies must be subset of parent",
     ],
-    ["T7: an id, even with sudo", () => sudo, { id: "mine" }, "root or sudo privileges required to specify token id"],
+    ["an id, even with sudo", () => sudo, { id: "mine" }, "root or sudo privileges required to specify token id"],
     [
-      "T7: an id for a batch token",
+      "an id for a batch token",
       () => plain,
       { id: "mine", type: "batch" },
       "root or sudo privileges required to specify token id",
     ],
-    ["T14: an orphan", () => plain, { no_parent: true }, "root or sudo privileges required to create orphan token"],
+    ["an orphan", () => plain, { no_parent: true }, "root or sudo privileges required to create orphan token"],
     ["a period", () => plain, { period: "1h" }, "root or sudo privileges required to create periodic token"],
     [
-      "T18: the policy of wrapping",
+      "the policy of wrapping",
       () => sudo,
       { policies: ["response-wrapping"] },
       'cannot assign policy "response-wrapping"',
     ],
     [
-      "T70: an alias without a role",
+      "an alias without a role",
       () => sudo,
       { entity_alias: "x" },
       "'entity_alias' is only allowed in combination with token role",
     ],
-    ["T4: a root batch token", () => root, { type: "batch", ttl: "5m" }, "batch tokens cannot be root tokens"],
-    [
-      "T17: a batch token with uses",
-      () => plain,
-      { type: "batch", num_uses: 1 },
-      'batch tokens cannot have "num_uses" set',
-    ],
+    ["a root batch token", () => root, { type: "batch", ttl: "5m" }, "batch tokens cannot be root tokens"],
+    ["a batch token with uses", () => plain, { type: "batch", num_uses: 1 }, 'batch tokens cannot have "num_uses" set'],
     ["a batch token with a period", () => sudo, { type: "batch", period: 5 }, 'batch tokens cannot have "period" set'],
     [
       "a batch token with an explicit maximum",
@@ -95,11 +85,11 @@ describe("who may ask for what", () => {
     expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
   });
 
-  it("T22: a period of 0 needs no rights", async () => {
+  it("a period of 0 needs no rights", async () => {
     expect((await create(plain, { period: "0s" })).status).toBe(200);
   });
 
-  it("T21-T23: the default policy is added for sudo callers, and for others that have it", async () => {
+  it("the default policy is added for sudo callers, and for others that have it", async () => {
     const policies = async (token: string, body: object) => (await create(token, body)).body.auth.policies;
     expect(await policies(root, { policies: ["p1"] })).toEqual(["default", "p1"]);
     expect(await policies(root, { policies: ["p1"], no_default_policy: true })).toEqual(["p1"]);
@@ -115,7 +105,7 @@ describe("who may ask for what", () => {
     expect((await create(plain, { policies: [" ", ""] })).body.auth.policies).toEqual(["default"]);
   });
 
-  it("T13: an expiring root token makes no root token that does not expire", async () => {
+  it("an expiring root token makes no root token that does not expire", async () => {
     const expiring = await create(root, { policies: ["root"], ttl: "5m" });
     expect(expiring.body.auth.lease_duration).toBe(300);
     const answer = await create(expiring.body.auth.client_token, { ttl: "0" });
@@ -127,7 +117,7 @@ describe("who may ask for what", () => {
 });
 
 describe("what a new token is", () => {
-  it("T3: root without anything asked makes root", async () => {
+  it("root without anything asked makes root", async () => {
     const data = await self((await create(root, {})).body.auth.client_token);
     expect(data).toMatchObject({
       policies: ["root"],
@@ -138,7 +128,7 @@ describe("what a new token is", () => {
     });
   });
 
-  it("T1, T14: three ways to an orphan", async () => {
+  it("three ways to an orphan", async () => {
     for (const [body, path] of [
       [{}, "create-orphan"],
       [{ no_parent: true }, "create"],
@@ -151,7 +141,7 @@ describe("what a new token is", () => {
     expect((await create(plain, {}, "create-orphan")).body.auth.orphan).toBe(true);
   });
 
-  it("T15, T16: keeps metadata, and takes lease as another name of ttl", async () => {
+  it("keeps metadata, and takes lease as another name of ttl", async () => {
     for (const type of ["service", "batch"]) {
       const { auth } = (await create(plain, { type, lease: "1h", meta: { a: "b", n: 5 } })).body;
       expect(auth).toMatchObject({ metadata: { a: "b", n: "5" }, lease_duration: 3600, renewable: type === "service" });
@@ -177,7 +167,7 @@ describe("what a new token is", () => {
     expect(JSON.stringify(auth.metadata)).toBe('{"__proto__":"x","constructor":"y"}');
   });
 
-  it("T19: ttl, explicit maximum and renewable", async () => {
+  it("ttl, explicit maximum and renewable", async () => {
     const duration = async (body: object) => (await create(plain, body)).body.auth;
     expect(await duration({ ttl: "1h", explicit_max_ttl: "1800s" })).toMatchObject({
       lease_duration: 1800,
@@ -190,7 +180,7 @@ describe("what a new token is", () => {
 });
 
 describe("an id that root chooses", () => {
-  it("T6, T8: is kept, with the warning; a batch token ignores it", async () => {
+  it("is kept, with the warning; a batch token ignores it", async () => {
     const answer = await create(root, { id: "chosen-1", policies: ["default"], ttl: "1h" });
     expect(answer.body.auth.client_token).toBe("chosen-1");
     expect(answer.body.warnings[0]).toContain("weaker SHA1 hashing");
@@ -203,12 +193,12 @@ describe("an id that root chooses", () => {
     ["hvs.foobar", "custom token ID cannot have the 'hvs.' prefix"],
     ["s.foobar", "custom token ID cannot have the 's.' prefix"],
     ["foobar.baz", "custom token ID cannot have a '.' in the value"],
-  ])("T8: %s is refused", async (id, message) => {
+  ])("%s is refused", async (id, message) => {
     const answer = await create(root, { id, policies: ["default"] });
     expect([answer.status, answer.body.errors]).toEqual([400, [message]]);
   });
 
-  it("T9: exists once, also when many create it at the same time; free again after its end", async () => {
+  it("exists once, also when many create it at the same time; free again after its end", async () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => create(root, { id: "race", policies: ["default"], ttl: "1h" })),
     );
@@ -244,7 +234,7 @@ describe("an id that root chooses", () => {
 });
 
 describe("batch tokens", () => {
-  it("T77: can't create, be revoked or renewed, or keep anything", async () => {
+  it("can't create, be revoked or renewed, or keep anything", async () => {
     const batch = (await createToken(root, { type: "batch", policies: ["sudo"], ttl: "1h" })).client_token;
     for (const [path, body, message] of [
       ["auth/token/create", {}, "batch tokens cannot create more tokens"],
@@ -260,7 +250,7 @@ describe("batch tokens", () => {
     }
   });
 
-  it("T80: lives only while its parent does", async () => {
+  it("lives only while its parent does", async () => {
     const parent = (await createToken(root, { policies: ["plain"], ttl: "1h" })).client_token;
     const batch = (await createToken(parent, { type: "batch", ttl: "1h" })).client_token;
     expect(await self(batch)).toMatchObject({ type: "batch", orphan: false, accessor: "", renewable: false });
@@ -289,7 +279,7 @@ describe("batch tokens", () => {
 });
 
 describe("bound networks", () => {
-  it("T74-T76: bind the token and what it creates; a root token that never ends is exempt", async () => {
+  it("bind the token and what it creates; a root token that never ends is exempt", async () => {
     const from = (address: string) => ({ "CF-Connecting-IP": address });
     const use = (token: string, address: string) =>
       call("GET", "auth/token/lookup-self", { token, headers: from(address) });

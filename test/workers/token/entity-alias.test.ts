@@ -22,7 +22,7 @@ const entityOf = async (token: string) =>
   (await call("GET", "auth/token/lookup-self", { token })).body.data?.entity_id as string | undefined;
 
 describe("entity_alias", () => {
-  it("T67: a known alias gives its entity, in any case", async () => {
+  it("a known alias gives its entity, in any case", async () => {
     const entity = (await post("identity/entity", { name: "known entity" })).body.data.id;
     await post("identity/entity-alias", { name: "KnowN", canonical_id: entity, mount_accessor: accessor });
     for (const alias of ["known", "KNOWN", "Known"]) {
@@ -32,7 +32,7 @@ describe("entity_alias", () => {
     }
   });
 
-  it("T68: an unknown alias makes an entity with exactly that alias, once", async () => {
+  it("an unknown alias makes an entity with exactly that alias, once", async () => {
     const first = await create("New-Web");
     const second = await create("nEW-wEB");
     const id = first.body.auth.entity_id;
@@ -42,16 +42,16 @@ describe("entity_alias", () => {
     expect(data.policies).toEqual([]);
   });
 
-  it("T68: of many creations at once all get one entity", async () => {
+  it("of many creations at once all get one entity", async () => {
     const made = await Promise.all(Array.from({ length: 12 }, (_, i) => create(i % 2 ? "race-web" : "RACE-web")));
     expect(new Set(made.map(({ body }) => body.auth.entity_id)).size).toBe(1);
   });
 
-  it.each(["a-web", "web-b", "web-c-web"])("T69: %s fits a glob of the role", async (alias) => {
+  it.each(["a-web", "web-b", "web-c-web"])("%s fits a glob of the role", async (alias) => {
     expect((await create(alias)).status).toBe(200);
   });
 
-  it("T70: a name that is not on the list, or no role, is refused, and no entity is made", async () => {
+  it("a name that is not on the list, or no role, is refused, and no entity is made", async () => {
     const before = (await call("GET", "identity/entity/id?list=true", { token: root })).body.data.keys;
     const other = await create("mobile");
     expect([other.status, other.body.errors]).toEqual([400, ["invalid 'entity_alias' value"]]);

@@ -308,7 +308,7 @@ describe("renewal", () => {
     expect((await self(token)).status).toBe(403);
   });
 
-  it("T54, X7: a periodic token is renewed to its period, whatever is asked; an explicit maximum ends it", async () => {
+  it("a periodic token is renewed to its period, whatever is asked; an explicit maximum ends it", async () => {
     const { client_token: token } = await orphan({ period: "5s", explicit_max_ttl: "8s" });
     const renew = () => call("POST", "auth/token/renew", { token: root, body: { token, increment: "10h" } });
     expect((await renew()).body.auth.lease_duration).toBe(5);
@@ -322,7 +322,7 @@ describe("renewal", () => {
     expect((await self(token)).status).toBe(403);
   });
 
-  it("T38: a token that is not periodic can't pass the mount's maximum from its creation", async () => {
+  it("a token that is not periodic can't pass the mount's maximum from its creation", async () => {
     const { client_token: token } = await orphan({ ttl: "767h" });
     pass(766 * 3600);
     const renewed = await call("POST", "auth/token/renew", { token: root, body: { token, increment: "10h" } });
@@ -331,7 +331,7 @@ describe("renewal", () => {
     expect((await self(token)).status).toBe(403);
   });
 
-  it("T46, T51, T52: shows when it was; by accessor without the token", async () => {
+  it("shows when it was; by accessor without the token", async () => {
     const auth = await orphan({ ttl: "1h" });
     expect((await self(auth.client_token)).body.data.last_renewal_time).toBeUndefined();
     pass(100);
@@ -346,7 +346,7 @@ describe("renewal", () => {
     expect(data.creation_ttl).toBe(3600);
   });
 
-  it("T53, X13: the first root token has no lease", async () => {
+  it("the first root token has no lease", async () => {
     const answer = await call("POST", "auth/token/renew-self", { token: root });
     expect([answer.status, answer.body.errors]).toEqual([400, ["invalid lease ID"]]);
     const made = (await createToken(root)).client_token;

@@ -97,7 +97,7 @@ describe("a login", () => {
 describe("renewal of a login's token", () => {
   const renewal = () => vi.spyOn(CLOUD_METHOD, "renew");
 
-  it("asks the method with what it kept, and takes today's terms under the mount's maximum (X12)", async () => {
+  it("asks the method with what it kept, and takes today's terms under the mount's maximum", async () => {
     const mount = await enable("renewed", { max_lease_ttl: "1000s" });
     const token = await tokenOf(mount);
     const asked: LoginRenewal[] = [];

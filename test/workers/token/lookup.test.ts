@@ -13,7 +13,7 @@ beforeAll(async () => {
 const create = async (body: object) => (await call("POST", "auth/token/create", { token: root, body })).body.auth;
 
 describe("look-up", () => {
-  it("T44: the first root token shows exactly these keys", async () => {
+  it("the first root token shows exactly these keys", async () => {
     const { body } = await call("GET", "auth/token/lookup-self", { token: root });
     expect(Object.keys(body.data)).toEqual(
       "accessor creation_time creation_ttl display_name entity_id expire_time explicit_max_ttl id meta num_uses orphan path policies ttl type".split(
@@ -23,7 +23,7 @@ describe("look-up", () => {
     expect(body.data).toMatchObject({ id: root, meta: null, expire_time: null, orphan: true, creation_ttl: 0 });
   });
 
-  it("T45: a child shows its lease, a periodic one its period, a batch token its type", async () => {
+  it("a child shows its lease, a periodic one its period, a batch token its type", async () => {
     const self = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).body.data;
     const child = await self((await create({ policies: ["foo"], ttl: 3600 })).client_token);
     expect(child).toMatchObject({ policies: ["default", "foo"], renewable: true, creation_ttl: 3600, type: "service" });
@@ -36,7 +36,7 @@ describe("look-up", () => {
     expect(batch).toMatchObject({ renewable: false, type: "batch", accessor: "" });
   });
 
-  it("T47: every way to look up gives the same, but by accessor without the token", async () => {
+  it("every way to look up gives the same, but by accessor without the token", async () => {
     const { client_token, accessor } = await create({ policies: ["foo"], ttl: "1h" });
     const ways = await Promise.all([
       call("GET", "auth/token/lookup-self", { token: client_token }),
@@ -51,7 +51,7 @@ describe("look-up", () => {
     expect(byAccessor).toEqual({ ...self, id: "" });
   });
 
-  it("T48: gives back the token as it was sent; without one it looks up the caller", async () => {
+  it("gives back the token as it was sent; without one it looks up the caller", async () => {
     const post = await call("POST", "auth/token/lookup", { token: root, body: {} });
     expect(post.body.data.id).toBe(root);
     const self = await call("POST", "auth/token/lookup-self", { token: root, body: { token: "ignored" } });
@@ -79,7 +79,7 @@ describe("look-up", () => {
     }
   });
 
-  it("T61: revoking by accessor twice: the second answer is one warning", async () => {
+  it("revoking by accessor twice: the second answer is one warning", async () => {
     const { accessor } = await create({ policies: ["foo"], ttl: "1h" });
     const revoke = () => call("POST", "auth/token/revoke-accessor", { token: root, body: { accessor } });
     expect((await revoke()).status).toBe(204);
@@ -145,7 +145,7 @@ describe("endpoints that are not there", () => {
     expect(hash.body.data.hash).toMatch(/^hmac-sha256:[0-9a-f]{64}$/);
   });
 
-  it("H3: a query of a list reaches the handler, without the word that asked for a list", async () => {
+  it("a query of a list reaches the handler, without the word that asked for a list", async () => {
     const answer = await call("GET", "auth/token/accessors?list=true&limit=1", { token: root });
     expect(answer.body.data.keys).toHaveLength(1);
     expect(answer.body.warnings).toBeNull();

@@ -23,7 +23,7 @@ const create = (name: string, body: unknown = {}, token = root) =>
 const self = (token: string) => call("GET", "auth/token/lookup-self", { token });
 
 describe("reading and writing", () => {
-  it("T26, T28: nothing, then the role, then nothing again", async () => {
+  it("nothing, then the role, then nothing again", async () => {
     expect((await call("GET", "auth/token/roles/test", { token: root })).status).toBe(404);
     expect((await role("test", { allowed_policies: "a" })).status).toBe(204);
     expect((await role("test", { orphan: true })).status).toBe(204);
@@ -119,7 +119,7 @@ describe("reading and writing", () => {
 });
 
 describe("creation against a role", () => {
-  it("T36, T37: orphan, path and suffix", async () => {
+  it("orphan, path and suffix", async () => {
     await role("orphan", { orphan: true, path_suffix: "happenin" });
     const { auth } = (await create("orphan")).body;
     expect(auth.orphan).toBe(true);
@@ -164,7 +164,7 @@ describe("creation against a role", () => {
     expect((await self(answer.body.auth.client_token)).body.data.role).toBe("one");
   });
 
-  it("T43: a batch role gives batch tokens", async () => {
+  it("a batch role gives batch tokens", async () => {
     await role("batch", { token_type: "batch", orphan: true, renewable: false, allowed_policies: "default" });
     const { auth } = (await create("batch", { type: "service" })).body;
     expect([auth.token_type, auth.orphan, auth.renewable]).toEqual(["batch", true, false]);
@@ -197,7 +197,7 @@ describe("creation against a role", () => {
     }
   });
 
-  it("T42: the lesser number of uses, counted", async () => {
+  it("the lesser number of uses, counted", async () => {
     await role("uses", { token_num_uses: 2, allowed_policies: "default" });
     const { auth } = (await create("uses", { num_uses: 15 })).body;
     expect(auth.num_uses).toBe(2);
@@ -206,7 +206,7 @@ describe("creation against a role", () => {
     expect((await self(auth.client_token)).status).toBe(403);
   });
 
-  it("T73-T76: the networks of a role bind, and children inherit them", async () => {
+  it("the networks of a role bind, and children inherit them", async () => {
     const from = (address: string) => ({ "CF-Connecting-IP": address });
     const look = (token: string, address: string) =>
       call("GET", "auth/token/lookup-self", { token, headers: from(address) });
@@ -230,7 +230,7 @@ describe("creation against a role", () => {
     expect((await look((await create("bound")).body.auth.client_token, "9.9.9.9")).status).toBe(403);
   });
 
-  it("T70: an alias must be allowed", async () => {
+  it("an alias must be allowed", async () => {
     await role("alias", { allowed_entity_aliases: "web-*" });
     const refused = await create("alias", { entity_alias: "db-1" });
     expect([refused.status, refused.body.errors]).toEqual([400, ["invalid 'entity_alias' value"]]);
@@ -260,7 +260,7 @@ describe("creation against a role", () => {
 });
 
 describe("renewal of a role's tokens", () => {
-  it("T38: by the role's period, as it is now", async () => {
+  it("by the role's period, as it is now", async () => {
     await role("period", { token_period: "1h" });
     const { client_token, lease_duration } = (await create("period", { policies: ["default"] })).body.auth;
     expect(lease_duration).toBe(3600);
@@ -276,7 +276,7 @@ describe("renewal of a role's tokens", () => {
     expect(await renewed("renew-self", client_token, { increment: "2h" })).toBe(7200);
   });
 
-  it("T40: never past the role's explicit maximum", async () => {
+  it("never past the role's explicit maximum", async () => {
     await role("max", { token_explicit_max_ttl: 10 });
     const { client_token } = (await create("max", { policies: ["default"] })).body.auth;
     expect((await self(client_token)).body.data.explicit_max_ttl).toBe(10);

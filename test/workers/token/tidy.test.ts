@@ -194,7 +194,7 @@ describe("what tidy repairs", () => {
     expect(repairs(await tidyNow())).toEqual(NOTHING);
   });
 
-  it("T81, T82: 100 parents without a row leave their children, as orphans", async () => {
+  it("100 parents without a row leave their children, as orphans", async () => {
     const tree = await orphan();
     const parents = await Promise.all(Array.from({ length: 100 }, () => child(tree.client_token)));
     const children = await Promise.all(parents.map(({ client_token }) => child(client_token)));
@@ -207,7 +207,7 @@ describe("what tidy repairs", () => {
     for (const { client_token } of children.slice(0, 3)) expect((await self(client_token)).body.data.orphan).toBe(true);
   });
 
-  it("T83: of 14 cubbyholes 4 belong to nobody", async () => {
+  it("of 14 cubbyholes 4 belong to nobody", async () => {
     const tree = (await orphan()).client_token;
     await Promise.all(Array.from({ length: 10 }, async () => keep((await child(tree)).client_token, "x")));
     for (const row of [1, 2, 3, 4]) {
@@ -233,7 +233,7 @@ describe("what tidy repairs", () => {
     expect(await cubbyholeRows(tree)).toBe(1);
   });
 
-  it("T84: leases of tokens that are gone are ended, those of others are not", async () => {
+  it("leases of tokens that are gone are ended, those of others are not", async () => {
     const tree = (await orphan()).client_token;
     const { row } = await locate(tree);
     // The table comes with the first lease.
@@ -305,7 +305,7 @@ describe("runs", () => {
     for (let round = 0; (await tidy().status()).running && round < 500; round++) await tidyAlarm();
   }
 
-  it("T81: the first is accepted, the second told that one is in progress, a third accepted after its end", async () => {
+  it("the first is accepted, the second told that one is in progress, a third accepted after its end", async () => {
     const first = await post();
     expect([first.status, first.body.data, first.body.warnings]).toEqual([
       202,

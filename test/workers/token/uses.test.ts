@@ -21,7 +21,7 @@ describe("num_uses", () => {
     expect(statuses.filter((status) => status === 403)).toHaveLength(54);
   });
 
-  it("T64: counts down, shows -1 at the last use and is gone after it", async () => {
+  it("counts down, shows -1 at the last use and is gone after it", async () => {
     const token = await limited(2);
     const { stub } = await locate(token);
     await sweep(stub);
@@ -46,12 +46,12 @@ describe("num_uses", () => {
     expect(seen.body.data.num_uses).toBe(2);
   });
 
-  it("T66: a token without a limit is never counted", async () => {
+  it("a token without a limit is never counted", async () => {
     expect((await self(root)).body.data.num_uses).toBe(0);
     expect((await self(root)).body.data.num_uses).toBe(0);
   });
 
-  it("T17: such a token can't create tokens; text is taken as a number", async () => {
+  it("such a token can't create tokens; text is taken as a number", async () => {
     const token = (await createToken(root, { policies: ["root"], num_uses: "5" })).client_token;
     const made = await call("POST", "auth/token/create", { token, body: {} });
     expect([made.status, made.body.errors]).toEqual([400, ["restricted use token cannot generate child tokens"]]);

@@ -45,7 +45,7 @@ async function wrappingTokensSince(before: readonly string[]): Promise<number> {
   return paths.filter((path) => path === "sys/wrapping/wrap").length;
 }
 
-describe("H10: the envelope of a wrapped answer", () => {
+describe("the envelope of a wrapped answer", () => {
   it("holds nothing but wrap_info, whose token gives the answer as it was", async () => {
     const made = await call("POST", "auth/token/create", {
       token: root,
@@ -90,7 +90,7 @@ describe("H10: the envelope of a wrapped answer", () => {
     ]);
   });
 
-  it("H4: may not be kept by anything on the way, before and after unwrapping", async () => {
+  it("may not be kept by anything on the way, before and after unwrapping", async () => {
     const made = await call("GET", "auth/token/lookup-self", { token: root, headers: wrapHeader("60") });
     expect(made.headers.get("Cache-Control")).toBe("no-store");
     const inner = await unwrap(made.body.wrap_info.token);
@@ -162,7 +162,7 @@ describe("never wrapped", () => {
   });
 });
 
-describe("H11: unwrap", () => {
+describe("unwrap", () => {
   it("works with the body null, by which Go clients say that they send no data", async () => {
     const info = await wrapped();
     const answer = await call("POST", "sys/wrapping/unwrap", { token: info.token, raw: "null" });
@@ -273,7 +273,7 @@ describe("H11: unwrap", () => {
   });
 });
 
-describe("H11: reading cubbyhole/response", () => {
+describe("reading cubbyhole/response", () => {
   it("works once, with a warning", async () => {
     const info = await wrapped();
     const read = await call("GET", "cubbyhole/response", { token: info.token });
@@ -299,7 +299,7 @@ describe("H11: reading cubbyhole/response", () => {
   });
 });
 
-describe("H11: wrap, lookup, rewrap", () => {
+describe("wrap, lookup, rewrap", () => {
   it("wrap without the header is refused", async () => {
     for (const headers of [{}, wrapHeader("0")]) {
       const answer = await call("POST", "sys/wrapping/wrap", { token: root, body: { a: "b" }, headers });
@@ -380,7 +380,7 @@ describe("H11: wrap, lookup, rewrap", () => {
   });
 });
 
-describe("A18: limits of policies on the time", () => {
+describe("limits of policies on the time", () => {
   it("hold for the header", async () => {
     await call("POST", "sys/policies/acl/wrapped-only", {
       token: root,

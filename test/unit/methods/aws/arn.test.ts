@@ -102,7 +102,7 @@ describe("the ARN of a principal", () => {
   });
 });
 
-describe("S10: wildcards in bound ARNs", () => {
+describe("wildcards in bound ARNs", () => {
   const role = "arn:aws:iam::123456789012:role/app/Admin";
 
   it("match a prefix, when they stand at the end", () => {

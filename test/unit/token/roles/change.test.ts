@@ -28,7 +28,7 @@ function tryWrite(body: Record<string, unknown>, before: TokenRole = newRole("te
 const read = (...bodies: Record<string, unknown>[]) => renderRole(write(...bodies).role);
 
 describe("writes and reads", () => {
-  it("T26: a new role reads with every default", () => {
+  it("a new role reads with every default", () => {
     expect(read({})).toEqual({
       name: "test",
       allowed_entity_aliases: [],
@@ -48,7 +48,7 @@ describe("writes and reads", () => {
     });
   });
 
-  it("T26: a second write changes what it names and nothing else", () => {
+  it("a second write changes what it names and nothing else", () => {
     const first = {
       allowed_policies: "Test1, test2",
       disallowed_policies: ["no"],
@@ -110,7 +110,7 @@ describe("writes and reads", () => {
     expect(read(full, nulls)).toEqual({ ...cleared, token_period: 3600, token_explicit_max_ttl: 7200 });
   });
 
-  it("T27: zeros and empty values clear", () => {
+  it("zeros and empty values clear", () => {
     const full = {
       period: "1h",
       explicit_max_ttl: "5",
@@ -132,7 +132,7 @@ describe("writes and reads", () => {
     expect(cleared).toEqual(read({}));
   });
 
-  it("T29: root stands beside other disallowed names, and alone among allowed ones", () => {
+  it("root stands beside other disallowed names, and alone among allowed ones", () => {
     expect(read({ disallowed_policies: "root,testpolicy", disallowed_policies_glob: "root,t*" })).toMatchObject({
       disallowed_policies: ["root", "testpolicy"],
       disallowed_policies_glob: ["root", "t*"],
@@ -144,7 +144,7 @@ describe("writes and reads", () => {
   });
 });
 
-describe("T41: fields with a deprecated name", () => {
+describe("fields with a deprecated name", () => {
   const old = { period: 5, bound_cidrs: ["127.0.0.1"], explicit_max_ttl: 7 };
   const current = { token_period: 6, token_bound_cidrs: ["127.0.0.2"], token_explicit_max_ttl: 8 };
 
@@ -269,7 +269,7 @@ describe("refusals", () => {
   });
 });
 
-it("T39: an explicit maximum above the mount's is kept, with a warning", () => {
+it("an explicit maximum above the mount's is kept, with a warning", () => {
   const { role, warnings } = write({ token_explicit_max_ttl: "100h" });
   expect(role.tokenExplicitMaxTtl).toBe(360_000);
   expect(warnings).toEqual([

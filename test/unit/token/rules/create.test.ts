@@ -71,12 +71,12 @@ const batchRole = { tokenType: "batch", orphan: true, renewable: false } as cons
 describe("the first rule that refuses wins", () => {
   it.each<[string, Case, string]>([
     [
-      "T77: a batch token makes no tokens",
+      "a batch token makes no tokens",
       { creator: { type: "batch", numUses: 1 } },
       "batch tokens cannot create more tokens",
     ],
     [
-      "T17: a token with counted uses makes no tokens",
+      "a token with counted uses makes no tokens",
       { creator: { numUses: 1 }, request: { type: "x" } },
       "restricted use token cannot generate child tokens",
     ],
@@ -92,49 +92,49 @@ describe("the first rule that refuses wins", () => {
       'batch tokens cannot have "num_uses" set',
     ],
     ["a batch token has no period", { request: { type: "batch", period: 1 } }, 'batch tokens cannot have "period" set'],
-    ["T17: uses are not negative", { request: { numUses: -1, entityAlias: "x" } }, "number of uses cannot be negative"],
+    ["uses are not negative", { request: { numUses: -1, entityAlias: "x" } }, "number of uses cannot be negative"],
     [
-      "T70: an alias needs a role",
+      "an alias needs a role",
       { request: { entityAlias: "x", id: "x" } },
       "'entity_alias' is only allowed in combination with token role",
     ],
     [
-      "T70: an alias that the role does not list is refused",
+      "an alias that the role does not list is refused",
       { request: { entityAlias: "x", id: "x" }, role: {} },
       "invalid 'entity_alias' value",
     ],
     [
-      "T7: only root chooses an id, whatever else is wrong",
+      "only root chooses an id, whatever else is wrong",
       { request: { id: "x", policies: ["q"] }, creator: { sudo: true } },
       "root or sudo privileges required to specify token id",
     ],
     [
-      "T11: a policy that the caller does not have is refused",
+      "a policy that the caller does not have is refused",
       { request: { policies: ["q"], noParent: true } },
       "child policies must be subset of parent",
     ],
     [
-      "T12: sudo does not make a root token",
+      "sudo does not make a root token",
       { request: { policies: ["root"], type: "batch" }, creator: { sudo: true } },
       "root tokens may not be created without parent token being root",
     ],
     [
-      "T12: sudo makes no root token through a role that allows it",
+      "sudo makes no root token through a role that allows it",
       { request: { policies: ["root"] }, role: { allowedPolicies: ["root"] }, creator: { sudo: true } },
       "root tokens may not be created without parent token being root",
     ],
     [
-      "T12: sudo makes no root token through a role that allows everything",
+      "sudo makes no root token through a role that allows everything",
       { request: { policies: ["rOOt "] }, role: { allowedPoliciesGlob: ["*"] }, creator: { sudo: true } },
       "root tokens may not be created without parent token being root",
     ],
     [
-      "T4: a batch token of root without policies would be root",
+      "a batch token of root without policies would be root",
       { request: { type: "batch" }, creator: ROOT },
       "batch tokens cannot be root tokens",
     ],
     [
-      "T14: an orphan needs root or sudo",
+      "an orphan needs root or sudo",
       { request: { noParent: true, explicitMaxTtl: -1 } },
       "root or sudo privileges required to create orphan token",
     ],
@@ -157,12 +157,12 @@ describe("the first rule that refuses wins", () => {
     ["a TTL is not negative", { request: { ttl: -1, lease: -1 } }, "ttl must be positive"],
     ["a lease is not negative", { request: { lease: -1 } }, "lease must be positive"],
     [
-      "T13: a root token that expires makes none that does not",
+      "a root token that expires makes none that does not",
       { request: { policies: ["root"] }, creator: { ...ROOT, expires: true } },
       "expiring root tokens cannot create non-expiring root tokens",
     ],
     [
-      "T8: a chosen id has no dot",
+      "a chosen id has no dot",
       { request: { id: "a.b" }, creator: ROOT },
       "custom token ID cannot have a '.' in the value",
     ],
@@ -171,7 +171,7 @@ describe("the first rule that refuses wins", () => {
   });
 });
 
-describe("T43: the type", () => {
+describe("the type", () => {
   const choose = (tokenType: TokenRole["tokenType"] | null, type: string) => {
     const role = tokenType === "batch" ? batchRole : tokenType ? { tokenType } : null;
     return made({ request: { type }, ...(role && { role }) }).spec.type;
@@ -200,7 +200,7 @@ describe("T43: the type", () => {
 });
 
 describe("what a role does", () => {
-  it("T36: decides about the parent, and names the path", () => {
+  it("decides about the parent, and names the path", () => {
     const orphan = made({ role: { orphan: true } }).spec;
     expect([orphan.orphan, orphan.record.path, orphan.record.role]).toEqual([true, "auth/token/create/test", "test"]);
     expect(made({ role: { orphan: false } }).spec.orphan).toBe(false);
@@ -208,7 +208,7 @@ describe("what a role does", () => {
     expect(made({ role: { orphan: false }, request: { noParent: true }, creator: ROOT }).spec.orphan).toBe(false);
   });
 
-  it("T37: ends the path with its suffix", () => {
+  it("ends the path with its suffix", () => {
     expect(made({ role: { pathSuffix: "happenin" } }).spec.record.path).toBe("auth/token/create/test/happenin");
   });
 
@@ -227,7 +227,7 @@ describe("what a role does", () => {
     [5, 10, 5],
     [15, 10, 10],
     [0, 0, 0],
-  ])("T42: %i uses asked and %i by the role are %i", (numUses, tokenNumUses, expected) => {
+  ])("%i uses asked and %i by the role are %i", (numUses, tokenNumUses, expected) => {
     expect(made({ request: { numUses }, role: { tokenNumUses } }).spec.record.numUses).toBe(expected);
   });
 
@@ -245,12 +245,12 @@ describe("what a role does", () => {
     ["a child inherits", {}, ["10.0.0.0/8"]],
     ["no_parent: none", { request: { noParent: true }, creator: { sudo: true } }, []],
     ["create-orphan: none", { request: { orphanEndpoint: true } }, []],
-    ["T73: a role without networks sets none", { role: {} }, []],
-    ["T74: a role with networks replaces", { role: { tokenBoundCidrs: ["1.2.3.4/8"] } }, ["1.2.3.4/8"]],
-    ["T76: a root token that never ends has none", { creator: { ...ROOT, boundCidrs: ["10.0.0.0/8"] } }, []],
-    ["T76: nor through a role", { creator: ROOT, role: { tokenBoundCidrs: ["10.0.0.0/8"] } }, []],
+    ["a role without networks sets none", { role: {} }, []],
+    ["a role with networks replaces", { role: { tokenBoundCidrs: ["1.2.3.4/8"] } }, ["1.2.3.4/8"]],
+    ["a root token that never ends has none", { creator: { ...ROOT, boundCidrs: ["10.0.0.0/8"] } }, []],
+    ["nor through a role", { creator: ROOT, role: { tokenBoundCidrs: ["10.0.0.0/8"] } }, []],
     [
-      "T76: with the period of a role it has them",
+      "with the period of a role it has them",
       { creator: ROOT, role: { tokenBoundCidrs: ["10.0.0.0/8"], tokenPeriod: 60 } },
       ["10.0.0.0/8"],
     ],
@@ -263,10 +263,10 @@ describe("what a role does", () => {
     ["the name", ["web"], "web", true],
     ["the name in another case", ["web"], "WeB", true],
     ["another name", ["web"], "web2", false],
-    ["T69: a star at the beginning", ["*-web"], "DB-web", true],
-    ["T69: a star at the end", ["web-*"], "web-db", true],
-    ["T69: a star in the middle", ["web-*-web"], "web-db-web", true],
-    ["T69: a star in the middle needs what follows", ["web-*-web"], "web-db", false],
+    ["a star at the beginning", ["*-web"], "DB-web", true],
+    ["a star at the end", ["web-*"], "web-db", true],
+    ["a star in the middle", ["web-*-web"], "web-db-web", true],
+    ["a star in the middle needs what follows", ["web-*-web"], "web-db", false],
   ])("alias: %s %j against %s: %s", (_, allowedEntityAliases, entityAlias, allowed) => {
     const result = plan({ request: { entityAlias }, role: { allowedEntityAliases } });
     expect(result === "invalid 'entity_alias' value").toBe(!allowed);
@@ -282,22 +282,22 @@ describe("lifetimes", () => {
 
   it.each<[string, Case, number, readonly string[]]>([
     ["the mount's default", {}, 768 * HOUR, []],
-    ["T16: lease is another name of ttl", { request: { lease: HOUR } }, HOUR, []],
+    ["lease is another name of ttl", { request: { lease: HOUR } }, HOUR, []],
     ["ttl before lease", { request: { lease: HOUR, ttl: 60 } }, 60, []],
     ["the mount's maximum", { request: { ttl: 2 * HOUR }, maxSeconds: HOUR }, HOUR, [capped("2h", "1h")]],
     [
-      "T19: an explicit maximum below the TTL caps it",
+      "an explicit maximum below the TTL caps it",
       { request: { ttl: HOUR, explicitMaxTtl: 1800 } },
       1800,
       [capped("1h", "30m")],
     ],
-    ["T19: an explicit maximum above the TTL does not", { request: { ttl: HOUR, explicitMaxTtl: 2 * HOUR } }, HOUR, []],
-    ["T13: a root token may have a TTL", { creator: ROOT, request: { ttl: 300 } }, 300, []],
+    ["an explicit maximum above the TTL does not", { request: { ttl: HOUR, explicitMaxTtl: 2 * HOUR } }, HOUR, []],
+    ["a root token may have a TTL", { creator: ROOT, request: { ttl: 300 } }, 300, []],
     ["root for ever", { creator: ROOT }, 0, []],
     ["root with an explicit maximum", { creator: ROOT, request: { explicitMaxTtl: 60 } }, 60, []],
-    ["T38: the period of a role", { request: { ttl: HOUR }, role: { tokenPeriod: 5 }, maxSeconds: 10 }, 5, []],
+    ["the period of a role", { request: { ttl: HOUR }, role: { tokenPeriod: 5 }, maxSeconds: 10 }, 5, []],
     [
-      "T38: above the mount's maximum",
+      "above the mount's maximum",
       { role: { tokenPeriod: 60 }, maxSeconds: 10 },
       10,
       [`period of "1m" exceeded the effective max_ttl of "10s"; period value is capped accordingly`],
@@ -327,13 +327,13 @@ describe("lifetimes", () => {
       [PERIOD],
     ],
     [
-      "T39: an explicit maximum above the mount's",
+      "an explicit maximum above the mount's",
       { request: { ttl: 100 * HOUR }, role: { tokenExplicitMaxTtl: 100 * HOUR }, maxSeconds: 5 * HOUR },
       5 * HOUR,
       [capped("100h", "5h")],
     ],
     [
-      "T54: period and explicit maximum",
+      "period and explicit maximum",
       { role: { tokenPeriod: 5, tokenExplicitMaxTtl: 4 } },
       4,
       [`period of "5s" exceeded the effective max_ttl of "4s"; period value is capped accordingly`],
@@ -358,12 +358,12 @@ describe("lifetimes", () => {
     expect(result.warnings).toEqual(warnings);
   });
 
-  it("T40: the explicit maximum of the role is on the token, the period that the role alone gives is not", () => {
+  it("the explicit maximum of the role is on the token, the period that the role alone gives is not", () => {
     const { record } = made({ role: { tokenExplicitMaxTtl: 10, tokenPeriod: 5 } }).spec;
     expect([record.explicitMaxTtl, record.period]).toEqual([10, 0]);
   });
 });
 
-it("T2: a display name has only letters, digits and hyphens", () => {
+it("a display name has only letters, digits and hyphens", () => {
   expect(["", "foo_bar.baz!", "ok-1"].map(displayName)).toEqual(["token", "token-foo-bar-baz", "token-ok-1"]);
 });

@@ -46,7 +46,7 @@ describe("the token of a login", () => {
     ["default-batch", "default", "batch"],
     ["default-batch", "service", "service"],
     ["default-batch", "batch", "batch"],
-  ] as const)("of a %s mount and a method that says %s is a %s token (T78)", (onMount, method, type) => {
+  ] as const)("of a %s mount and a method that says %s is a %s token", (onMount, method, type) => {
     expect(loginTokenType(onMount, method)).toBe(type);
     expect(plan({ tokenType: method }, { tokenType: onMount }).spec.type).toBe(type);
   });

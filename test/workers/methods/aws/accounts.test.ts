@@ -28,7 +28,7 @@ const addInstance = (account: string, region = "eu-west-1") => cloud.world.addIn
 const callsSince = (from: number) => cloud.calls.slice(from).map(({ action }) => action);
 
 describe("an instance of another account", () => {
-  it("S3: is not looked up with the server's own credentials, also when they are in use already", async () => {
+  it("is not looked up with the server's own credentials, also when they are in use already", async () => {
     const mount = await mountWithRole("foreign");
     expect((await mount.loginInstance(addInstance(HOME), { role: "any" })).status).toBe(200);
     const from = cloud.calls.length;
@@ -66,7 +66,7 @@ describe("an instance of another account", () => {
     }
   });
 
-  it("S4: is looked up anew after a change of the credentials or of the role", async () => {
+  it("is looked up anew after a change of the credentials or of the role", async () => {
     const mount = await mountWithRole("changing");
     await mount.write(`config/sts/${OTHER}`, { sts_role: roleArn(gate) });
     const login = async () => (await mount.loginInstance(addInstance(OTHER), { role: "any" })).status;
@@ -141,7 +141,7 @@ describe("the full ARN of a principal", () => {
     }
   });
 
-  it("S4: is looked up anew after a change of the credentials or of the role to assume", async () => {
+  it("is looked up anew after a change of the credentials or of the role to assume", async () => {
     const mount = await mountCloud(root, "wildcards", cloud, signer);
     const gates = ["FirstGate", "NextGate"].map((name) => cloud.world.addRole(OTHER, name, { trusts: [HOME] }));
     const jobs = cloud.world.addRole(OTHER, "Jobs", { path: "/jobs/" });

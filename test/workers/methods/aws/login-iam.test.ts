@@ -128,7 +128,7 @@ describe("the principal of a login", () => {
     ]);
   });
 
-  it("S8: is known by its unique ID", async () => {
+  it("is known by its unique ID", async () => {
     const role = cloud.world.addRole(HOME, "Phoenix");
     await mount.write("role/phoenix", { bound_iam_principal_arn: roleArn(role) });
     expect((await mount.loginCaller(sessionOf(role))).status).toBe(200);

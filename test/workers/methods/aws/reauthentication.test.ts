@@ -77,7 +77,7 @@ describe("a nonce", () => {
 });
 
 describe("a document", () => {
-  it("S15: older than the one of the last login is refused, an equal one is not", async () => {
+  it("older than the one of the last login is refused, an equal one is not", async () => {
     await login({ nonce: "n" }, LATE);
     expect((await login({ nonce: "n" }, LATE)).status).toBe(200);
     expect(refusalOf(await login({ nonce: "n" }, EARLY))).toEqual([
@@ -141,7 +141,7 @@ describe("at the same moment", () => {
 });
 
 describe("the memory of a login", () => {
-  it("S15: outlives every token that comes of it", async () => {
+  it("outlives every token that comes of it", async () => {
     await mount.write("role/long", { auth_type: "vm", bound_account_id: HOME, token_max_ttl: "2000h" });
     await login({ nonce: "n" }, EARLY, "long");
     expect(Date.parse(String((await entry())?.expiration_time))).toBeGreaterThan(Date.now() + 1999 * 3_600_000);

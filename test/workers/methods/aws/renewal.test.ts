@@ -76,7 +76,7 @@ describe("the token of an instance", () => {
     expect(await problemOf(token)).toEqual([400, "failed to renew entry: role entry not found"]);
   });
 
-  it("S15: keeps the memory of the instance for as long as it can live", async () => {
+  it("keeps the memory of the instance for as long as it can live", async () => {
     const { instance, token } = await tokenOf("remembered");
     const read = async () =>
       dataOf<{
@@ -120,7 +120,7 @@ describe("the token of a principal", () => {
     ]);
   });
 
-  it("S8: is not renewed for another principal of the same name", async () => {
+  it("is not renewed for another principal of the same name", async () => {
     const token = await tokenOf("recreated");
     cloud.world.recreateRole(worker);
     expect((await mount.renew(token)).status).toBe(200);
@@ -159,7 +159,7 @@ describe("the token of a principal", () => {
     expect((await problemOf(auth.client_token))[1]).toMatch(/not in 'running' state/);
   });
 
-  it("S21: is renewed whatever metadata the mount chose to show", async () => {
+  it("is renewed whatever metadata the mount chose to show", async () => {
     await mount.write("config/identity", { iam_metadata: [], vm_metadata: [] });
     const token = await tokenOf("silent");
     expect((await mount.renew(token)).status).toBe(200);

@@ -52,7 +52,7 @@ async function tagged(fields: Record<string, unknown>): Promise<string> {
   return tag_value;
 }
 
-describe("S1: STS is made to say what the attacker wants", () => {
+describe("STS is made to say what the attacker wants", () => {
   const body = (form: string) => ({ iam_request_body: base64(form) });
   const identity = "Action=GetCallerIdentity&Version=2011-06-15";
 
@@ -62,13 +62,13 @@ describe("S1: STS is made to say what the attacker wants", () => {
     ["a further key", body(`${identity}&RoleArn=x`)],
     ["a query", { iam_request_url: base64(`https://sts.amazonaws.com/?${identity}`) }],
     ["a path", { iam_request_url: base64("https://sts.amazonaws.com/x") }],
-  ])("S1: %s is not sent", async (_, fields) => {
+  ])("%s is not sent", async (_, fields) => {
     const before = sent.length;
     expect((await mount.loginCaller(key, { role: "alice", ...fields })).status).toBe(400);
     expect(sent.length).toBe(before);
   });
 
-  it.each([["X-Amz-Target"], ["X-Amz-Mallory"], ["X-Forwarded-Host"]])("S1: a signed %s is not sent", async (name) => {
+  it.each([["X-Amz-Target"], ["X-Amz-Mallory"], ["X-Forwarded-Host"]])("a signed %s is not sent", async (name) => {
     const before = sent.length;
     const fields = await signCaller(key, { headers: { [name]: "x" } });
     expect(refusalOf(await mount.login({ role: "alice", ...fields }))[1]).toMatch(/^invalid request header/);
@@ -77,7 +77,7 @@ describe("S1: STS is made to say what the attacker wants", () => {
 
   const genuine = `<GetCallerIdentityResponse><GetCallerIdentityResult><Arn>arn:aws:iam::${HOME}:user/Alice</Arn>
     <UserId>AIDA</UserId><Account>${HOME}</Account></GetCallerIdentityResult></GetCallerIdentityResponse>`;
-  it("S1: the answer that the next ones are made of is taken", async () => {
+  it("the answer that the next ones are made of is taken", async () => {
     cloud.fail("sts", { kind: "reply", reply: xml(200, genuine) });
     expect((await mount.loginCaller(key, { role: "by-arn" })).status).toBe(200);
   });
@@ -95,7 +95,7 @@ describe("S1: STS is made to say what the attacker wants", () => {
     ["another account", xml(200, genuine.replace(`<Account>${HOME}`, `<Account>${OTHER}`))],
     ["a federated user", xml(200, genuine.replace(":iam:", ":sts:").replace("user/", "federated-user/"))],
     ["a root user", xml(200, genuine.replace("user/Alice", "root"))],
-  ])("S1: %s is not taken for an answer", async (_, reply) => {
+  ])("%s is not taken for an answer", async (_, reply) => {
     cloud.fail("sts", { kind: "reply", reply });
     const before = sent.length;
     expect((await mount.loginCaller(key, { role: "by-arn" })).status).toBe(400);
@@ -103,12 +103,12 @@ describe("S1: STS is made to say what the attacker wants", () => {
   });
 });
 
-it("S2: no other cloud's proof is read", async () => {
+it("no other cloud's proof is read", async () => {
   const answer = await mount.login({ role: "alice", jwt: "e30.e30.e30" });
   expect(refusalOf(answer)).toEqual([400, "didn't supply required authentication values"]);
 });
 
-describe("S3: another account's principals and instances", () => {
+describe("another account's principals and instances", () => {
   beforeAll(async () => {
     const local = cloud.world.addRole(HOME, "SameName", { path: "/jobs/" });
     cloud.world.addProfile(local, "SameName");
@@ -122,13 +122,13 @@ describe("S3: another account's principals and instances", () => {
     expect((await mount.loginCaller(sessionOf(local, "x"), { role: "wild" })).status).toBe(200);
   });
 
-  it("S3: a role of the same name is not the one of this account", async () => {
+  it("a role of the same name is not the one of this account", async () => {
     const foreign = cloud.world.addRole(OTHER, "SameName", { path: "/jobs/" });
     const answer = await mount.loginCaller(sessionOf(foreign, "x"), { role: "wild" });
     expect(refusalOf(answer)[1]).toMatch(`no STS configuration found for account ID "${OTHER}"`);
   });
 
-  it("S3: a session named like an instance of this account is not that instance", async () => {
+  it("a session named like an instance of this account is not that instance", async () => {
     const local = cloud.world.addInstance(HOME, "eu-west-1", { profile: "SameName" });
     const foreign = cloud.world.addRole(OTHER, "Attacker");
     const answer = await mount.loginCaller(sessionOf(foreign, local.id), { role: "inferring" });
@@ -136,7 +136,7 @@ describe("S3: another account's principals and instances", () => {
   });
 });
 
-it("S5: a login by signed request works on a fresh mount", async () => {
+it("a login by signed request works on a fresh mount", async () => {
   await call("POST", "sys/auth/fresh", { token: root, body: { type: "cloud" } });
   const principal = `arn:aws:iam::${HOME}:user/Alice`;
   const role = { resolve_cloud_unique_ids: false, bound_iam_principal_arn: principal };
@@ -145,7 +145,7 @@ it("S5: a login by signed request works on a fresh mount", async () => {
   expect(answer.status).toBe(200);
 });
 
-it("S6: a denied tag stays denied however it is spelled", async () => {
+it("a denied tag stays denied however it is spelled", async () => {
   const value = await tagged({ policies: "read", max_ttl: "60s" });
   expect((await mount.call("POST", `roletag-denylist/${encodeURIComponent(value)}`)).status).toBe(204);
   const [version, nonce, ...items] = value.split(":");
@@ -168,12 +168,12 @@ it("S6: a denied tag stays denied however it is spelled", async () => {
   }
 });
 
-it("S7: a tag with an empty list of policies gives only default", async () => {
+it("a tag with an empty list of policies gives only default", async () => {
   await tagged({ policies: "" });
   expect((await mount.loginInstance(instance, { role: "tagged" })).body.auth.policies).toEqual(["default"]);
 });
 
-it("S10: a wildcard stands at the end of a resource and nowhere else", async () => {
+it("a wildcard stands at the end of a resource and nowhere else", async () => {
   for (const arn of ["*Admin*", `arn:aws:iam::1*`, "arn:aws:iam::*", "*"]) {
     const answer = await mount.call("POST", "role/star", { bound_iam_principal_arn: arn });
     expect(answer.status, arn).toBe(400);
@@ -183,7 +183,7 @@ it("S10: a wildcard stands at the end of a resource and nowhere else", async () 
   expect((await mount.loginCaller(sessionOf(admin, "x"), { role: "star" })).status).toBe(400);
 });
 
-it("S11: a request signed for another server is not replayed here", async () => {
+it("a request signed for another server is not replayed here", async () => {
   await mount.write("config/client", { iam_server_id_header_value: "grove.example" });
   const name = "X-Service-Cloud-IAM-Server-ID";
   const good = await signCaller(key, { headers: { [name]: "grove.example" } });
@@ -213,7 +213,7 @@ it("S11: a request signed for another server is not replayed here", async () => 
   await mount.write("config/client", { iam_server_id_header_value: "" });
 });
 
-it("S12: the server is sent to no other host", async () => {
+it("the server is sent to no other host", async () => {
   const before = sent.length;
   for (const url of [
     "https://evil.example/",
@@ -235,7 +235,7 @@ it("S12: the server is sent to no other host", async () => {
   expect(sent.length).toBe(before);
 });
 
-it("S13: a role name leads to a role and nothing else", async () => {
+it("a role name leads to a role and nothing else", async () => {
   const names = [
     "../config/client",
     "a/../b",
@@ -257,7 +257,7 @@ it("S13: a role name leads to a role and nothing else", async () => {
   expect(refusalOf(await mount.loginCaller(dots))).toEqual([400, "entry for role not found"]);
 });
 
-it("S14: a role is one in every casing", async () => {
+it("a role is one in every casing", async () => {
   const first = await mount.loginInstance(instance, { role: "WEB", nonce: "n" });
   const second = await mount.loginInstance(instance, { role: "web", nonce: "n" });
   expect(first.body.auth.entity_id).toBe(second.body.auth.entity_id);
@@ -266,7 +266,7 @@ it("S14: a role is one in every casing", async () => {
   expect(entry.role).toBe("web");
 });
 
-it("S16: a document by another signer lets nobody in, wherever its certificate stands", async () => {
+it("a document by another signer lets nobody in, wherever its certificate stands", async () => {
   const forger = new DocumentSigner();
   const forged = forger.sign(documentOf(instance));
   const genuine = signer.sign(documentOf(instance));
@@ -285,7 +285,7 @@ it("S16: a document by another signer lets nobody in, wherever its certificate s
   }
 });
 
-it("S17: a document is read in one way only", async () => {
+it("a document is read in one way only", async () => {
   // A reader who takes the last of two names, or minds casing, sees a good document in most of these.
   const text = JSON.stringify(documentOf(instance));
   const withFirst = (name: string) => text.replace("{", `{"${name}":"${OTHER}",`);
@@ -304,7 +304,7 @@ it("S17: a document is read in one way only", async () => {
   expect((await mount.login({ role: "web", pkcs7: signer.signText(text).pkcs7 })).status).toBe(200);
 });
 
-it("S18: answers hold neither signatures nor secrets, and nothing of what STS said", async () => {
+it("answers hold neither signatures nor secrets, and nothing of what STS said", async () => {
   await mount.write("config/client", { iam_server_id_header_value: "secret-server-name" });
   const fields = await signCaller(key, { headers: { "X-Vault-AWS-IAM-Server-ID": "guess" } });
   const texts = [JSON.stringify((await mount.login({ role: "alice", ...fields })).body)];
@@ -325,7 +325,7 @@ it("S18: answers hold neither signatures nor secrets, and nothing of what STS sa
   }
 });
 
-it("S18: the log holds nothing of a login's proof", async () => {
+it("the log holds nothing of a login's proof", async () => {
   const log = vi.spyOn(console, "log");
   await mount.loginInstance(instance, { role: "web", nonce: "my-nonce" });
   const fields = await signCaller(key);
@@ -338,8 +338,8 @@ it("S18: the log holds nothing of a login's proof", async () => {
   expect(lines).not.toContain(String(fields.iam_request_headers).slice(0, 40));
 });
 
-describe("S20: the limits of a role's tokens", () => {
-  it("S20: hold for logins", async () => {
+describe("the limits of a role's tokens", () => {
+  it("hold for logins", async () => {
     await mount.write("role/limited", {
       bound_iam_principal_arn: `arn:aws:iam::${HOME}:user/*`,
       token_num_uses: 2,
@@ -373,7 +373,7 @@ describe("S20: the limits of a role's tokens", () => {
   });
 });
 
-it("S22: temporary credentials log in", async () => {
+it("temporary credentials log in", async () => {
   const role = cloud.world.addRole(HOME, "Temporary");
   await mount.write("role/temporary", { bound_iam_principal_arn: roleArn(role) });
   const session = sessionOf(role, "job");

@@ -91,7 +91,7 @@ describe("GetCallerIdentity", () => {
     ["nothing", ""],
     ["a byte order mark and a space", "\uFEFF "],
     ["deep nesting", identity("<a>".repeat(200) + "</a>".repeat(200))],
-  ])("S1: is refused with %s", (_, body) => {
+  ])("is refused with %s", (_, body) => {
     expect(caller(body)).toMatch(/^error parsing STS response$/);
   });
 
@@ -103,15 +103,15 @@ describe("GetCallerIdentity", () => {
     "text/xmlx",
     "text/xml; charset=utf-16",
     null,
-  ])("S1: is refused with the type %s", (contentType) => {
+  ])("is refused with the type %s", (contentType) => {
     expect(caller(identity(), { contentType })).toMatch(/not of the type text\/xml/);
   });
 
-  it.each([302, 301, 201, 204, 403])("S1: is refused with the status %i", (status) => {
+  it.each([302, 301, 201, 204, 403])("is refused with the status %i", (status) => {
     expect(caller(identity(), { status })).toBe(`received error code ${status} from STS`);
   });
 
-  it("S3: is refused when the ARN is of another account or partition", () => {
+  it("is refused when the ARN is of another account or partition", () => {
     expect(caller(identity().replace(`<Account>${account}`, "<Account>999999999999"))).toMatch(/another account/);
     expect(caller(identity().replace("arn:aws:", "arn:aws-cn:"))).toMatch(/another account or partition/);
   });
@@ -126,11 +126,11 @@ describe("GetCallerIdentity", () => {
     expect(caller(identity().replace(arn, other))).toMatch(/^error parsing arn/);
   });
 
-  it("S19: is refused when it is too long", () => {
+  it("is refused when it is too long", () => {
     expect(caller(identity() + " ".repeat(MAX_ANSWER_BYTES.STS))).toBe("error parsing STS response");
   });
 
-  it("S18: a refusal by STS gives its code and nothing else of it", () => {
+  it("a refusal by STS gives its code and nothing else of it", () => {
     const body = `<ErrorResponse xmlns="x"><Error><Type>Sender</Type><Code>SignatureDoesNotMatch</Code>
       <Message>The secret is hunter2</Message></Error><RequestId>1</RequestId></ErrorResponse>`;
     expect(caller(body, { status: 403 })).toBe("received error code 403 from STS: SignatureDoesNotMatch");
@@ -238,7 +238,7 @@ describe("DescribeInstances", () => {
     ["an instance in two reservations", body.replace(reservation, reservation + reservation), /error parsing EC2/],
     ["another instance", body.replace("<instanceId>i-1", "<instanceId>i-2"), /no reservations/],
     ["no instance ID", body.replaceAll("instanceId>", "x>"), /error parsing EC2/],
-    ["S3: another account", body.replace(account, "999999999999"), /another account/],
+    ["another account", body.replace(account, "999999999999"), /another account/],
     ["no owner", body.replaceAll("ownerId", "x"), /another account/],
     ["a stopped instance", body.replace("running", "stopped"), /not in 'running' state/],
     ["no state", body.replaceAll("instanceState>", "x>"), /instance state .* is nil/],

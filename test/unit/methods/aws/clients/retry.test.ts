@@ -72,30 +72,30 @@ describe("a call", () => {
     expect((await run(2, async () => reply(503))).tries).toBe(3);
   });
 
-  it("S19: ends after a while, whatever max_retries says", async () => {
+  it("ends after a while, whatever max_retries says", async () => {
     const { tries, took } = await run(100, async () => reply(503));
     expect(took).toBeLessThanOrEqual(CALL_MS);
     expect(tries).toBeLessThan(20);
   });
 
-  it("S19: does not wait for a service that asks for more time than there is", async () => {
+  it("does not wait for a service that asks for more time than there is", async () => {
     const { tries, took } = await run(3, async () => reply(503, { "Retry-After": "60" }));
     expect([tries, took]).toEqual([1, 0]);
   });
 
-  it("S19: waits for no answer for ever", async () => {
+  it("waits for no answer for ever", async () => {
     const { result, took } = await run(100, () => new Promise(() => {}));
     expect(result).toMatchObject({ error: { code: "unavailable", message: "STS does not answer in time" } });
     expect(took).toBeLessThanOrEqual(CALL_MS);
   });
 
-  it("S19: waits for no body for ever", async () => {
+  it("waits for no body for ever", async () => {
     const body = () => new ReadableStream({ pull: () => new Promise(() => {}) });
     const { result } = await run(0, async () => new Response(body()));
     expect(result).toMatchObject({ error: { code: "unavailable", message: "STS does not answer in time" } });
   });
 
-  it("S19: stops reading an answer that is too long", async () => {
+  it("stops reading an answer that is too long", async () => {
     let chunks = 0;
     let cancelled = false;
     const body = new ReadableStream<Uint8Array>({
@@ -119,7 +119,7 @@ describe("a call", () => {
     expect(result).toMatchObject({ error: { message: "answer of STS is too long or no text" } });
   });
 
-  it("S1: does not follow a redirect", async () => {
+  it("does not follow a redirect", async () => {
     const spy = vi.spyOn(globalThis, "fetch").mockImplementation(async () => reply(302));
     await callService("STS", { hosts: NO_PRIVATE_HOSTS, maxRetries: 0 }, async () => request);
     expect(spy.mock.calls[0]?.[0]).toMatchObject({ redirect: "manual" });

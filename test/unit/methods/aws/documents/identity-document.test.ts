@@ -55,7 +55,7 @@ describe("identity document", () => {
     expect(refused(withField(field, value))).toBe(`instance identity document has no valid ${field}`);
   });
 
-  it("S17: a repeated name does not change the account", () => {
+  it("a repeated name does not change the account", () => {
     for (const text of [
       json.replace("{", '{"accountId":"999999999999",'),
       json.replace("}", ',"accountId":"999999999999"}'),
@@ -68,7 +68,7 @@ describe("identity document", () => {
     expect(parse(json.replace("}", ',"other":[{"a":1},{"a":1}],"text":"\\"a\\":{"}')).ok).toBe(true);
   });
 
-  it("S17: a re-cased name does not change the account", () => {
+  it("a re-cased name does not change the account", () => {
     for (const name of ["accountid", "AccountId", "ACCOUNTID", "in\u017FtanceId", "instanceid"]) {
       expect(refused(json.replace("}", `,"${name}":"999999999999"}`))).toMatch(/unique names/);
     }

@@ -62,7 +62,7 @@ describe("identity and signature", () => {
   });
 });
 
-describe("S18: refusals", () => {
+describe("refusals", () => {
   it("repeat nothing of what was sent", async () => {
     for (const text of [identity, "x".repeat(40)]) {
       expect(await verdict(text, "zz-secret-zz", [strong])).not.toMatch(/zz-secret|123456789012|xxxx/);

@@ -92,7 +92,7 @@ describe("a message signed by a registered certificate", () => {
   });
 });
 
-describe("S16: forged PKCS#7", () => {
+describe("forged PKCS#7", () => {
   it("an embedded certificate is never trusted", async () => {
     const stranger = makeCertificate("stranger", attacker, 9);
     const signer = makeSigner(content, { key: attacker, certificate: stranger });

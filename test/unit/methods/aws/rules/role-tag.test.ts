@@ -63,7 +63,7 @@ describe("the tag format", () => {
     expect(await verify(await signed(full), newTagKey())).toBe("role tag signature verification failed");
   });
 
-  it("S7: an empty policy list is not the same as none", async () => {
+  it("an empty policy list is not the same as none", async () => {
     const none = await signed({ ...plain, policies: [] });
     expect(none).toBe(seal(`v1:${nonce}:r=web:d=false:m=false:p=`));
     expect(await verify(none)).toMatchObject({ policies: [] });
@@ -76,7 +76,7 @@ describe("the tag format", () => {
   });
 });
 
-describe("S6: a tag spelled in another way is refused, though its signature is right", () => {
+describe("a tag spelled in another way is refused, though its signature is right", () => {
   const head = `v1:${nonce}`;
   it.each([
     ["items reordered", `${head}:d=false:r=web:m=false`],
@@ -254,7 +254,7 @@ describe("a genuine tag at a login", () => {
     expect(tagRefusal(full, { ...login, rolePolicies: ["dev"] })).toMatch(/subset/);
   });
 
-  it("S14: compares names without regard to case", () => {
+  it("compares names without regard to case", () => {
     expect(isSubsetOfRole(["PROD"], ["prod"])).toBe(true);
     expect(isSubsetOfRole(["prod", "root"], ["prod"])).toBe(false);
     expect(tagRefusal(full, { ...login, instanceId: "I-0123456789ABCDEF0" })).toBeNull();
