@@ -1,3 +1,4 @@
+import { CHOSEN_NAMES } from "./chosen-names.ts";
 import { FIRST_REVIEW } from "./first-review.ts";
 import { SECOND_REVIEW } from "./second-review.ts";
 import { STORAGE_WRITER } from "./storage-writer.ts";
@@ -10,7 +11,7 @@ import { Subject } from "./subject.ts";
 const subject = await Subject.start();
 let broken = 0;
 try {
-  for (const { name, attack } of [...FIRST_REVIEW, ...SECOND_REVIEW, ...STORAGE_WRITER]) {
+  for (const { name, attack } of [...FIRST_REVIEW, ...SECOND_REVIEW, ...STORAGE_WRITER, ...CHOSEN_NAMES]) {
     let outcome: string;
     try {
       outcome = await attack(subject);

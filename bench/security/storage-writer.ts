@@ -6,6 +6,7 @@ import type { Subject } from "./subject.ts";
 export const STORAGE_WRITER: readonly Check[] = [
   { name: "2.2 tokens made above every watermark", attack: aboveEveryWatermark },
   { name: "2.4 a webhook of the database's writer", attack: foreignWebhook },
+  { name: "2.11 a reader of the storage looks for values", attack: readValues },
   { name: "2 a key that is never rotated again", attack: endlessKey },
   { name: "2 a token put under another's filter", attack: steeredRevocation },
 ];
@@ -62,6 +63,23 @@ async function foreignWebhook(subject: Subject): Promise<string> {
   );
   must(asked.length > 0 && asked.every((path) => path === "/mine"), `what was asked: ${asked.join(", ")}`);
   return "nothing is sent there, and on record as tampering";
+}
+
+async function readValues(subject: Subject): Promise<string> {
+  const { token } = await createToken(subject, {});
+  await subject.call("POST", "cubbyhole/where-it-is", { token, body: { secret: "what-it-is" } });
+  const rows: string[] = [];
+  await subject.betweenStarts("TokenTree", "cubbyhole", (database) => {
+    for (const { path, value } of database.prepare("SELECT path, value FROM cubbyhole").all()) {
+      rows.push(`${path} ${value instanceof Uint8Array ? Buffer.from(value).toString("latin1") : value}`);
+    }
+  });
+  must(
+    rows.some((row) => row.startsWith("where-it-is ")),
+    "the value was not kept",
+  );
+  must(!rows.join().includes("what-it-is"), "the value lies in clear");
+  return "values are sealed; paths lie in clear, as docs/threat-model.md says";
 }
 
 async function endlessKey(subject: Subject): Promise<string> {
