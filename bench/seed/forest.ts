@@ -9,7 +9,7 @@ import { InventoryStore } from "../../src/listing/inventory/shard/inventory-stor
 import type { TreeSize } from "../../src/listing/inventory/shard/tree-size.ts";
 import { newTokenIds, readServiceToken } from "../../src/token/ids.ts";
 import { PLAIN_RECORD, type TokenRecord } from "../../src/token/record.ts";
-import { sealToken } from "../../src/tree/tree-store.ts";
+import { sealToken } from "../../src/tree/token-rows.ts";
 import { ask, makeToken, text } from "../servers/client.ts";
 import { type Secrets, ServeProcess } from "../servers/serve.ts";
 import { asStorage, databasePath, keysOf, newObjectId, openDatabase } from "./objects.ts";

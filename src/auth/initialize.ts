@@ -11,7 +11,7 @@ import { customIdHashes, newTokenIds } from "../token/ids.ts";
 import { PLAIN_RECORD, type TokenSpec } from "../token/record.ts";
 import { checkCustomId } from "../token/rules/custom-id.ts";
 import { customIdsOf } from "../tree/custom-ids.ts";
-import { sealToken } from "../tree/tree-store.ts";
+import { sealToken } from "../tree/token-rows.ts";
 
 const ALREADY_INITIALIZED = invalid("Grove is already initialized");
 

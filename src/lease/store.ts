@@ -1,4 +1,6 @@
-import { type Migration, readVersions, Schema } from "../storage/schema.ts";
+import { type Migration, readVersions } from "../storage/schema.ts";
+import { storedJson } from "../storage/stored-json.ts";
+import { Tables } from "../storage/tables.ts";
 import type { GrantedTtl } from "../token/rules/ttl.ts";
 import type { LeaseRecord, NewLeaseIds } from "./record.ts";
 import type { LeasePlan } from "./rules.ts";
@@ -62,24 +64,22 @@ export interface LeaseRow extends Record<string, SqlStorageValue> {
 
 /** The table of leases of one tree, made with the first of them, and when it needs the alarm. */
 export class LeaseStore {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
   /** No lease expires and no revocation is due before this (ms); null when there is nothing to wait for. */
   #nextDueAt: number | null = null;
 
   constructor(sql: SqlStorage, versions = readVersions(sql)) {
-    this.#sql = sql;
-    this.#schema = new Schema(sql, LEASE_MIGRATIONS, "leases", versions);
+    this.#tables = new Tables(sql, LEASE_MIGRATIONS, "leases", versions);
   }
 
-  /** True when there is no lease, and none that has ended whose target is still to be told. */
+  /** True when there is no lease, and none that has ended whose target is still to be notified. */
   get isEmpty(): boolean {
-    return !this.#schema.exists || this.#sql.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
+    return this.#tables.exec("SELECT 1 FROM leases LIMIT 1").toArray().length === 0;
   }
 
   /** The storage of the tree is being deleted. */
   forget(): void {
-    this.#schema.forget();
+    this.#tables.forget();
   }
 
   /** When the alarm has work here (ms), or null. */
@@ -89,28 +89,25 @@ export class LeaseStore {
 
   /** Reads what the store remembers. Needed after a wake-up and after the alarm's work. */
   refresh(): void {
-    if (!this.#schema.exists) return;
-    const { due } = this.#sql
+    const [soonest] = this.#tables
       .exec<{ due: number | null }>(
         `SELECT MIN(at) AS due FROM (
            SELECT MIN(expires_at) AS at FROM leases WHERE state = ${HELD}
            UNION ALL SELECT MIN(attempt_at) FROM leases WHERE state = ${TO_REVOKE}
          )`,
       )
-      .one();
-    this.#nextDueAt = due;
+      .toArray();
+    this.#nextDueAt = soonest?.due ?? null;
   }
 
   /** The lease with this row number, in whatever state. */
   find(row: number): LeaseRow | null {
-    if (!this.#schema.exists) return null;
-    return this.#sql.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
+    return this.#tables.exec<LeaseRow>("SELECT * FROM leases WHERE row = ?", row).toArray()[0] ?? null;
   }
 
   /** How many leases these tokens hold, at most `limit`. */
   countOfTokens(tokens: readonly number[], limit: number): number {
-    if (!this.#schema.exists) return 0;
-    return this.#sql
+    const [held] = this.#tables
       .exec<{ n: number }>(
         `SELECT COUNT(*) AS n FROM (
            SELECT 1 FROM json_each(?) t JOIN leases l ON l.token = t.value AND l.state = ${HELD} LIMIT ?
@@ -118,21 +115,20 @@ export class LeaseStore {
         JSON.stringify(tokens),
         limit,
       )
-      .one().n;
+      .toArray();
+    return held?.n ?? 0;
   }
 
   /** The oldest leases that a token holds, at most `limit`. */
   ofToken(token: number, limit: number): LeaseRow[] {
-    if (!this.#schema.exists) return [];
-    return this.#sql
+    return this.#tables
       .exec<LeaseRow>(`SELECT * FROM leases WHERE token = ? AND state = ${HELD} ORDER BY row LIMIT ?`, token, limit)
       .toArray();
   }
 
   /** Writes a new lease of `token`. The row must be free. `data` is sealed. */
   insert(ids: NewLeaseIds, token: number, path: string, { record, grant }: LeasePlan, data: Uint8Array | null): void {
-    this.#schema.create();
-    this.#sql.exec(
+    this.#tables.exec(
       `INSERT INTO leases (row, token, tail, path, state, expires_at, granted_ttl, attempts, attempt_at, record, data)
        VALUES (?, ?, ?, ?, ${HELD}, ?, ?, 0, 0, ?, ?)`,
       ids.row,
@@ -149,12 +145,12 @@ export class LeaseStore {
 
   /** Takes back a lease that was just written and never handed out. */
   removeUnseen(row: number): void {
-    this.#sql.exec("DELETE FROM leases WHERE row = ?", row);
+    this.#tables.exec("DELETE FROM leases WHERE row = ?", row);
   }
 
   /** Sets what a renewal changes. `now` in ms. */
   renew(row: number, grant: GrantedTtl, now: number): void {
-    this.#sql.exec(
+    this.#tables.exec(
       "UPDATE leases SET granted_ttl = ?, expires_at = ?, renewed_at = ? WHERE row = ?",
       grant.ttl,
       grant.expiresAt,
@@ -167,7 +163,7 @@ export class LeaseStore {
   /** Ends leases: their revocations are due now, also those that were given up before. */
   end(rows: readonly number[], forced: boolean, now: number): void {
     if (rows.length === 0) return;
-    this.#sql.exec(
+    this.#tables.exec(
       `UPDATE leases SET state = ${TO_REVOKE}, attempts = 0, attempt_at = ?, forced = ?, error = NULL
        WHERE row IN (SELECT value FROM json_each(?)) AND (state <> ${TO_REVOKE} OR forced < ?)`,
       now,
@@ -195,8 +191,7 @@ export class LeaseStore {
 
   /** At most `limit` revocations that are due, longest waiting first. */
   due(now: number, limit: number): LeaseRow[] {
-    if (!this.#schema.exists) return [];
-    return this.#sql
+    return this.#tables
       .exec<LeaseRow>(
         `SELECT * FROM leases WHERE state = ${TO_REVOKE} AND attempt_at <= ? ORDER BY attempt_at LIMIT ?`,
         now,
@@ -206,7 +201,7 @@ export class LeaseStore {
   }
 
   /**
-   * Counts an attempt before it is made and says when the next would be: after a crash in between nobody else sends the
+   * Counts an attempt before it is made and says when the next would be: after a crash in between no other call sends the
    * same at once, and it still happens. Returns the lease, null when there is nothing to send any more.
    */
   claim(row: number, nextAttemptAt: (attempts: number) => number): LeaseRow | null {
@@ -214,13 +209,13 @@ export class LeaseStore {
     if (lease?.state !== TO_REVOKE) return null;
     const attempts = lease.attempts + 1;
     const attempt_at = nextAttemptAt(attempts);
-    this.#sql.exec("UPDATE leases SET attempts = ?, attempt_at = ? WHERE row = ?", attempts, attempt_at, row);
+    this.#tables.exec("UPDATE leases SET attempts = ?, attempt_at = ? WHERE row = ?", attempts, attempt_at, row);
     return { ...lease, attempts, attempt_at };
   }
 
   /** Stops sending, and keeps why the last attempt failed. */
   giveUp(row: number, error: string): void {
-    this.#sql.exec(
+    this.#tables.exec(
       `UPDATE leases SET state = ${GIVEN_UP}, error = ? WHERE row = ? AND state = ${TO_REVOKE}`,
       error,
       row,
@@ -230,15 +225,14 @@ export class LeaseStore {
   /** Deletes leases that have ended. */
   remove(rows: readonly number[]): void {
     if (rows.length === 0) return;
-    this.#sql.exec(
+    this.#tables.exec(
       `DELETE FROM leases WHERE row IN (SELECT value FROM json_each(?)) AND state <> ${HELD}`,
       JSON.stringify(rows),
     );
   }
 
   #endSome(condition: string, value: SqlStorageValue, now: number, limit: number): number {
-    if (!this.#schema.exists) return 0;
-    const ended = this.#sql
+    const ended = this.#tables
       .exec(
         `UPDATE leases SET state = ${TO_REVOKE}, attempt_at = ?
          WHERE row IN (SELECT row FROM leases WHERE state = ${HELD} AND ${condition} LIMIT ?) RETURNING row`,
@@ -258,5 +252,5 @@ export class LeaseStore {
 
 /** The fixed part of a stored lease. */
 export function leaseRecordOf(row: LeaseRow): LeaseRecord {
-  return JSON.parse(row.record) as LeaseRecord;
+  return storedJson(row.record);
 }

@@ -1,7 +1,8 @@
 import { DurableObject } from "cloudflare:workers";
 import { within } from "../base/location.ts";
 import type { Env } from "../env.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import type { Migration } from "../storage/schema.ts";
+import { Tables } from "../storage/tables.ts";
 import type { TokenAddress } from "../token/ids.ts";
 
 /** How many objects share the directory. */
@@ -28,19 +29,16 @@ export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
  * The tree is the authority: an entry whose row is gone is stale and may be replaced.
  */
 export class CustomIds extends DurableObject<Env> {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
 
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    this.#schema = new Schema(this.#sql, CUSTOM_ID_MIGRATIONS);
+    this.#tables = new Tables(ctx.storage.sql, CUSTOM_ID_MIGRATIONS);
   }
 
   /** Where the token with this key lives, or null. */
   find(key: string): TokenAddress | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql
+    const row = this.#tables
       .exec<{ tree_id: string; row: number }>("SELECT tree_id, row FROM custom_ids WHERE key = ?", key)
       .toArray()[0];
     return row ? { treeId: row.tree_id, row: row.row } : null;
@@ -48,8 +46,7 @@ export class CustomIds extends DurableObject<Env> {
 
   /** At most `limit` entries after `after`, in the order of their keys. */
   page(after: string, limit: number): CustomIdEntry[] {
-    if (!this.#schema.exists) return [];
-    return this.#sql
+    return this.#tables
       .exec<{ key: string; tree_id: string; row: number }>(
         "SELECT key, tree_id, row FROM custom_ids WHERE key > ? ORDER BY key LIMIT ?",
         after,
@@ -66,10 +63,9 @@ export class CustomIds extends DurableObject<Env> {
    * @returns null when taken, else the address that holds the key.
    */
   reserve(key: string, address: TokenAddress, replaces: TokenAddress | null): TokenAddress | null {
-    this.#schema.create();
     const held = this.find(key);
     if (held && !(replaces && held.treeId === replaces.treeId && held.row === replaces.row)) return held;
-    this.#sql.exec(
+    this.#tables.exec(
       "INSERT OR REPLACE INTO custom_ids (key, tree_id, row) VALUES (?, ?, ?)",
       key,
       address.treeId,
@@ -80,9 +76,8 @@ export class CustomIds extends DurableObject<Env> {
 
   /** Forgets those keys that still lead where the entries say. Safe to repeat. */
   release(entries: readonly CustomIdEntry[]): void {
-    if (!this.#schema.exists) return;
     for (const { key, treeId, row } of entries) {
-      this.#sql.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
+      this.#tables.exec("DELETE FROM custom_ids WHERE key = ? AND tree_id = ? AND row = ?", key, treeId, row);
     }
   }
 }

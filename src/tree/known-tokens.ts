@@ -2,7 +2,7 @@ import { GenerationalCache } from "../base/generational-cache.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { Watermarks } from "../system/watermarks.ts";
 import type { TokenView } from "../token/record.ts";
-import type { TokenRow } from "./tree-store.ts";
+import type { TokenRow } from "./token-rows.ts";
 
 /** Characters of the tokens of one generation of the cache: some fifteen thousand tokens, 20 MB. */
 const MAX_KNOWN_CHARACTERS = 2 ** 23;

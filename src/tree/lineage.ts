@@ -5,7 +5,8 @@ import type { TreeLeases } from "../lease/tree-leases.ts";
 import type { InventoryEntry, ListedToken } from "../listing/inventory/entry.ts";
 import { decodeStoredId } from "../token/ids.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
-import type { TokenRow, TreeStore } from "./tree-store.ts";
+import type { TokenRow } from "./token-rows.ts";
+import type { TreeStore } from "./tree-store.ts";
 
 /** Ancestors that an answer has: the nearest. */
 const MAX_ANCESTORS = 100;

@@ -5,7 +5,8 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { reportTampering } from "../storage/tampering.ts";
 import { REVOKED } from "../token/state.ts";
 import type { TreeLineage } from "./lineage.ts";
-import type { TokenRow, TreeStore } from "./tree-store.ts";
+import type { TokenRow } from "./token-rows.ts";
+import type { TreeStore } from "./tree-store.ts";
 import type { TreeUpdates } from "./updates/tree-updates.ts";
 
 /** What a revocation needs of the tree around it. */

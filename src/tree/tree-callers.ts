@@ -11,8 +11,9 @@ import { isMadeElsewhere, planChild } from "../token/rules/create.ts";
 import { performCubbyhole } from "./cubbyhole/perform.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
 import { knownToken, type TokenPublisher } from "./known-tokens.ts";
+import type { TokenRow } from "./token-rows.ts";
 import type { TokenWriter } from "./token-writer.ts";
-import type { TokenRow, TreeStore } from "./tree-store.ts";
+import type { TreeStore } from "./tree-store.ts";
 import type { TreeTargets } from "./tree-targets.ts";
 import type { TreeUpdates } from "./updates/tree-updates.ts";
 

@@ -8,7 +8,8 @@ import { REVOKED, REVOKED_ALONE } from "../token/state.ts";
 import { isWrappingToken } from "../token/wrapping-token.ts";
 import { RESPONSE_PATH } from "../wire/stored-answer.ts";
 import type { CubbyholeStore } from "./cubbyhole/store.ts";
-import type { TokenRow, TreeStore } from "./tree-store.ts";
+import type { TokenRow } from "./token-rows.ts";
+import type { TreeStore } from "./tree-store.ts";
 
 const NOT_FOUND = err({ code: "not_found" } as const);
 

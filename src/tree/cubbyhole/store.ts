@@ -1,4 +1,5 @@
-import { type Migration, readVersions, Schema } from "../../storage/schema.ts";
+import { type Migration, readVersions } from "../../storage/schema.ts";
+import { Tables } from "../../storage/tables.ts";
 import type { OtherEntries } from "./limits.ts";
 
 export const CUBBYHOLE_MIGRATIONS: readonly Migration[] = [
@@ -24,28 +25,25 @@ export interface CubbyholeValue {
 
 /** The private values of the tokens of one tree. Values are sealed by the Worker; the tree can't read them. */
 export class CubbyholeStore {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
 
   constructor(sql: SqlStorage, versions = readVersions(sql)) {
-    this.#sql = sql;
-    this.#schema = new Schema(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
+    this.#tables = new Tables(sql, CUBBYHOLE_MIGRATIONS, "cubbyhole", versions);
   }
 
   /** True when no token has a value. */
   get isEmpty(): boolean {
-    return !this.#schema.exists || this.#sql.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
+    return this.#tables.exec("SELECT 1 FROM cubbyhole LIMIT 1").toArray().length === 0;
   }
 
   /** The storage of the tree is being deleted. */
   forget(): void {
-    this.#schema.forget();
+    this.#tables.forget();
   }
 
   /** The sealed value at `path` of the token `row`, or null. */
   read(row: number, path: string): Uint8Array | null {
-    if (!this.#schema.exists) return null;
-    const found = this.#sql
+    const found = this.#tables
       .exec<{ value: ArrayBuffer }>("SELECT value FROM cubbyhole WHERE row = ? AND path = ?", row, path)
       .toArray()[0];
     return found ? new Uint8Array(found.value) : null;
@@ -53,21 +51,20 @@ export class CubbyholeStore {
 
   /** How much the token `row` keeps besides what is at `path`. Reads as many rows as there are. */
   others(row: number, path: string): OtherEntries {
-    if (!this.#schema.exists) return { entries: 0, bytes: 0 };
-    return this.#sql
+    const [others] = this.#tables
       .exec<{ entries: number; bytes: number }>(
         `SELECT COUNT(*) AS entries, COALESCE(SUM(LENGTH(path) + LENGTH(value)), 0) AS bytes
          FROM cubbyhole WHERE row = ? AND path <> ?`,
         row,
         path,
       )
-      .one();
+      .toArray();
+    return others ?? { entries: 0, bytes: 0 };
   }
 
   /** How much these tokens keep together, by at most `limit` values. */
   sizeOf(rows: readonly number[], limit: number): { values: number; bytes: number; more: boolean } {
-    if (!this.#schema.exists) return { values: 0, bytes: 0, more: false };
-    const { n, bytes } = this.#sql
+    const [size] = this.#tables
       .exec<{ n: number; bytes: number }>(
         `SELECT COUNT(*) AS n, COALESCE(SUM(size), 0) AS bytes FROM (
            SELECT LENGTH(c.path) + LENGTH(c.value) AS size
@@ -76,26 +73,24 @@ export class CubbyholeStore {
         JSON.stringify(rows),
         limit + 1,
       )
-      .one();
+      .toArray();
+    const { n, bytes } = size ?? { n: 0, bytes: 0 };
     return { values: Math.min(n, limit), bytes, more: n > limit };
   }
 
   /** Replaces the value at `path`. */
   write(row: number, path: string, sealed: Uint8Array): void {
-    this.#schema.create();
-    this.#sql.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
+    this.#tables.exec("INSERT OR REPLACE INTO cubbyhole (row, path, value) VALUES (?, ?, ?)", row, path, sealed);
   }
 
   /** Drops the value at `path`. Safe to repeat. */
   delete(row: number, path: string): void {
-    if (!this.#schema.exists) return;
-    this.#sql.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, path);
+    this.#tables.exec("DELETE FROM cubbyhole WHERE row = ? AND path = ?", row, path);
   }
 
   /** Drops all values of these tokens. */
   deleteOf(rows: readonly number[]): void {
-    if (!this.#schema.exists) return;
-    this.#sql.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
+    this.#tables.exec("DELETE FROM cubbyhole WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows));
   }
 
   /**
@@ -104,10 +99,9 @@ export class CubbyholeStore {
    */
   list(row: number, prefix: string, after: string, limit: number): string[] {
     const keys: string[] = [];
-    if (!this.#schema.exists) return keys;
     let from = prefix + (after.endsWith("/") ? afterFolder(after) : after === "" ? "" : `${after}\u0000`);
     while (keys.length < limit) {
-      const next = this.#sql
+      const next = this.#tables
         .exec<{ path: string }>(
           "SELECT path FROM cubbyhole WHERE row = ? AND path >= ? ORDER BY path LIMIT 1",
           row,

@@ -1,4 +1,5 @@
-import { type Migration, Schema, type SchemaVersions } from "../../storage/schema.ts";
+import type { Migration, SchemaVersions } from "../../storage/schema.ts";
+import { Tables } from "../../storage/tables.ts";
 
 export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
   {
@@ -9,23 +10,19 @@ export const ROW_FLOOR_MIGRATIONS: readonly Migration[] = [
 ];
 
 /**
- * The row number up to which a tree writes no token. Whatever was issued under the number of a deleted token (batch tokens, leases,
+ * The row number up to which a tree writes no token. What was issued under the number of a deleted token (batch tokens, leases,
  * sealed values) names that number alone, so it must never be another token's: not when the clock is set back, and not after the
  * tree was freed and taken again.
  *
  * Invariant: the number of every token that was deleted is at or below the floor.
  */
 export class RowFloor {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
   #row: number;
 
   constructor(sql: SqlStorage, versions: SchemaVersions) {
-    this.#sql = sql;
-    this.#schema = new Schema(sql, ROW_FLOOR_MIGRATIONS, "row_floor", versions);
-    this.#row = this.#schema.exists
-      ? (sql.exec<{ row: number }>("SELECT row FROM row_floor").toArray()[0]?.row ?? 0)
-      : 0;
+    this.#tables = new Tables(sql, ROW_FLOOR_MIGRATIONS, "row_floor", versions);
+    this.#row = this.#tables.exec<{ row: number }>("SELECT row FROM row_floor").toArray()[0]?.row ?? 0;
   }
 
   /** The greatest number that is not to be used; 0 in a tree that has deleted nothing. */
@@ -36,8 +33,7 @@ export class RowFloor {
   /** Raises the floor to `row`, in the transaction that deletes it. */
   raise(row: number): void {
     if (row <= this.#row) return;
-    this.#schema.create();
-    this.#sql.exec("INSERT OR REPLACE INTO row_floor (id, row) VALUES (0, ?)", row);
+    this.#tables.exec("INSERT OR REPLACE INTO row_floor (id, row) VALUES (0, ?)", row);
     this.#row = row;
   }
 
@@ -45,7 +41,7 @@ export class RowFloor {
   keep(): void {
     const row = this.#row;
     this.#row = 0;
-    this.#schema.forget();
+    this.#tables.forget();
     this.raise(row);
   }
 }

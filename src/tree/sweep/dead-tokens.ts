@@ -1,5 +1,5 @@
 import { LIVE, REVOKED, REVOKED_ALONE } from "../../token/state.ts";
-import { CUSTOM_ID_KEY } from "../tree-store.ts";
+import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
 
 /** Dead tokens that are read at first: those of a wide tree are found below the first of them. */

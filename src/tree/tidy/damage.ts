@@ -3,7 +3,7 @@ import { fixedPart, fixedText } from "../../listing/inventory/entry.ts";
 import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
 import { routedIdText } from "../../token/ids.ts";
 import { indexPath, type TokenRecord } from "../../token/record.ts";
-import { CUSTOM_ID_KEY } from "../tree-store.ts";
+import { CUSTOM_ID_KEY } from "../token-rows.ts";
 import type { TidyStep, TidyStepResult } from "./step.ts";
 
 /** Rows that one step looks at: a few ms, so that requests to the tree wait no longer than that. */

@@ -15,7 +15,8 @@ import { noteWaiting } from "../../listing/updates/recent.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
 import type { SweepCandidate, SweepObserver } from "../sweep/dead-tokens.ts";
-import type { TokenObserver, TokenRow, TreeStore } from "../tree-store.ts";
+import type { TokenRow } from "../token-rows.ts";
+import type { TokenObserver, TreeStore } from "../tree-store.ts";
 import { NewTokens } from "./new-tokens.ts";
 
 /** Rounds that telling everything takes at most, while more is written. */
