@@ -9,7 +9,7 @@ import {
   type TokenPublisher,
   useKnownTokens,
 } from "../../../src/tree/known-tokens.ts";
-import type { TokenRow } from "../../../src/tree/tree-store.ts";
+import type { TokenRow } from "../../../src/tree/token-rows.ts";
 
 const NOW = 1_700_000_000_000;
 const VERIFIER = new Uint8Array(24).fill(7);
