@@ -17,10 +17,11 @@ interface Case {
   readonly creator?: Partial<Creator>;
   readonly role?: Partial<TokenRole>;
   readonly maxSeconds?: number;
+  readonly watermark?: number;
 }
 
 /** The plan, or the text of the refusal. */
-function plan({ request, creator, role, maxSeconds = 768 * HOUR }: Case): CreatePlan | string {
+function plan({ request, creator, role, maxSeconds = 768 * HOUR, watermark = 0 }: Case): CreatePlan | string {
   const result = planCreate({
     request: {
       id: "",
@@ -52,7 +53,7 @@ function plan({ request, creator, role, maxSeconds = 768 * HOUR }: Case): Create
     },
     role: role ? { ...newRole("test"), ...role } : null,
     mount: { defaultSeconds: Math.min(768 * HOUR, maxSeconds), maxSeconds },
-    watermark: 0,
+    watermark,
     now: NOW,
   });
   if (result.ok) return result.value;
@@ -206,6 +207,12 @@ describe("what a role does", () => {
     expect(made({ role: { orphan: false } }).spec.orphan).toBe(false);
     expect(made({ role: { orphan: false }, request: { noParent: true } }).spec.orphan).toBe(false);
     expect(made({ role: { orphan: false }, request: { noParent: true }, creator: ROOT }).spec.orphan).toBe(false);
+  });
+
+  it("without orphans refuses the endpoint for orphans", () => {
+    const request = { orphanEndpoint: true };
+    expect(plan({ request, role: { orphan: false } })).toBe("the role does not create orphan tokens");
+    expect(made({ request, role: { orphan: true } }).spec.orphan).toBe(true);
   });
 
   it("ends the path with its suffix", () => {
@@ -362,6 +369,11 @@ describe("lifetimes", () => {
     const { record } = made({ role: { tokenExplicitMaxTtl: 10, tokenPeriod: 5 } }).spec;
     expect([record.explicitMaxTtl, record.period]).toEqual([10, 0]);
   });
+});
+
+it("a token has the newest watermark, so that earlier ones do not end it, and none before the first", () => {
+  expect(made({ watermark: 7 }).spec.record.watermark).toBe(7);
+  expect(made({}).spec.record).not.toHaveProperty("watermark");
 });
 
 it("a display name has only letters, digits and hyphens", () => {

@@ -28,6 +28,11 @@ function refusal(login: Partial<Login>, config: Partial<MountConfig> = {}) {
 }
 
 describe("the token of a login", () => {
+  it("has the newest watermark, so that earlier ones do not end it", () => {
+    const planned = planLogin(mount(), LOGIN, 7, NOW);
+    expect(planned.ok && planned.value.spec.record.watermark).toBe(7);
+  });
+
   it("has its tree where the mount says", () => {
     expect(plan({}).spec).not.toHaveProperty("location");
     expect(plan({}, { locationHint: "weur" }).spec.location).toBe("weur");
