@@ -5,7 +5,7 @@ import type { StartedTree } from "../updates/shard-updates.ts";
 
 /** Ids of trees that a shard handed out. */
 export const ALLOCATED_TREES_SQL = `
-  CREATE TABLE drawn_trees (tree TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE allocated_trees (tree TEXT PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
 export const FREE_TREES_MIGRATIONS: readonly Migration[] = [
@@ -60,7 +60,7 @@ export class TreePool {
   /** Notes that ids are handed out at `now` (ms). */
   allocated(trees: readonly string[], now: number): void {
     this.#sql.exec(
-      "INSERT OR REPLACE INTO drawn_trees (tree, at) SELECT value, ? FROM json_each(?)",
+      "INSERT OR REPLACE INTO allocated_trees (tree, at) SELECT value, ? FROM json_each(?)",
       now,
       JSON.stringify(trees),
     );
@@ -75,8 +75,8 @@ export class TreePool {
     if (trees.length === 0) return;
     const until = trees.map(({ tree, row }) => ({ tree, until: rowGeneratedAt(row) + skew }));
     this.#sql.exec(
-      `DELETE FROM drawn_trees WHERE tree IN (
-         SELECT d.tree FROM json_each(?) s JOIN drawn_trees d ON d.tree = s.value ->> 'tree' AND d.at <= s.value ->> 'until'
+      `DELETE FROM allocated_trees WHERE tree IN (
+         SELECT d.tree FROM json_each(?) s JOIN allocated_trees d ON d.tree = s.value ->> 'tree' AND d.at <= s.value ->> 'until'
        )`,
       JSON.stringify(until),
     );
@@ -84,7 +84,7 @@ export class TreePool {
 
   /** The tree was asked. */
   asked(tree: string): void {
-    this.#sql.exec("DELETE FROM drawn_trees WHERE tree = ?", tree);
+    this.#sql.exec("DELETE FROM allocated_trees WHERE tree = ?", tree);
   }
 
   /** Deletes ids of freed trees that a query gives. */
@@ -97,13 +97,13 @@ export class TreePool {
 
   /** When the id that waits longest was handed out (ms); null: none waits. */
   get oldest(): number | null {
-    return this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM drawn_trees").toArray()[0]?.at ?? null;
+    return this.#sql.exec<{ at: number | null }>("SELECT MIN(at) AS at FROM allocated_trees").toArray()[0]?.at ?? null;
   }
 
   /** At most `limit` ids that were handed out at `until` (ms) or before. */
   allocatedUntil(until: number, limit: number): string[] {
     return this.#sql
-      .exec<{ tree: string }>("SELECT tree FROM drawn_trees WHERE at <= ? LIMIT ?", until, limit)
+      .exec<{ tree: string }>("SELECT tree FROM allocated_trees WHERE at <= ? LIMIT ?", until, limit)
       .toArray()
       .map(({ tree }) => tree);
   }

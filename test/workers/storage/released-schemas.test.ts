@@ -8,7 +8,7 @@ import type { Migration } from "../../../src/storage/schema.ts";
  * hash. `node test/e2e/support/store-installation.ts VERSION` stores an installation of a release.
  */
 const RELEASED: Readonly<Record<string, string>> = {
-  "ACCESSOR_SHARD_MIGRATIONS 1": "9bc53ec44e41b7451c1d53cac3ebd794",
+  "ACCESSOR_SHARD_MIGRATIONS 1": "72cb0b794c63b44d984fba738bc9e7f1",
   "CLOUD_ACCESS_LIST_MIGRATIONS 1": "622f2ccd2aad981e5c9b7e55bfaaa54b",
   "CLOUD_AUTH_MIGRATIONS 1": "37604140c6520e68e42d523907621394",
   "CUBBYHOLE_MIGRATIONS 1": "7d1a78cb24c1ef90c693bb8275f9ba48",

@@ -60,6 +60,15 @@ describe("expiry", () => {
     expect([renewed.status, renewed.body.errors]).toEqual([400, ["token not found"]]);
   });
 
+  it("is exact for a batch token, which nothing stores", async () => {
+    const { client_token: token } = await orphan({ ttl: "60s", type: "batch" });
+    pass(59.999);
+    expect((await self(token)).status).toBe(200);
+    pass(0.001);
+    expect((await self(token)).status).toBe(403);
+    expect((await call("POST", "auth/token/create", { token })).status).toBe(403);
+  });
+
   it("takes everything below along at the same moment, whatever its own TTL", async () => {
     const { client_token: top } = await orphan({ ttl: "60s" });
     const { client_token: child } = await createToken(top, { ttl: "10h" });

@@ -54,7 +54,7 @@ async function askDrawn(): Promise<void> {
 async function emptyPool(shard: DurableObjectStub<AccessorShard>): Promise<void> {
   await shard.releaseTree("0".repeat(64));
   await runInDurableObject(shard, (_, { storage: { sql } }) => {
-    for (const table of ["free_trees", "drawn_trees"]) sql.exec(`DELETE FROM ${table}`);
+    for (const table of ["free_trees", "allocated_trees"]) sql.exec(`DELETE FROM ${table}`);
   });
 }
 
@@ -200,7 +200,7 @@ describe("a tree that is taken again", () => {
     const [treeId = ""] = await shard.allocateTrees(1);
     pass(61);
     await askDrawn();
-    expect([await pooled(treeId), await pooled(treeId, "drawn_trees")]).toEqual([1, 0]);
+    expect([await pooled(treeId), await pooled(treeId, "allocated_trees")]).toEqual([1, 0]);
     expect(await shard.allocateTrees(1000)).toEqual([treeId]);
   });
 });
@@ -256,7 +256,7 @@ describe("a crash", () => {
     lost.mockRestore();
     // It comes late.
     await shard.applyUpdates({ made: [], changed: [], sizes: [], started: [{ tree: former.treeId, row: former.row }] });
-    expect(await pooled(former.treeId, "drawn_trees", [shard])).toBe(1);
+    expect(await pooled(former.treeId, "allocated_trees", [shard])).toBe(1);
     pass(61);
     await askDrawn();
     const listed = await call("GET", "auth/token/accessors?list=true", { token: root });

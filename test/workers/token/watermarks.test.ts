@@ -60,6 +60,18 @@ async function watermarkOf(prefix: string) {
 }
 
 describe("what was revoked together", { timeout: 30_000 }, () => {
+  it("stays ended for batch tokens, which nothing stores, after the stored ones were revoked", async () => {
+    holdWalks();
+    await role("cleaned");
+    const batch = await create("create/cleaned", { type: "batch" });
+    expect((await revoke("auth/token/create/cleaned")).status).toBe(204);
+    const made = await watermarkOf("auth/token/create/cleaned/");
+    await systemOf(bindings).watermarksCleaned(made?.scope ?? null, made?.number ?? 0, Date.now());
+    forgetInstallation();
+    expect((await watermarkOf("auth/token/create/cleaned/"))?.cleaned).toBe(true);
+    expect(await isAlive(batch)).toBe(false);
+  });
+
   it("is refused wherever a token is accepted, before anything was cleaned up", async () => {
     holdWalks();
     await role("everywhere");
