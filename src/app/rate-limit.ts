@@ -38,14 +38,14 @@ const GENERATE_ROOT = /^sys\/generate-root(?:-token)?\//;
 /** Longest part of an address that a client is known by: one that is no address can't fill the memory. */
 const MAX_ADDRESS_LENGTH = 64;
 
-/** The requests that this isolate has counted. They outlive the copy of the quotas: a changed policy gives nobody a new start. */
+/** The requests that this isolate has counted. They outlive the copy of the quotas: a changed policy gives no client a new start. */
 const windows = new AddressWindows(MAX_CLIENTS);
 
 /** A limit with what its requests are counted under. */
 interface Applied {
   readonly key: string;
   readonly limit: RateLimit;
-  /** True for the limits that hold where nobody wrote a quota. */
+  /** True for the limits that hold where there is no quota. */
   readonly builtIn: boolean;
 }
 
@@ -106,7 +106,7 @@ function appliedTo({ installation, mountPath, suffix, isLogin }: Place, role: st
   return isLogin ? { key: "login", limit: LOGIN_LIMIT, builtIn: true } : null;
 }
 
-/** Counts a request that the init token alone protects. Whatever quotas say, nobody is to try many. */
+/** Counts a request that the init token alone protects. No quota allows a client many tries. */
 async function countGuess(env: Env, installation: Installation | null, head: CountedRequest): Promise<Admission> {
   const { path, operation } = head;
   const isGuess = (path === "sys/init" && operation === "update") || GENERATE_ROOT.test(path);
@@ -130,7 +130,7 @@ async function countUnder(
   head: CountedRequest,
 ): Promise<Admission> {
   const { limit, builtIn } = applied;
-  // Clients without an address are one client for a quota. The limits that nobody asked for leave them alone.
+  // Clients without an address are one client for a quota. The built-in limits leave them alone.
   if (head.clientAddress === null && builtIn) return ADMITTED;
   const client = clientNetwork((head.clientAddress ?? "").slice(0, MAX_ADDRESS_LENGTH));
   const key = `${applied.key} ${client}`;

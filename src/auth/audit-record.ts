@@ -84,7 +84,7 @@ export class AuditRecord {
     this.#firstLine = "written";
   }
 
-  /** The line before the request acts, for whoever finds the caller's token good and can say whose it is. */
+  /** The line before the request acts, for the code that finds the caller's token good and knows whose it is. */
   async firstLine(): Promise<AuditLine> {
     this.#firstLine = "handed over";
     const known = await this.#known(false);
@@ -138,7 +138,7 @@ export class AuditRecord {
     return { data: await auditData(installation, data, plain) };
   }
 
-  /** True when the last line has to have the fields of the request. What nobody sent may be of any size, and proves nothing. */
+  /** True when the last line has to have the fields. What comes without a good token may be of any size, and proves nothing. */
   #lacksData(isGood: boolean): boolean {
     // A line that was handed over for a token that was not good is not written.
     return this.#firstLine === "none" ? isGood : this.#firstLine === "handed over" && !isGood;

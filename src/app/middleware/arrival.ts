@@ -4,7 +4,7 @@ import { UNANSWERED } from "../answer.ts";
 import type { Middleware } from "../context.ts";
 import { dialectOf } from "../dialect.ts";
 
-/** The installation as long as nobody has asked for it. */
+/** The installation until it is loaded. */
 const NOT_LOADED = err({ code: "uninitialized" } as const);
 
 /**

@@ -23,6 +23,6 @@ export const request: Middleware = async (c, next) => {
   const refused = byRole ? await limitRole(c, read.value.data.role) : null;
   if (refused) return refused;
   await next();
-  // Clients of the interface of teams slow themselves down for good when they are told a limit.
+  // Clients of the interface of teams slow themselves down for good once an answer names a limit.
   if (dialect !== "json-api") withLimits(c.res, c.get("admission"));
 };

@@ -21,7 +21,7 @@ export interface Attempt extends CloudAccess {
   readonly clientAddress: string | null;
   /** For the audit log: the role that is asked for, and who is proved to ask. */
   readonly notes: AuditNotes;
-  /** Is told each check. */
+  /** Is notified of each check. */
   readonly steps: LoginSteps;
 }
 
