@@ -40,23 +40,23 @@ const NO_ROW: Failure = {
  * Makes a token that the rules allow and that its creator's tree did not make in the step that allowed it: a batch token,
  * the first token of a new tree, or a child for which something outside the tree came first.
  *
- * @param parent the creator; ignored for an orphan.
+ * @param creator the parent, unless it is an orphan.
  * @param customId "" for a generated token.
  */
 export async function issue(
   env: Env,
   installation: Installation,
   spec: TokenSpec,
-  parent: TokenAddress | null,
+  creator: TokenAddress | null,
   customId: string,
 ): Promise<Result<AuthReply, Failure>> {
-  const above = spec.orphan ? null : parent;
+  const parent = spec.orphan ? null : creator;
   if (spec.type === "batch") {
-    const text = await sealBatchToken(installation.keys, spec, above && { treeId: above.treeId, row: above.row });
-    return text.ok ? ok(authOfBatch(spec.record, above === null, text.value)) : text;
+    const text = await sealBatchToken(installation.keys, spec, parent && { treeId: parent.treeId, row: parent.row });
+    return text.ok ? ok(authOfBatch(spec.record, parent === null, text.value)) : text;
   }
-  if (customId !== "") return issueWithCustomId(env, installation, spec, above, customId);
-  if (above) return addChild(env, installation, spec, above);
+  if (customId !== "") return issueWithCustomId(env, installation, spec, parent, customId);
+  if (parent) return addChild(env, installation, spec, parent);
   const started = await startTree(env, installation.keys, spec, { location: locationOf(installation, spec) });
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }

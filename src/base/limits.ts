@@ -12,6 +12,8 @@ export const MAX_JSON_VALUES = 20_000;
 export const MAX_PATH_LENGTH = 2048;
 /** Characters of a token header; a batch token is the longest token. */
 export const MAX_TOKEN_LENGTH = 8192;
+/** Tokens that a team can have. */
+export const MAX_TEAM_TOKENS = 1000;
 /** Characters of all metadata of one token together. */
 export const MAX_META_LENGTH = 65_536;
 

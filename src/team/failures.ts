@@ -1,4 +1,5 @@
 import type { Failure } from "../base/errors.ts";
+import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 
 /** Another team or organization has the name. */
 export const NAME_TAKEN: Failure = {
@@ -45,22 +46,12 @@ export const HAS_ENDED: Failure = {
   pointer: "/data",
 };
 
-/** Tokens that a team can have. */
-export const MAX_TOKENS = 1000;
-
 /** The team has as many tokens as it can have. */
 export const TOO_MANY_TOKENS: Failure = {
   code: "invalid_document",
-  message: `the team has ${MAX_TOKENS} tokens: delete some, also of those that have ended`,
+  message: `the team has ${MAX_TEAM_TOKENS} tokens: delete some, also of those that have ended`,
   pointer: "/data",
 };
 
 /** The organization in the path does not exist. */
 export const NO_ORGANIZATION: Failure = { code: "not_found" };
-
-/** The search would have to look at too many names. */
-export const TOO_BROAD: Failure = {
-  code: "invalid_parameter",
-  message: "q matches too many names; search for more of the name",
-  parameter: "q",
-};

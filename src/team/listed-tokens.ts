@@ -1,6 +1,5 @@
 import { nameKey } from "../base/name.ts";
-import type { NameSearch, TooMany } from "../storage/name-search.ts";
-import type { RankedIndex } from "../storage/ranked-index.ts";
+import { readPageOf } from "../storage/pages.ts";
 import type { Sql } from "../storage/tables.ts";
 import type { ListedToken, Page, PageRequest, TeamToken } from "./record.ts";
 import { TOKEN_SORTS, type TokenOrder, type TokenSort } from "./rules/sort.ts";
@@ -33,14 +32,9 @@ interface TokenRow extends Record<string, SqlStorageValue> {
 /** The tokens of an organization's teams, as rows that are kept sorted. */
 export class ListedTokens {
   readonly #sql: Sql;
-  readonly #ranks: RankedIndex;
-  readonly #names: NameSearch;
 
-  /** @param names the search of the table `teams`. */
-  constructor(sql: Sql, ranks: RankedIndex, names: NameSearch) {
+  constructor(sql: Sql) {
     this.#sql = sql;
-    this.#ranks = ranks;
-    this.#names = names;
   }
 
   /** Lists a token of the team as it is now; null: it is deleted. */
@@ -60,55 +54,33 @@ export class ListedTokens {
 
   /** Takes all tokens of a team off the list. */
   removeTeam(teamId: string): void {
-    for (const row of this.#ofTeam(teamId)) this.#remove(row);
-  }
-
-  /**
-   * Deletes the tokens of a team whose organization is being deleted. Their entries in the indexes are deleted with the
-   * whole organization.
-   */
-  drop(teamId: string): void {
     this.#sql.exec("DELETE FROM tokens WHERE team_id = ?", teamId);
   }
 
   /** A page of the tokens in the given order; with `part`, of teams whose name holds it in any case. */
-  list({ number, size }: PageRequest, { sort, reverse }: TokenOrder, part: string): Page<ListedToken> | TooMany {
-    const offset = (number - 1) * size;
-    if (part === "") {
-      const rows = this.#ranks.page(sort, offset, size, reverse);
-      return { items: this.#read(rows), total: this.#ranks.count(sort) };
-    }
-    const found = this.#names.findJoined(nameKey(part), "tokens", "team_id", KEY_COLUMNS[sort]);
-    if (found === "too_many") return found;
-    const rows = reverse ? found.reverse() : found;
-    return { items: this.#read(rows.slice(offset, offset + size)), total: found.length };
+  list({ number, size }: PageRequest, { sort, reverse }: TokenOrder, part: string): Page<ListedToken> {
+    const query = { table: "tokens", order: KEY_COLUMNS[sort], reverse, part: nameKey(part) };
+    const page = readPageOf<TokenRow>(this.#sql, { ...query, offset: (number - 1) * size, limit: size });
+    const items = page.rows.map((row) => ({ team: { teamId: row.team_id, name: row.team_name }, token: tokenOf(row) }));
+    return { items, total: page.total };
   }
 
   #insert({ teamId, name }: ListedToken["team"], token: TeamToken): void {
     const keys = keysOf(name, token);
-    const { row } = this.#sql
-      .exec<{ row: number }>(
-        `INSERT INTO tokens
-           (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING row`,
-        teamId,
-        token.tokenId,
-        name,
-        JSON.stringify(token),
-        ...TOKEN_SORTS.map((sort) => keys[sort]),
-      )
-      .one();
-    for (const sort of TOKEN_SORTS) this.#ranks.add(sort, keys[sort], row);
+    this.#sql.exec(
+      `INSERT INTO tokens
+         (team_id, token_id, team_name, token, name_key, created_by_key, expired_at_key, last_used_at_key)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+      teamId,
+      token.tokenId,
+      name,
+      JSON.stringify(token),
+      ...TOKEN_SORTS.map((sort) => keys[sort]),
+    );
   }
 
   #update(before: TokenRow, name: string, token: TeamToken): void {
     const keys = keysOf(name, token);
-    for (const sort of TOKEN_SORTS) {
-      const old = keyOf(before, sort);
-      if (old === keys[sort]) continue;
-      this.#ranks.remove(sort, old, before.row);
-      this.#ranks.add(sort, keys[sort], before.row);
-    }
     this.#sql.exec(
       `UPDATE tokens SET team_name = ?, token = ?, name_key = ?, created_by_key = ?, expired_at_key = ?,
        last_used_at_key = ? WHERE row = ?`,
@@ -120,24 +92,11 @@ export class ListedTokens {
   }
 
   #remove(before: TokenRow): void {
-    for (const sort of TOKEN_SORTS) this.#ranks.remove(sort, keyOf(before, sort), before.row);
     this.#sql.exec("DELETE FROM tokens WHERE row = ?", before.row);
   }
 
   #ofTeam(teamId: string): TokenRow[] {
     return this.#sql.exec<TokenRow>("SELECT * FROM tokens WHERE team_id = ?", teamId).toArray();
-  }
-
-  /** Reads rows in the order of `rows`. */
-  #read(rows: readonly number[]): ListedToken[] {
-    const found = this.#sql
-      .exec<TokenRow>("SELECT * FROM tokens WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows))
-      .toArray();
-    const byRow = new Map(found.map((row) => [row.row, row]));
-    return rows.flatMap((number) => {
-      const row = byRow.get(number);
-      return row ? [{ team: { teamId: row.team_id, name: row.team_name }, token: tokenOf(row) }] : [];
-    });
   }
 }
 
@@ -149,10 +108,6 @@ function keysOf(name: string, token: TeamToken): TokenKeys {
     "expired-at": token.expiresAt ?? NO_TIME,
     "last-used-at": token.lastUsedAt ?? NO_TIME,
   };
-}
-
-function keyOf(row: TokenRow, sort: TokenSort): string | number {
-  return row[KEY_COLUMNS[sort]] as string | number;
 }
 
 function tokenOf({ token }: TokenRow): TeamToken {

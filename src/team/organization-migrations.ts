@@ -1,5 +1,3 @@
-import { NAME_SEARCH_TABLES } from "../storage/name-search.ts";
-import { RANKED_INDEX_TABLES } from "../storage/ranked-index.ts";
 import type { Migration } from "../storage/schema.ts";
 
 /** The schema of an organization. */
@@ -7,8 +5,8 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
     description: "the organization, its teams with their tokens, what lists and searches them, and webhooks",
-    // The keys of a token's entries in the ranked indexes are stored with it: to remove an entry its key must be known. The
-    // name of the team is kept with each token, so that a page of tokens reads nothing else.
+    // The name of the team is kept with each token, so that a page of tokens reads nothing else. The indexes have all that
+    // the way to a page and a search need.
     sql: `
       CREATE TABLE organization (
         id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -38,8 +36,10 @@ export const ORGANIZATION_MIGRATIONS: readonly Migration[] = [
         last_used_at_key INTEGER NOT NULL,
         UNIQUE (team_id, token_id)
       );
-      ${RANKED_INDEX_TABLES}
-      ${NAME_SEARCH_TABLES}
+      CREATE INDEX tokens_by_team_name ON tokens (name_key, row);
+      CREATE INDEX tokens_by_created_by ON tokens (created_by_key, row, name_key);
+      CREATE INDEX tokens_by_expired_at ON tokens (expired_at_key, row, name_key);
+      CREATE INDEX tokens_by_last_used_at ON tokens (last_used_at_key, row, name_key);
       CREATE TABLE webhooks (
         row INTEGER PRIMARY KEY,
         id TEXT NOT NULL UNIQUE,

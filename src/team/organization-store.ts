@@ -1,12 +1,8 @@
 import { nameKey } from "../base/name.ts";
-import { NameSearch, type TooMany } from "../storage/name-search.ts";
-import { RankedIndex } from "../storage/ranked-index.ts";
+import { readPageOf } from "../storage/pages.ts";
 import type { Sql } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
 import type { Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
-
-/** The list of all teams by name, beside those of the tokens. */
-export const TEAMS_BY_NAME = "teams";
 
 interface TeamRow extends Record<string, SqlStorageValue> {
   row: number;
@@ -27,16 +23,12 @@ export interface KnownTeam {
 /** The teams of an organization and their tokens, as rows that are kept listed, sorted and searchable. */
 export class OrganizationStore {
   readonly #sql: Sql;
-  readonly #ranks: RankedIndex;
-  readonly #names: NameSearch;
   /** The tokens of the teams. */
   readonly tokens: ListedTokens;
 
   constructor(sql: Sql) {
     this.#sql = sql;
-    this.#ranks = new RankedIndex(sql);
-    this.#names = new NameSearch(sql, "teams");
-    this.tokens = new ListedTokens(sql, this.#ranks, this.#names);
+    this.tokens = new ListedTokens(sql);
   }
 
   /** What is known of the team with this id. */
@@ -55,17 +47,13 @@ export class OrganizationStore {
 
   /** Takes a team in. */
   insert({ team, tokens, revision }: TeamState): void {
-    const { row } = this.#sql
-      .exec<{ row: number }>(
-        "INSERT INTO teams (team_id, name_key, revision, team) VALUES (?, ?, ?, ?) RETURNING row",
-        team.teamId,
-        nameKey(team.name),
-        revision,
-        JSON.stringify(team),
-      )
-      .one();
-    this.#names.add(nameKey(team.name), row);
-    this.#ranks.add(TEAMS_BY_NAME, nameKey(team.name), row);
+    this.#sql.exec(
+      "INSERT INTO teams (team_id, name_key, revision, team) VALUES (?, ?, ?, ?)",
+      team.teamId,
+      nameKey(team.name),
+      revision,
+      JSON.stringify(team),
+    );
     for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
   }
 
@@ -73,19 +61,12 @@ export class OrganizationStore {
   update({ team, tokens, revision, unregistered }: TeamState): void {
     const before = this.#rowOf(team.teamId);
     if (!before) throw new Error("an unknown team can't be updated");
-    const name = nameKey(team.name);
-    if (name !== before.name_key) {
-      this.#names.remove(before.name_key, before.row);
-      this.#names.add(name, before.row);
-      this.#ranks.remove(TEAMS_BY_NAME, before.name_key, before.row);
-      this.#ranks.add(TEAMS_BY_NAME, name, before.row);
-    }
     if (unregistered) this.tokens.removeTeam(team.teamId);
     else if (team.name !== teamOf(before).name) this.tokens.rename(team);
     for (const { tokenId, token } of tokens) this.tokens.put(team, tokenId, token);
     this.#sql.exec(
       "UPDATE teams SET name_key = ?, revision = ?, team = ? WHERE row = ?",
-      name,
+      nameKey(team.name),
       revision,
       JSON.stringify(team),
       before.row,
@@ -94,24 +75,15 @@ export class OrganizationStore {
 
   /** Forgets a team. Safe to repeat. */
   remove(teamId: string): void {
-    const before = this.#rowOf(teamId);
-    if (!before) return;
     this.tokens.removeTeam(teamId);
-    this.#names.remove(before.name_key, before.row);
-    this.#ranks.remove(TEAMS_BY_NAME, before.name_key, before.row);
-    this.#sql.exec("DELETE FROM teams WHERE row = ?", before.row);
+    this.#sql.exec("DELETE FROM teams WHERE team_id = ?", teamId);
   }
 
   /** A page of the teams by name; with `part`, of those whose name holds it in any case. */
-  listTeams({ number, size }: PageRequest, part: string): Page<TeamRecord> | TooMany {
-    const offset = (number - 1) * size;
-    if (part === "") {
-      const rows = this.#ranks.page(TEAMS_BY_NAME, offset, size, false);
-      return { items: this.#read(rows), total: this.#ranks.count(TEAMS_BY_NAME) };
-    }
-    const found = this.#names.find(nameKey(part));
-    if (found === "too_many") return found;
-    return { items: this.#read(found.slice(offset, offset + size)), total: found.length };
+  listTeams({ number, size }: PageRequest, part: string): Page<TeamRecord> {
+    const query = { table: "teams", order: "name_key", part: nameKey(part) };
+    const page = readPageOf<TeamRow>(this.#sql, { ...query, offset: (number - 1) * size, limit: size });
+    return { items: page.rows.map(teamOf), total: page.total };
   }
 
   /** The teams with exactly one of these names, in any case. */
@@ -133,29 +105,8 @@ export class OrganizationStore {
       .map(known);
   }
 
-  /**
-   * Deletes a team whose organization is being deleted. Its entries in the indexes are deleted with the whole
-   * organization.
-   */
-  drop({ row, teamId }: KnownTeam): void {
-    this.tokens.drop(teamId);
-    this.#sql.exec("DELETE FROM teams WHERE row = ?", row);
-  }
-
   #rowOf(teamId: string): TeamRow | null {
     return this.#sql.exec<TeamRow>("SELECT * FROM teams WHERE team_id = ?", teamId).toArray()[0] ?? null;
-  }
-
-  /** Reads rows in the order of `rows`. */
-  #read(rows: readonly number[]): TeamRecord[] {
-    const found = this.#sql
-      .exec<TeamRow>("SELECT * FROM teams WHERE row IN (SELECT value FROM json_each(?))", JSON.stringify(rows))
-      .toArray();
-    const byRow = new Map(found.map((row) => [row.row, row]));
-    return rows.flatMap((row) => {
-      const team = byRow.get(row);
-      return team ? [teamOf(team)] : [];
-    });
   }
 }
 

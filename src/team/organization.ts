@@ -5,10 +5,9 @@ import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import type { Env } from "../env.ts";
-import type { TooMany } from "../storage/name-search.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import { loadInstallation } from "../system/installation.ts";
-import { NAME_TAKEN, NO_ORGANIZATION, TOO_BROAD } from "./failures.ts";
+import { NAME_TAKEN, NO_ORGANIZATION } from "./failures.ts";
 import { organizationDirectory, teamAt } from "./find.ts";
 import { newTeamId, teamRoute } from "./ids.ts";
 import type { Delivery, SealedWebhook } from "./notices/record.ts";
@@ -196,7 +195,7 @@ export class Organization extends GroveObject {
 
   /** A page of the teams, by name. `part` is text that the name must hold, "" for none. */
   listTeams(name: string, page: PageRequest, part: string): Result<Page<TeamRecord>, Failure> {
-    return this.show(name) ? found(this.#store.listTeams(page, part)) : err(NO_ORGANIZATION);
+    return this.show(name) ? ok(this.#store.listTeams(page, part)) : err(NO_ORGANIZATION);
   }
 
   /** The teams with these names that exist. */
@@ -206,7 +205,7 @@ export class Organization extends GroveObject {
 
   /** A page of the tokens. `part` is text that the name of the team must hold, "" for none. */
   listTokens(name: string, page: PageRequest, order: TokenOrder, part: string): Result<Page<ListedToken>, Failure> {
-    return this.show(name) ? found(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
+    return this.show(name) ? ok(this.#store.tokens.list(page, order, part)) : err(NO_ORGANIZATION);
   }
 
   /**
@@ -284,7 +283,7 @@ export class Organization extends GroveObject {
     const teams = this.#store.teamsAfter(0, limit);
     await inGroups(teams, async (team) => {
       await teamAt(this.env, teamRoute(team.teamId)).end(organizationId);
-      if (this.tables.exist) this.#store.drop(team);
+      if (this.tables.exist) this.#store.remove(team.teamId);
     });
     // Two runs can overlap, and the other one may have finished meanwhile.
     if (!this.tables.exist) return true;
@@ -292,8 +291,4 @@ export class Organization extends GroveObject {
     await this.wipe();
     return true;
   }
-}
-
-function found<T>(page: Page<T> | TooMany): Result<Page<T>, Failure> {
-  return page === "too_many" ? err(TOO_BROAD) : ok(page);
 }

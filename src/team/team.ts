@@ -1,5 +1,6 @@
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
+import { MAX_TEAM_TOKENS } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
 import type { AgedTerm } from "../crypto/key-terms.ts";
@@ -11,7 +12,6 @@ import {
   badExpiry,
   DESCRIPTION_TAKEN,
   HAS_ENDED,
-  MAX_TOKENS,
   NAME_TAKEN,
   NO_ORGANIZATION,
   OWNERS_STAY,
@@ -32,7 +32,7 @@ import type {
   TeamToken,
   TeamWithToken,
 } from "./record.ts";
-import { expiryUnder, isWithin, type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
+import { expiryUnder, isAlive, type LifetimeRules, NO_RULES } from "./rules/lifetime.ts";
 import { planRotation } from "./rules/rotation.ts";
 import { TEAM_MIGRATIONS } from "./team-migrations.ts";
 import { TeamStore } from "./team-store.ts";
@@ -162,7 +162,7 @@ export class Team extends GroveObject {
     const description = token.description;
     const replaced = description === null ? this.#store.token("") : null;
     if (description !== null && this.#store.described(description)) return err(DESCRIPTION_TAKEN);
-    if (!replaced && this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
+    if (!replaced && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
     if (replaced) this.#removeTokens([replaced.token.tokenId]);
     this.#store.addToken(token);
     await this.#tell();
@@ -189,8 +189,8 @@ export class Team extends GroveObject {
       const successor = this.#token(old.rotatedTo ?? NO_TOKEN);
       return replay && successor ? ok({ ...successor, replay }) : err(ALREADY_ROTATED);
     }
-    if (!isWithin(rules.value, old, now)) return err(HAS_ENDED);
-    if (this.#store.countTokens() >= MAX_TOKENS) return err(TOO_MANY_TOKENS);
+    if (!isAlive(rules.value, old, now)) return err(HAS_ENDED);
+    if (this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
     const { verifier, ...given } = rotation.token;
     const planned = planRotation(rules.value, old, given, rotation.overlapMs, now);
     if (!planned.ok) return err(badExpiry(planned.error));
@@ -308,7 +308,7 @@ export class Team extends GroveObject {
     const stored = this.#store.team() && this.#store.tokenOf(verifier);
     // The row was found by the verifier. It is compared all the same, in constant time, since everything depends on it.
     if (!stored || !equalBytes(stored.verifier, verifier)) return null;
-    return isWithin(rules, stored.token, currentTime()) ? stored.token : null;
+    return isAlive(rules, stored.token, currentTime()) ? stored.token : null;
   }
 
   #noteUse(token: TeamToken): void {

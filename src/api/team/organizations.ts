@@ -34,9 +34,8 @@ export const ORGANIZATION_ROUTES: readonly Route[] = [
     async (context) => {
       const { page, own } = context.prepared;
       const found = await organizationDirectory(context.env).list(page, own.q);
-      if (!found.ok) return found;
       const may = await mayOf(context);
-      return pageReply(context, found.value, (organization) =>
+      return pageReply(context, found, (organization) =>
         organizationResource(organization, organizationPermissions(may, organization)),
       );
     },

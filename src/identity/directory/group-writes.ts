@@ -31,7 +31,7 @@ export function writeGroup(
     return err(invalid("member_group_ids holds an id that is no group"));
   }
   // Without this check a group could pass its policies on to its own parents.
-  if (write.memberGroupIds && groups.members.isWithin(groupId, write.memberGroupIds)) {
+  if (write.memberGroupIds && groups.members.isPartOf(groupId, write.memberGroupIds)) {
     return err(invalid("cyclic relationship detected for a group in member_group_ids"));
   }
   const type = existing?.type ?? write.type ?? INTERNAL_GROUP;

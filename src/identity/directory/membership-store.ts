@@ -90,7 +90,7 @@ export class MembershipStore {
   }
 
   /** True when `id` is one of `groups` or a member of them, directly or through others. */
-  isWithin(id: string, groups: readonly string[]): boolean {
+  isPartOf(id: string, groups: readonly string[]): boolean {
     const found = this.#sql.exec(
       `WITH RECURSIVE down (id) AS (
          SELECT value FROM json_each(?)

@@ -48,7 +48,7 @@ export function expiryAt(ms: number): Expiry {
 }
 
 /** True while a token is within its own lifetime and the greatest that its organization allows. */
-export function isWithin(
+export function isAlive(
   rules: LifetimeRules,
   token: { readonly createdAt: number; readonly expiresAt: number | null },
   now: number,

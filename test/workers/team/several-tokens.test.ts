@@ -1,6 +1,6 @@
 import { runInDurableObject } from "cloudflare:test";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { MAX_TOKENS } from "../../../src/team/failures.ts";
+import { MAX_TEAM_TOKENS } from "../../../src/base/limits.ts";
 import { teamAt } from "../../../src/team/find.ts";
 import { teamRoute } from "../../../src/team/ids.ts";
 import { bindings, call, createToken, initialized } from "../../support/service.ts";
@@ -147,13 +147,13 @@ describe("a token with a description", () => {
     expect((await api("DELETE", `authentication-tokens/${b.id}`, { token: a.text })).status).toBe(404);
   });
 
-  it(`422: more than ${MAX_TOKENS} of one team; the one without a description can still be replaced`, async () => {
+  it(`422: more than ${MAX_TEAM_TOKENS} of one team; the one without a description can still be replaced`, async () => {
     await generateToken(root, teamId);
     await runInDurableObject(teamAt(bindings, teamRoute(teamId)), (_, state) => {
       state.storage.sql.exec(
         `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
          INSERT INTO tokens (token_id, verifier, slot, record) SELECT 'at-' || i, CAST(i AS BLOB), '=' || i, '{}' FROM n`,
-        MAX_TOKENS - 1,
+        MAX_TEAM_TOKENS - 1,
       );
     });
     const answer = await api("POST", `teams/${teamId}/authentication-tokens`, {
@@ -161,7 +161,7 @@ describe("a token with a description", () => {
       body: resource("", { description: "one more" }),
     });
     expect(answer.status).toBe(422);
-    expect(errorOf(answer).detail).toContain(`${MAX_TOKENS} tokens`);
+    expect(errorOf(answer).detail).toContain(`${MAX_TEAM_TOKENS} tokens`);
     await generateToken(root, teamId);
   });
 });
