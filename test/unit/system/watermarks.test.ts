@@ -115,6 +115,12 @@ describe("two watermarks of one scope", () => {
     );
   });
 
+  it("the second is not needed when it ends exactly as much, whatever its time", () => {
+    expect(covers({ createdBefore: 5, madeAt: 9 }, 5)).toBe(true);
+    expect(covers({ createdBefore: null, madeAt: 9 }, 9)).toBe(true);
+    expect(covers({ createdBefore: 5, madeAt: 9 }, 6)).toBe(false);
+  });
+
   it("the first is not needed when the second supersedes it", () => {
     fc.assert(
       fc.property(moment, moment, createdBefore, createdBefore, moment, (a, gap, first, second, createdAt) => {
