@@ -29,8 +29,11 @@ const ROOMS = [
 /** The layers of the AWS method, in the same order. What stands beside them in its folder is for all of them, or puts them together. */
 const AWS_LAYERS = ["documents", "sts", "answers", "clients", "rules", "mount", "operator", "login", "routes"];
 
-/** env.ts names the classes of all objects, as types of bindings. It is the one file that every room may import. */
-const ENVIRONMENT = "^src/env\\.ts$";
+/**
+ * An env.ts names the classes of objects as types of bindings, also of objects in rooms above. Such a file of a room has the bindings
+ * that the room uses, and src/env.ts puts them together.
+ */
+const ENVIRONMENT = "^src/[a-z/]*env\\.ts$";
 const ENTRY = "^src/index\\.ts$";
 
 /** The rules that none of `layers`, folders of `folder` from the bottom up, imports from one above it. */

@@ -1,5 +1,4 @@
 import ipaddr from "ipaddr.js";
-import type { Env } from "../env.ts";
 import { err, ok, type Result } from "./result.ts";
 
 /** A CIDR block. */
@@ -37,7 +36,7 @@ export function readPrivateHosts(list: string): Result<PrivateHosts, string> {
 }
 
 /** The list of this deployment; a list with a mistake allows nothing. */
-export function privateHosts(env: Pick<Env, "GROVE_PRIVATE_HOSTS">): PrivateHosts {
+export function privateHosts(env: { readonly GROVE_PRIVATE_HOSTS?: string }): PrivateHosts {
   const list = env.GROVE_PRIVATE_HOSTS ?? "";
   if (list !== last.list) {
     const hosts = readPrivateHosts(list);

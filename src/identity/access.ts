@@ -1,10 +1,10 @@
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import type { Acl } from "../policy/acl.ts";
 import { normalizePolicyNames } from "../policy/name.ts";
 import type { Installation } from "../system/installation.ts";
+import type { IdentityEnv } from "./env.ts";
 import type { EntityView } from "./model.ts";
 import { loadActiveEntity } from "./standing.ts";
 
@@ -16,7 +16,7 @@ interface TokenPolicies {
 
 /** The rules that hold now for a token. A refusal when its entity is disabled or gone. */
 export async function aclOfToken(
-  env: Env,
+  env: IdentityEnv,
   installation: Installation,
   token: TokenPolicies,
 ): Promise<Result<Acl, Failure>> {

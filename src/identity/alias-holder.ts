@@ -1,6 +1,6 @@
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
+import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, EntityState, SaidOfAlias } from "./model.ts";
 import type { Holder } from "./shard/alias-index.ts";
 import { homeOf, shardAt } from "./shard/stub.ts";
@@ -23,7 +23,7 @@ export const ALIAS_IN_MOTION: Failure = {
  * @param now ms.
  */
 export async function entityOfAlias(
-  env: Env,
+  env: IdentityEnv,
   place: AliasPlace,
   said: SaidOfAlias,
   newId: string,

@@ -1,8 +1,8 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { ALIAS_IN_MOTION, entityOfAlias, MAX_ATTEMPTS } from "./alias-holder.ts";
 import { findAlias, findEntity, readAlias } from "./entities.ts";
+import type { IdentityEnv } from "./env.ts";
 import type { AliasPlace, AliasRecord, AliasWrite } from "./model.ts";
 import type { Holder } from "./shard/alias-index.ts";
 import { BY_ALIAS_ID } from "./shard/alias-list.ts";
@@ -28,7 +28,7 @@ export interface WrittenAlias {
  * @param now ms.
  */
 export async function writeAlias(
-  env: Env,
+  env: IdentityEnv,
   id: string | null,
   write: AliasWrite,
   now: number,
@@ -52,7 +52,7 @@ export async function writeAlias(
 }
 
 /** Deletes an alias. Safe to repeat: a pointer that a crash leaves leads to an entity without the alias, and so to none. */
-export async function deleteAlias(env: Env, id: string): Promise<void> {
+export async function deleteAlias(env: IdentityEnv, id: string): Promise<void> {
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const alias = await readAlias(env, id);
     // Another write can have moved it since.
@@ -63,7 +63,7 @@ export async function deleteAlias(env: Env, id: string): Promise<void> {
 }
 
 /** Drops the pointers to an alias that its entity does not have any more. Safe to repeat. */
-export async function releaseAlias(env: Env, alias: AliasRecord): Promise<void> {
+export async function releaseAlias(env: IdentityEnv, alias: AliasRecord): Promise<void> {
   const { id, entityId } = alias;
   await shardAt(env, alias).releaseAlias(alias, entityId);
   if (!isNative(alias)) await shardOfId(env, id)?.releaseAlias({ mountAccessor: BY_ALIAS_ID, name: id }, entityId);
@@ -71,7 +71,7 @@ export async function releaseAlias(env: Env, alias: AliasRecord): Promise<void> 
 
 /** Adds an alias with a new entity, as a login by it would. */
 async function addWithEntity(
-  env: Env,
+  env: IdentityEnv,
   place: AliasPlace,
   write: AliasWrite,
   now: number,
@@ -88,7 +88,7 @@ async function addWithEntity(
 
 /** Changes what is given of an alias; it may move to another name, mount or entity that is free for it. */
 async function changeAlias(
-  env: Env,
+  env: IdentityEnv,
   alias: AliasRecord,
   write: AliasWrite,
   now: number,
@@ -118,7 +118,11 @@ async function changeAlias(
  *
  * @param before the alias as it was; null for a new one.
  */
-async function put(env: Env, alias: AliasRecord, before: AliasRecord | null): Promise<Result<WrittenAlias, Failure>> {
+async function put(
+  env: IdentityEnv,
+  alias: AliasRecord,
+  before: AliasRecord | null,
+): Promise<Result<WrittenAlias, Failure>> {
   const { id, entityId, ...fields } = alias;
   const home = homeOf(env, entityId);
   const reserved = await home?.reserveAlias(entityId, { id, ...fields }, before?.entityId === entityId ? before : null);
@@ -143,7 +147,7 @@ async function put(env: Env, alias: AliasRecord, before: AliasRecord | null): Pr
 
 /** Makes a name lead to an entity, unless it leads to another one that has the alias. */
 async function claim(
-  env: Env,
+  env: IdentityEnv,
   shard: DurableObjectStub<EntityShard>,
   place: AliasPlace,
   entityId: string,

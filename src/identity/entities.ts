@@ -1,8 +1,8 @@
 import { nameKey } from "../base/name.ts";
 import { inGroups, MAX_PARALLEL_CALLS } from "../base/parallel.ts";
-import type { Env } from "../env.ts";
 import type { IdOrName } from "./directory/identity.ts";
 import { identityOf } from "./directory/stub.ts";
+import type { IdentityEnv } from "./env.ts";
 import { loadGroups } from "./known-groups.ts";
 import type { AliasPlace, AliasRecord, EntityRecord } from "./model.ts";
 import type { AliasOrMoved } from "./shard/alias-list.ts";
@@ -19,7 +19,7 @@ export type EntityKey =
   | { readonly aliasName: string; readonly mountAccessor: string };
 
 /** The entity with this id, name or alias, with its groups. null when there is none. */
-export async function readEntity(env: Env, key: EntityKey): Promise<EntityRecord | null> {
+export async function readEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
   const entity = await findEntity(env, key);
   if (!entity || entity.directGroupIds.length === 0) return entity;
   const direct = new Set(entity.directGroupIds);
@@ -33,7 +33,7 @@ export async function readEntity(env: Env, key: EntityKey): Promise<EntityRecord
 }
 
 /** The same with the groups as the entity's shard names them: some may be gone, and those that these are in are absent. */
-export async function findEntity(env: Env, key: EntityKey): Promise<EntityRecord | null> {
+export async function findEntity(env: IdentityEnv, key: EntityKey): Promise<EntityRecord | null> {
   if ("name" in key) return findByName(env, key.name);
   if ("id" in key) return (await homeOf(env, key.id)?.readEntity(key.id)) ?? null;
   const alias =
@@ -43,7 +43,7 @@ export async function findEntity(env: Env, key: EntityKey): Promise<EntityRecord
   return alias && findEntity(env, { id: alias.entityId });
 }
 
-async function findByName(env: Env, name: string): Promise<EntityRecord | null> {
+async function findByName(env: IdentityEnv, name: string): Promise<EntityRecord | null> {
   const shard = shardOfName(name);
   if (shard !== null) {
     const first = firstIdAfter("name", name) ?? "";
@@ -55,7 +55,7 @@ async function findByName(env: Env, name: string): Promise<EntityRecord | null> 
 }
 
 /** At most `limit` entities after the id `after`, with their aliases and without all groups. */
-export async function listEntities(env: Env, after: string, limit: number): Promise<EntityRecord[]> {
+export async function listEntities(env: IdentityEnv, after: string, limit: number): Promise<EntityRecord[]> {
   return listShards(env, "id", after, limit, async (shard, first) => {
     const entities = await shard.listEntities("id", first, limit + 1);
     return entities.filter(({ id }) => id > after);
@@ -63,7 +63,11 @@ export async function listEntities(env: Env, after: string, limit: number): Prom
 }
 
 /** At most `limit` names of entities after `after`. */
-export async function listEntityNames(env: Env, after: string, limit: number): Promise<{ readonly name: string }[]> {
+export async function listEntityNames(
+  env: IdentityEnv,
+  after: string,
+  limit: number,
+): Promise<{ readonly name: string }[]> {
   const generated = await listShards(env, "name", after, limit, async (shard, first) => {
     const entities = await shard.listEntities("name", first, limit + 1);
     return entities.map(({ name }) => name).filter((name) => name > nameKey(after));
@@ -77,7 +81,7 @@ export async function listEntityNames(env: Env, after: string, limit: number): P
 }
 
 /** How many entities there are, counted up to `most`. */
-export async function countEntities(env: Env, most: number): Promise<number> {
+export async function countEntities(env: IdentityEnv, most: number): Promise<number> {
   let count = 0;
   for (const shard of await identityOf(env).shards()) {
     if (count >= most) break;
@@ -87,7 +91,7 @@ export async function countEntities(env: Env, most: number): Promise<number> {
 }
 
 /** Those of the ids that no entity has. */
-export async function missingEntities(env: Env, ids: readonly string[]): Promise<string[]> {
+export async function missingEntities(env: IdentityEnv, ids: readonly string[]): Promise<string[]> {
   const found = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
     shard === null ? [] : entityShard(env, shard).existing(here),
   );
@@ -96,25 +100,25 @@ export async function missingEntities(env: Env, ids: readonly string[]): Promise
 }
 
 /** The alias with this id, or null. */
-export async function readAlias(env: Env, id: string): Promise<AliasRecord | null> {
+export async function readAlias(env: IdentityEnv, id: string): Promise<AliasRecord | null> {
   return resolved(env, (await shardOfId(env, id)?.readAlias(id)) ?? null);
 }
 
 /** The alias with this name on its mount, or null. */
-export async function findAlias(env: Env, place: AliasPlace): Promise<AliasRecord | null> {
+export async function findAlias(env: IdentityEnv, place: AliasPlace): Promise<AliasRecord | null> {
   const holder = await shardAt(env, place).aliasHolder(place);
   return (holder && (await homeOf(env, holder.entityId)?.aliasAt(holder.entityId, place))) ?? null;
 }
 
 /** At most `limit` aliases after the id `after`. */
-export async function listAliases(env: Env, after: string, limit: number): Promise<AliasRecord[]> {
+export async function listAliases(env: IdentityEnv, after: string, limit: number): Promise<AliasRecord[]> {
   const aliases = await listShards(env, "aliasId", after, limit, (shard) => shard.listAliases(after, limit));
   const found = await inGroups(aliases, (alias) => resolved(env, alias));
   return found.filter((alias) => alias !== null);
 }
 
 /** An alias wherever it is by now. */
-async function resolved(env: Env, alias: AliasOrMoved | null): Promise<AliasRecord | null> {
+async function resolved(env: IdentityEnv, alias: AliasOrMoved | null): Promise<AliasRecord | null> {
   if (!alias || !("movedTo" in alias)) return alias;
   const entity = await findEntity(env, { id: alias.movedTo });
   return entity?.aliases.find(({ id }) => id === alias.id) ?? null;
@@ -122,7 +126,7 @@ async function resolved(env: Env, alias: AliasOrMoved | null): Promise<AliasReco
 
 /** At most `limit` entries of shards, which follow each other as the ids that they draw do. */
 async function listShards<T>(
-  env: Env,
+  env: IdentityEnv,
   order: ListOrder,
   after: string,
   limit: number,

@@ -1,11 +1,11 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { inGroups } from "../base/parallel.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { releaseAlias } from "./alias-writes.ts";
 import type { IdOrName } from "./directory/identity.ts";
 import { identityOf } from "./directory/stub.ts";
 import { findEntity, missingEntities } from "./entities.ts";
+import type { IdentityEnv } from "./env.ts";
 import type { EntityWrite, GroupWrite, Written } from "./model.ts";
 import { drawEntityId, drawShard, nameOfEntity, shardOfEntity } from "./shard/place.ts";
 import { entityShard, homeOf } from "./shard/stub.ts";
@@ -32,7 +32,7 @@ const NOT_FOUND = invalid("entity not found from id");
  * @param now ms.
  */
 export async function writeEntity(
-  env: Env,
+  env: IdentityEnv,
   id: string | null,
   write: EntityWrite,
   now: number,
@@ -51,7 +51,7 @@ export async function writeEntity(
 }
 
 async function createEntity(
-  env: Env,
+  env: IdentityEnv,
   write: EntityWrite,
   now: number,
   attempt: number,
@@ -68,7 +68,7 @@ async function createEntity(
 }
 
 /** Gives an entity a name, unless another one has it. @returns the id of the entity that has it. */
-async function nameEntity(env: Env, id: string, name: string): Promise<string> {
+async function nameEntity(env: IdentityEnv, id: string, name: string): Promise<string> {
   const holder = await identityOf(env).nameEntity(id, name, null);
   const isTaken = holder === id || (await findEntity(env, { id: holder })) !== null;
   return isTaken ? holder : identityOf(env).nameEntity(id, name, holder);
@@ -78,7 +78,7 @@ async function nameEntity(env: Env, id: string, name: string): Promise<string> {
  * Deletes entities with their aliases. Safe to repeat. At their homes first, so that their tokens are refused whatever follows: what
  * a crash leaves of them in the directory, or of pointers to them, leads to nothing and makes way for others.
  */
-export async function deleteEntities(env: Env, keys: readonly IdOrName[]): Promise<void> {
+export async function deleteEntities(env: IdentityEnv, keys: readonly IdOrName[]): Promise<void> {
   const named = await inGroups(keys, async (key) => ("id" in key ? key.id : idOfName(env, key.name)));
   const ids = named.filter((id) => id !== null);
   const aliases = await inGroups([...Map.groupBy(ids, shardOfEntity)], async ([shard, here]) =>
@@ -89,13 +89,13 @@ export async function deleteEntities(env: Env, keys: readonly IdOrName[]): Promi
 }
 
 /** The id of the entity with a name, also when the entity is gone. */
-async function idOfName(env: Env, name: string): Promise<string | null> {
+async function idOfName(env: IdentityEnv, name: string): Promise<string | null> {
   return (await findEntity(env, { name }))?.id ?? identityOf(env).entityOfName(name);
 }
 
 /** Creates or changes a group, see `Identity.writeGroup`. */
 export async function writeGroup(
-  env: Env,
+  env: IdentityEnv,
   id: string | null,
   write: GroupWrite,
   newId: string,

@@ -3,10 +3,10 @@ import { DENIED, type Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { nameKey } from "../base/name.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { entityOfAlias } from "./alias-holder.ts";
 import { identityOf } from "./directory/stub.ts";
 import { findEntity } from "./entities.ts";
+import type { IdentityEnv } from "./env.ts";
 import { loadGroups } from "./known-groups.ts";
 import type { AliasPlace, EntityState, EntityView, Metadata } from "./model.ts";
 import { sameMetadata } from "./shard/entity.ts";
@@ -36,7 +36,7 @@ const holders = new GenerationalCache<string, string>(MAX_ALIASES);
  *
  * @returns "permission_denied" when the entity is disabled, or something of it was tampered with.
  */
-export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
+export async function entityForLogin(env: IdentityEnv, alias: LoginAlias): Promise<Result<EntityView, Failure>> {
   const known = freshForLogin(env, alias);
   const found = known ? ok(known) : await askForEntity(env, alias);
   if (!found.ok) return found;
@@ -51,7 +51,7 @@ export async function entityForLogin(env: Env, alias: LoginAlias): Promise<Resul
  * @returns "permission_denied" when the entity is disabled.
  */
 export async function findEntityForLogin(
-  env: Env,
+  env: IdentityEnv,
   { mountAccessor, aliasName }: Pick<LoginAlias, "mountAccessor" | "aliasName">,
 ): Promise<Result<string | null, Failure>> {
   const found = await findEntity(env, { mountAccessor, aliasName });
@@ -59,7 +59,7 @@ export async function findEntityForLogin(
 }
 
 /** The entity of the alias as this isolate knows it; null when it has to be asked for, or the login would change the alias. */
-function freshForLogin(env: Env, { mountAccessor, aliasName, metadata }: LoginAlias): EntityState | null {
+function freshForLogin(env: IdentityEnv, { mountAccessor, aliasName, metadata }: LoginAlias): EntityState | null {
   const holder = holders.get(keyOf({ mountAccessor, name: aliasName }));
   const state = holder === undefined ? null : freshState(env, holder);
   const held = state?.entity.aliases[mountAccessor];
@@ -69,7 +69,7 @@ function freshForLogin(env: Env, { mountAccessor, aliasName, metadata }: LoginAl
 
 /** Asks the shards for the entity, and remembers it. */
 async function askForEntity(
-  env: Env,
+  env: IdentityEnv,
   { mountAccessor, aliasName, metadata }: LoginAlias,
 ): Promise<Result<EntityState, Failure>> {
   const place = { mountAccessor, name: aliasName };
@@ -84,7 +84,7 @@ async function askForEntity(
 
 /** The entity after it was made a member of the external groups that the method names, and of no other ones of the mount. */
 async function withLoginGroups(
-  env: Env,
+  env: IdentityEnv,
   state: EntityState,
   { mountAccessor, groups: names }: LoginAlias,
 ): Promise<EntityState | null> {

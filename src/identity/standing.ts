@@ -2,8 +2,8 @@ import { waitUntil } from "cloudflare:workers";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { IsolateCopy, type Reading } from "../base/isolate-copy.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { snapshotMaxAgeMs } from "../system/snapshot-age.ts";
+import type { IdentityEnv } from "./env.ts";
 import type { Groups } from "./groups.ts";
 import { forgetGroups, loadGroups } from "./known-groups.ts";
 import type { EntityState, EntityView } from "./model.ts";
@@ -19,24 +19,24 @@ const copies = new IsolateCopy<string, EntityState | null>(MAX_ENTITIES, (a, b) 
 const views = new WeakMap<EntityState, { readonly groupsRevision: number; readonly view: EntityView | null }>();
 
 /** The entity with its groups, both no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
-export async function loadEntity(env: Env, id: string): Promise<EntityView | null> {
+export async function loadEntity(env: IdentityEnv, id: string): Promise<EntityView | null> {
   const state = await loadState(env, id);
   return state && loadView(env, state);
 }
 
 /** The entity without what its groups add, no older than POLICY_CACHE_SECONDS; null when there is none (any more). */
-export async function loadState(env: Env, id: string): Promise<EntityState | null> {
+export async function loadState(env: IdentityEnv, id: string): Promise<EntityState | null> {
   const read = async () => (await homeOf(env, id)?.entity(id)) ?? null;
   return (await copies.load(id, snapshotMaxAgeMs(env), read, waitUntil)) ?? null;
 }
 
 /** The same if this isolate knows it without asking, else null. */
-export function freshState(env: Env, id: string): EntityState | null {
+export function freshState(env: IdentityEnv, id: string): EntityState | null {
   return copies.find(id, snapshotMaxAgeMs(env)) ?? null;
 }
 
 /** Adds what its groups add to an entity; null when one of these was tampered with. */
-export async function loadView(env: Env, state: EntityState): Promise<EntityView | null> {
+export async function loadView(env: IdentityEnv, state: EntityState): Promise<EntityView | null> {
   return viewOf(state, state.groupIds.length === 0 ? null : await loadGroups(env));
 }
 
@@ -66,14 +66,17 @@ export function forgetEntities(): void {
  *
  * @returns "unauthenticated" when the entity is disabled or gone.
  */
-export async function loadActiveEntity(env: Env, entityId: string): Promise<Result<EntityView | null, Failure>> {
+export async function loadActiveEntity(
+  env: IdentityEnv,
+  entityId: string,
+): Promise<Result<EntityView | null, Failure>> {
   if (entityId === "") return ok(null);
   const view = await loadEntity(env, entityId);
   return view && !view.disabled ? ok(view) : err(UNAUTHENTICATED);
 }
 
 /** The policies that answers show beside those of a token; none without an entity. */
-export async function policiesOfEntity(env: Env, entityId: string): Promise<readonly string[]> {
+export async function policiesOfEntity(env: IdentityEnv, entityId: string): Promise<readonly string[]> {
   return entityId === "" ? [] : ((await loadEntity(env, entityId))?.policies ?? []);
 }
 

@@ -45,7 +45,7 @@ export type KeyWritten = "written" | "needs_versions";
  * A version is published as "next" for a whole rotation period before it signs, so that verifiers know it in time,
  * and for the verification TTL after its last signature.
  */
-export class OidcIssuer extends GroveObject {
+export class OidcIssuer extends GroveObject<Env> {
   readonly #store: IssuerStore;
 
   constructor(ctx: DurableObjectState, env: Env) {

@@ -1,7 +1,7 @@
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData } from "../crypto/sealed-data.ts";
-import type { Env } from "../env.ts";
 import { countEvent } from "../metrics/events.ts";
+import type { LeaseEnv } from "./env.ts";
 import type { LeaseRecord } from "./record.ts";
 import { endpointSettings, readRevocationEndpoint, serviceBindingOf } from "./revocation-endpoint.ts";
 import { SIGNATURE_HEADER, signBody, signingKey } from "./signature.ts";
@@ -37,7 +37,12 @@ export function leaseDataContext(leaseTail: string, target: string): string {
  *
  * @param now ms.
  */
-export async function sendRevocation(env: Env, keys: Keys, revocation: Revocation, now: number): Promise<Delivery> {
+export async function sendRevocation(
+  env: LeaseEnv,
+  keys: Keys,
+  revocation: Revocation,
+  now: number,
+): Promise<Delivery> {
   const { leaseId, path, record } = revocation;
   // The settings may have become stricter since the lease was registered.
   const target = readRevocationEndpoint(record.target, endpointSettings(env));
@@ -76,7 +81,7 @@ export async function sendRevocation(env: Env, keys: Keys, revocation: Revocatio
   }
 }
 
-function fetchTarget(env: Env, target: string, init: RequestInit): Promise<Response> {
+function fetchTarget(env: LeaseEnv, target: string, init: RequestInit): Promise<Response> {
   const service = serviceBindingOf(target);
   if (!service) return fetch(target, init);
   const binding: unknown = Reflect.get(env, service.name);

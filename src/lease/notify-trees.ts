@@ -1,9 +1,9 @@
 import { cleanUpTrees } from "../base/turns/clean-up.ts";
-import type { Env } from "../env.ts";
 import type { IndexedLease } from "../listing/lease-index.ts";
 import { treeOf } from "../token/find-tree.ts";
 import { type AccessorCredential, decodeStoredId } from "../token/ids.ts";
 import type { WalkAnswer, WalkMode } from "./actions.ts";
+import type { LeaseEnv } from "./env.ts";
 
 interface RoutedLease {
   readonly lease: IndexedLease;
@@ -31,7 +31,7 @@ interface Marked {
  * @param watermark number of the watermark whose tokens are meant; null: all of the leases are.
  */
 export async function notifyTrees(
-  env: Env,
+  env: LeaseEnv,
   leases: readonly IndexedLease[],
   mode: WalkMode,
   watermark: number | null,

@@ -1,11 +1,11 @@
 import { currentTime } from "../base/clock.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import type { Env } from "../env.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import { loadInstallation } from "../system/installation.ts";
 import { routedIdText } from "../token/ids.ts";
 import { sendRevocation, TIMEOUT_MS } from "./delivery.ts";
+import type { LeaseEnv } from "./env.ts";
 import { MAX_ATTEMPTS, retryDelayMs } from "./rules.ts";
 import { type LeaseRow, type LeaseStore, leaseRecordOf } from "./store.ts";
 
@@ -25,11 +25,11 @@ export interface SendFailure {
  * flight the tree serves other requests, so afterwards only what is still waiting is touched.
  */
 export class LeaseOutbox {
-  readonly #env: Env;
+  readonly #env: LeaseEnv;
   readonly #store: LeaseStore;
   readonly #treeId: string;
 
-  constructor(env: Env, store: LeaseStore, treeId: string) {
+  constructor(env: LeaseEnv, store: LeaseStore, treeId: string) {
     this.#env = env;
     this.#store = store;
     this.#treeId = treeId;

@@ -1,8 +1,8 @@
 import { inGroups } from "../base/parallel.ts";
 import type { Keys } from "../crypto/key-ring.ts";
-import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, type AccessorShard, accessorShard } from "../listing/accessor-shard.ts";
 import { type IndexedLease, type IrrevocableLease, orderOfIndexed } from "../listing/lease-index.ts";
+import type { LeaseEnv } from "./env.ts";
 import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
 
 /**
@@ -10,7 +10,7 @@ import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
  * with a slash at the end. At most `limit`, in the order that pages go by.
  */
 export async function listLeases(
-  env: Env,
+  env: LeaseEnv,
   keys: Keys,
   prefix: string,
   after: string,
@@ -35,7 +35,7 @@ export async function listLeases(
  * At most `limit` leases whose revocation was given up, by expiry and id. One shard after the other: what is held meanwhile is
  * at most twice as much.
  */
-export async function listIrrevocable(env: Env, limit: number): Promise<IrrevocableLease[]> {
+export async function listIrrevocable(env: LeaseEnv, limit: number): Promise<IrrevocableLease[]> {
   let first: IrrevocableLease[] = [];
   for (let number = 0; number < ACCESSOR_SHARDS; number++) {
     const more = await accessorShard(env, number).irrevocableLeases(limit);
@@ -48,7 +48,7 @@ export async function listIrrevocable(env: Env, limit: number): Promise<Irrevoca
 }
 
 /** How many leases were given up, by engine: the first segment of their path. */
-export async function countIrrevocable(env: Env): Promise<Record<string, number>> {
+export async function countIrrevocable(env: LeaseEnv): Promise<Record<string, number>> {
   const total: Record<string, number> = {};
   for (const counts of await fromShards(env, (shard) => shard.countIrrevocable())) {
     for (const [engine, count] of Object.entries(counts)) total[engine] = (total[engine] ?? 0) + count;
@@ -57,7 +57,7 @@ export async function countIrrevocable(env: Env): Promise<Record<string, number>
 }
 
 /** How many leases of secrets there are. A shard counts up to so many: each costs the reading of a row. */
-export async function countLeases(env: Env): Promise<number> {
+export async function countLeases(env: LeaseEnv): Promise<number> {
   const counts = await fromShards(env, (shard) => shard.countLeases(MAX_COUNTED));
   return counts.reduce((sum, count) => sum + count, 0);
 }
@@ -65,7 +65,7 @@ export async function countLeases(env: Env): Promise<number> {
 const MAX_COUNTED = 10_000;
 
 /** How many leases and tokens are listed at or below `prefix`; null when there are too many to be counted. */
-export async function countBelow(env: Env, prefix: string): Promise<number | null> {
+export async function countBelow(env: LeaseEnv, prefix: string): Promise<number | null> {
   const counts = await fromShards(env, (shard) => shard.countBelow(prefix, MAX_COUNTED_BELOW + 1));
   if (counts.some((count) => count > MAX_COUNTED_BELOW)) return null;
   return counts.reduce((sum, count) => sum + count, 0);
@@ -74,7 +74,10 @@ export async function countBelow(env: Env, prefix: string): Promise<number | nul
 /** Of each shard. So many entries of an index are counted within some 20 ms, in which the shard does nothing else. */
 const MAX_COUNTED_BELOW = 200_000;
 
-async function fromShards<T>(env: Env, ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>): Promise<T[]> {
+async function fromShards<T>(
+  env: LeaseEnv,
+  ask: (shard: DurableObjectStub<AccessorShard>) => Promise<T>,
+): Promise<T[]> {
   const shards = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
   return inGroups(shards, (number) => ask(accessorShard(env, number)));
 }

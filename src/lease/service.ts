@@ -1,11 +1,11 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import type { Installation } from "../system/installation.ts";
 import { treeOf } from "../token/find-tree.ts";
 import type { TokenView } from "../token/record.ts";
 import type { AuditNotes } from "../wire/audit.ts";
 import type { LeaseOutcome, LeaseReference } from "./actions.ts";
+import type { LeaseEnv } from "./env.ts";
 import { type NamedLease, readLeaseId } from "./ids.ts";
 import type { LeaseView } from "./record.ts";
 
@@ -25,7 +25,7 @@ const LEASE_NOT_FOUND = invalid("lease not found");
 
 /** Looks a lease up, of a token or of a secret. "not_found" for one that is not there. */
 export async function lookupLease(
-  env: Env,
+  env: LeaseEnv,
   installation: Installation,
   leaseId: string,
   notes: AuditNotes,
@@ -44,7 +44,7 @@ export async function lookupLease(
 
 /** Renews the lease of a secret. `increment` in seconds; 0 repeats the last grant. */
 export async function renewLease(
-  env: Env,
+  env: LeaseEnv,
   installation: Installation,
   leaseId: string,
   increment: number,
@@ -73,7 +73,7 @@ export async function renewLease(
  * @returns whether there was such a lease; a failure with the target's refusal, after which the tree goes on trying.
  */
 export async function revokeLease(
-  env: Env,
+  env: LeaseEnv,
   installation: Installation,
   leaseId: string,
   { wait, force }: { readonly wait: boolean; readonly force: boolean },
@@ -103,7 +103,7 @@ export async function revokeLease(
 
 type NamedTokenLease = Extract<NamedLease, { kind: "token" }>;
 
-async function leasedToken(env: Env, { path, address }: NamedTokenLease): Promise<TokenView | null> {
+async function leasedToken(env: LeaseEnv, { path, address }: NamedTokenLease): Promise<TokenView | null> {
   const { treeId, row } = address;
   const outcome = await treeOf(env, treeId)?.act({ kind: "lookup", target: { by: "lease", row } });
   if (!outcome?.ok || outcome.value.kind !== "token") return null;

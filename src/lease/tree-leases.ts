@@ -2,7 +2,6 @@ import { currentTime } from "../base/clock.ts";
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { equalBytes } from "../crypto/bytes.ts";
-import type { Env } from "../env.ts";
 import { accessorShard, accessorShardNumber } from "../listing/accessor-shard.ts";
 import type { SchemaVersions } from "../storage/schema.ts";
 import { routedIdText } from "../token/ids.ts";
@@ -17,6 +16,7 @@ import type {
   WalkAnswer,
   WalkMode,
 } from "./actions.ts";
+import type { LeaseEnv } from "./env.ts";
 import { LeaseOutbox } from "./outbox.ts";
 import type { LeaseView } from "./record.ts";
 import { planLease, planLeaseRenewal } from "./rules.ts";
@@ -58,7 +58,7 @@ interface LeaseTokens {
 
 /** What the leases need of the tree around them. */
 export interface TreeLeasesDeps {
-  readonly env: Env;
+  readonly env: LeaseEnv;
   readonly sql: SqlStorage;
   readonly versions: SchemaVersions;
   readonly treeId: string;

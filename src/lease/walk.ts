@@ -4,7 +4,6 @@ import type { Failure } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { MAX_PARALLEL_CALLS } from "../base/parallel.ts";
 import { ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
 import type { IndexPage } from "../listing/lease-index.ts";
 import { publishRecent } from "../listing/updates/recent.ts";
@@ -12,6 +11,7 @@ import type { Mount } from "../system/mount.ts";
 import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
 import { pathScope } from "../system/watermarks.ts";
+import type { LeaseEnv } from "./env.ts";
 import { notifyTrees } from "./notify-trees.ts";
 import { countBelow } from "./queries.ts";
 import { leaseIdOf } from "./record.ts";
@@ -54,12 +54,12 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
  * created while it goes on may be met or not; one that another walk has started for is met by that one. Starting again
  * before the end begins at the front.
  */
-export class LeaseScanJob extends DurableObject<Env> {
+export class LeaseScanJob extends DurableObject<LeaseEnv> {
   readonly #store: WalkStore;
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
   readonly #eraseMount: EraseMount;
 
-  constructor(ctx: DurableObjectState, env: Env, eraseMount: EraseMount) {
+  constructor(ctx: DurableObjectState, env: LeaseEnv, eraseMount: EraseMount) {
     super(ctx, env);
     this.#eraseMount = eraseMount;
     this.#store = new WalkStore(ctx.storage.sql);
@@ -274,13 +274,13 @@ function shardsOfGroup(group: number): number[] {
  *
  * @param id of the watermark; that of a disabled mount is the mount's.
  */
-export async function progressOfEnd(env: Env, prefix: string, id: string): Promise<EndProgress | null> {
+export async function progressOfEnd(env: LeaseEnv, prefix: string, id: string): Promise<EndProgress | null> {
   const ofPrefix = await walkOf(env, { mode: "revoke", prefix }).progress();
   return ofPrefix ?? (await walkOfMount(env, id).progress());
 }
 
 /** The walk of a mount that is disabled, by its uuid, or of one that moves, by the id of the move. */
-export function walkOfMount(env: Env, id: string): ReturnType<Env["LEASE_WALK"]["getByName"]> {
+export function walkOfMount(env: LeaseEnv, id: string): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
   return within(env, env.LEASE_WALK).getByName(`mount:${id}`);
 }
 
@@ -290,6 +290,6 @@ function endIdOf(mount: LeavingMount): string {
 }
 
 /** The walk over `prefix`, of which there is one at a time. Tidying and revoking do not disturb each other. */
-export function walkOf(env: Env, job: WalkJob): ReturnType<Env["LEASE_WALK"]["getByName"]> {
+export function walkOf(env: LeaseEnv, job: WalkJob): ReturnType<LeaseEnv["LEASE_WALK"]["getByName"]> {
   return within(env, env.LEASE_WALK).getByName(`${job.mode === "tidy" ? "tidy" : "revoke"}:${job.prefix}`);
 }

@@ -1,6 +1,6 @@
 import { inGroups } from "../base/parallel.ts";
-import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "./accessor-shard.ts";
+import type { ListingEnv } from "./env.ts";
 
 /** Accessors that one call to a shard brings. */
 const PAGE = 1000;
@@ -9,14 +9,14 @@ const PAGE = 1000;
  * At most `limit` accessors after `after`, in order; `limit` 0 means all. With a limit each shard is asked for one page
  * at most, so the cost follows the answer.
  */
-export async function listAccessors(env: Env, after: string, limit: number): Promise<string[]> {
+export async function listAccessors(env: ListingEnv, after: string, limit: number): Promise<string[]> {
   const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
   const lists = await inGroups(numbers, (number) => listShard(env, number, after, limit));
   const all = lists.flat().sort();
   return limit > 0 ? all.slice(0, limit) : all;
 }
 
-async function listShard(env: Env, number: number, after: string, limit: number): Promise<string[]> {
+async function listShard(env: ListingEnv, number: number, after: string, limit: number): Promise<string[]> {
   const shard = accessorShard(env, number);
   if (limit > 0) return shard.list(after, limit);
   const all: string[] = [];

@@ -1,11 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
-import type { Env } from "../env.ts";
 import { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import type { Migration } from "../storage/schema.ts";
 import { Tables } from "../storage/tables.ts";
 import { ACCESSOR_SHARDS, accessorShardName, accessorShardNumber } from "./accessor-shard-number.ts";
+import type { ListingEnv } from "./env.ts";
 import { SingleTokenWalk } from "./expiry/single-token-walk.ts";
 import { describeListed } from "./inventory/describe.ts";
 import type { ListedToken } from "./inventory/entry.ts";
@@ -49,7 +49,7 @@ const RETRY_MS = 15_000;
  * One of 16 parts of the list of accessors. It serves listing, and finding tokens by the path that made them: a look-up by
  * accessor goes straight to the tree, which the accessor names. Trees publish a new token after its creation was answered.
  */
-export class AccessorShard extends DurableObject<Env> {
+export class AccessorShard extends DurableObject<ListingEnv> {
   readonly #tables: Tables;
   readonly #inventory: InventoryStore;
   readonly #tokens: ListedTokens;
@@ -60,7 +60,7 @@ export class AccessorShard extends DurableObject<Env> {
   /** Which of the shards this is; null: not asked for yet. */
   #number: number | null = null;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env);
     const { storage } = ctx;
     const objects = within(env, env.TOKEN_TREE);
@@ -252,13 +252,13 @@ export class AccessorShard extends DurableObject<Env> {
 }
 
 /** The number of the shard that is this object. */
-function numberOf(env: Env, id: DurableObjectId): number {
+function numberOf(env: ListingEnv, id: DurableObjectId): number {
   const shards = within(env, env.ACCESSOR_SHARD);
   const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);
   return numbers.find((number) => shards.idFromName(accessorShardName(number)).equals(id)) ?? 0;
 }
 
 /** The shard object with this number. */
-export function accessorShard(env: Env, number: number): DurableObjectStub<AccessorShard> {
+export function accessorShard(env: ListingEnv, number: number): DurableObjectStub<AccessorShard> {
   return within(env, env.ACCESSOR_SHARD).getByName(accessorShardName(number));
 }

@@ -1,17 +1,17 @@
 import { DurableObject } from "cloudflare:workers";
-import type { Env } from "../env.ts";
 import { ObjectAlarm } from "../storage/object-alarm.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../storage/seal-check.ts";
 import { Tables } from "../storage/tables.ts";
+import type { SystemEnv } from "./env.ts";
 import { ObjectKeys } from "./object-keys.ts";
 
 /**
  * A Durable Object of Grove: tables that the first write makes, rows with seals, and one alarm. What is for its class alone are
  * fields, which no other object can call.
  */
-export abstract class GroveObject extends DurableObject<Env> {
+export abstract class GroveObject<Env extends SystemEnv> extends DurableObject<Env> {
   protected readonly tables: Tables;
   /** Every method that reads or writes rows with seals opens them first. */
   protected readonly keys: ObjectKeys;

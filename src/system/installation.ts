@@ -3,12 +3,12 @@ import type { Failure } from "../base/errors.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { ok, type Result } from "../base/result.ts";
 import { importKeys, type Keys, sealedWithVersion, sealKeyRing } from "../crypto/key-ring.ts";
-import type { Env } from "../env.ts";
 import type { Acl } from "../policy/acl.ts";
 import { QuotaTable } from "../quota/quota-table.ts";
 import { useOfCopy } from "./copy-age.ts";
 import { CopySource } from "./copy-source.ts";
 import { type CustomIdFilter, changedFilter } from "./custom-id-filter.ts";
+import type { SystemEnv } from "./env.ts";
 import { reportKeyUse } from "./key-rotation.ts";
 import type { Mount } from "./mount.ts";
 import { openKeyRing } from "./open-ring.ts";
@@ -118,7 +118,7 @@ const source = new CopySource("system");
  *
  * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
  */
-export async function loadInstallation(env: Env): Promise<Result<Installation, Failure>> {
+export async function loadInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
   if (!cached) return refreshInstallation(env);
   const { installation, checkedAt } = cached;
   const now = currentTime();
@@ -133,7 +133,7 @@ export async function loadInstallation(env: Env): Promise<Result<Installation, F
  *
  * @param watermark 0 when there was none.
  */
-export async function loadInstallationSince(env: Env, watermark: number): Promise<Result<Installation, Failure>> {
+export async function loadInstallationSince(env: SystemEnv, watermark: number): Promise<Result<Installation, Failure>> {
   const loaded = await loadInstallation(env);
   return loaded.ok && loaded.value.watermarks.newest < watermark ? refreshInstallation(env) : loaded;
 }
@@ -144,7 +144,7 @@ export function installationAgeMs(now: number): number {
 }
 
 /** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
-export async function refreshInstallation(env: Env): Promise<Result<Installation, Failure>> {
+export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
   const checkedAt = currentTime();
   const reading = ++readings;
   const known = cached;
@@ -164,7 +164,7 @@ export async function refreshInstallation(env: Env): Promise<Result<Installation
 }
 
 /** Reports the encryptions of this isolate to the system object from time to time. A failure fails no request. */
-async function reportUse(env: Env, keys: Keys, now: number): Promise<void> {
+async function reportUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   if (isWithin(reportedUseAt, USE_REPORT_MS, now)) return;
   reportedUseAt = now;
   try {
@@ -187,7 +187,7 @@ function remember(read: NonNullable<typeof cached>): Installation {
  * @param watermark see `loadInstallationSince`.
  * @throws while the service is sealed: no request gets to an object then.
  */
-export async function mustLoadInstallation(env: Env, watermark = 0): Promise<Installation> {
+export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promise<Installation> {
   const loaded = await loadInstallationSince(env, watermark);
   if (!loaded.ok) throw new Error(`rows can't be checked: ${loaded.error.code}`);
   return loaded.value;
@@ -198,7 +198,7 @@ export function forgetInstallation(): void {
   cached = null;
 }
 
-async function openKeys(env: Env, sealed: string | null): Promise<Result<Keys, Failure>> {
+async function openKeys(env: SystemEnv, sealed: string | null): Promise<Result<Keys, Failure>> {
   const opened = await openKeyRing(env, sealed);
   if (!opened.ok) return opened;
   const { ring, sealKey, wrappedByPrevious } = opened.value;

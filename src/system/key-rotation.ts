@@ -2,7 +2,7 @@ import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { type KeyRing, type Keys, newestTerm, sealKeyRing, withNewTerm } from "../crypto/key-ring.ts";
 import { type AgedTerm, agedTerms, withoutTerms } from "../crypto/key-terms.ts";
-import type { Env } from "../env.ts";
+import type { SystemEnv } from "./env.ts";
 import { openKeyRing } from "./open-ring.ts";
 import { isRotationDue } from "./rotation-rules.ts";
 import { maxSnapshotAgeMs, snapshotMaxAgeMs } from "./snapshot-age.ts";
@@ -21,7 +21,7 @@ const BUSY: Failure = { code: "unavailable", message: "the keys are being change
  * Begins a new term. Values are sealed and tokens are hashed under its keys as soon as every isolate has read it: twice
  * POLICY_CACHE_SECONDS later. What was made under earlier terms stays valid.
  */
-export async function rotateKeys(env: Env, now: number): Promise<Result<null, Failure>> {
+export async function rotateKeys(env: SystemEnv, now: number): Promise<Result<null, Failure>> {
   let full = false;
   const rotated = await changeKeyRing(env, (ring) => {
     full = ring.data.length >= MAX_TERMS;
@@ -36,7 +36,7 @@ export async function rotateKeys(env: Env, now: number): Promise<Result<null, Fa
  * @param change returns null when there is nothing to change.
  */
 export async function changeKeyRing(
-  env: Env,
+  env: SystemEnv,
   change: (ring: KeyRing) => KeyRing | null,
 ): Promise<Result<null, Failure>> {
   for (let attempt = 1; attempt <= MAX_TRIES; attempt++) {
@@ -55,7 +55,7 @@ export async function changeKeyRing(
  *
  * What an isolate encrypted after its last report is lost with it: the count that operators see is a little low.
  */
-export async function reportKeyUse(env: Env, keys: Keys, now: number): Promise<void> {
+export async function reportKeyUse(env: SystemEnv, keys: Keys, now: number): Promise<void> {
   const counts = keys.terms.map(({ version, data }) => ({ term: version, count: data.takeEncryptions() }));
   const [{ version: newest }] = keys.terms;
   const used = counts.filter(({ count }) => count > 0);
@@ -72,7 +72,7 @@ export async function reportKeyUse(env: Env, keys: Keys, now: number): Promise<v
  * The terms that may go when a tidy run that begins at `now` (ms) finds nothing that needs them. None while the service is
  * sealed.
  */
-export async function termsToDrop(env: Env, now: number): Promise<AgedTerm[]> {
+export async function termsToDrop(env: SystemEnv, now: number): Promise<AgedTerm[]> {
   const system = systemOf(env);
   const opened = await openKeyRing(env, await system.sealedKeyRing());
   return opened.ok ? aged(env, opened.value.ring, now, await system.longestTtl()) : [];
@@ -84,7 +84,7 @@ export async function termsToDrop(env: Env, now: number): Promise<AgedTerm[]> {
  * @param now ms.
  * @returns how many there were.
  */
-export async function dropTerms(env: Env, versions: readonly number[], now: number): Promise<number> {
+export async function dropTerms(env: SystemEnv, versions: readonly number[], now: number): Promise<number> {
   if (versions.length === 0) return 0;
   const longestTtl = await systemOf(env).longestTtl();
   let dropped = 0;
@@ -101,11 +101,11 @@ export async function dropTerms(env: Env, versions: readonly number[], now: numb
 }
 
 /** @param longestTtl seconds. */
-function aged(env: Env, ring: KeyRing, now: number, longestTtl: number): AgedTerm[] {
+function aged(env: SystemEnv, ring: KeyRing, now: number, longestTtl: number): AgedTerm[] {
   return agedTerms(ring.data, now, longestTtl * 1000, maxSnapshotAgeMs(env));
 }
 
 /** When every isolate has read a key ring that is stored at `now`: only then may anything be made under its newest term. */
-function usedFrom(env: Env, now: number): number {
+function usedFrom(env: SystemEnv, now: number): number {
   return now + 2 * snapshotMaxAgeMs(env);
 }

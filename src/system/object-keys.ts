@@ -1,5 +1,5 @@
 import type { RowKeys } from "../crypto/row-keys.ts";
-import type { Env } from "../env.ts";
+import type { SystemEnv } from "./env.ts";
 import { mustLoadInstallation } from "./installation.ts";
 
 /**
@@ -7,10 +7,10 @@ import { mustLoadInstallation } from "./installation.ts";
  * after that needs no await, and is one transaction.
  */
 export class ObjectKeys {
-  readonly #env: Env;
+  readonly #env: SystemEnv;
   #keys: RowKeys | null = null;
 
-  constructor(env: Env) {
+  constructor(env: SystemEnv) {
     this.#env = env;
   }
 

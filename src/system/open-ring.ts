@@ -1,7 +1,7 @@
 import type { Failure } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
 import { type KeyRing, parseSealKey, type SealKey, sealedWithVersion, unsealKeyRing } from "../crypto/key-ring.ts";
-import type { Env } from "../env.ts";
+import type { SystemEnv } from "./env.ts";
 
 /** A key ring that was opened. */
 export interface OpenRing {
@@ -16,13 +16,13 @@ export interface OpenRing {
 let checkedSealKey: { readonly text: string | undefined; readonly problem: string | null } | null = null;
 
 /** Why the seal key of this deployment can't be used, as a message for operators; null when it can. */
-export function sealKeyProblem(env: Env): string | null {
+export function sealKeyProblem(env: SystemEnv): string | null {
   const text = env.GROVE_SEAL_KEY;
   if (!checkedSealKey || checkedSealKey.text !== text) checkedSealKey = { text, problem: checkSealKey(env) };
   return checkedSealKey.problem;
 }
 
-function checkSealKey(env: Env): string | null {
+function checkSealKey(env: SystemEnv): string | null {
   if (!env.GROVE_SEAL_KEY) {
     const how = [
       "on Cloudflare with npx wrangler secret put GROVE_SEAL_KEY",
@@ -40,7 +40,7 @@ function checkSealKey(env: Env): string | null {
  *
  * @returns "uninitialized" without a ring; "sealed" while there is no seal key or a wrong one, with the command that helps.
  */
-export async function openKeyRing(env: Env, sealed: string | null): Promise<Result<OpenRing, Failure>> {
+export async function openKeyRing(env: SystemEnv, sealed: string | null): Promise<Result<OpenRing, Failure>> {
   const problem = sealKeyProblem(env);
   if (problem) return err({ code: "sealed", message: problem });
   if (sealed === null) return err({ code: "uninitialized" });

@@ -1,6 +1,6 @@
 import { isolates } from "../base/isolates.ts";
-import type { Env } from "../env.ts";
 import type { CopyLimits } from "./copy-age.ts";
+import type { SystemEnv } from "./env.ts";
 
 const DEFAULT_CACHE_SECONDS = 5;
 const DEFAULT_GRACE_SECONDS = 60;
@@ -8,10 +8,10 @@ const DEFAULT_GRACE_SECONDS = 60;
 const LONGEST_REQUEST_MS = 60_000;
 
 /** Parsed settings: an isolate has one environment, and asks for them several times a request. */
-const limits = new WeakMap<Env, CopyLimits>();
+const limits = new WeakMap<SystemEnv, CopyLimits>();
 
 /** How old the copies of an isolate or an object may get: POLICY_CACHE_SECONDS and POLICY_GRACE_SECONDS. */
-export function copyLimits(env: Env): CopyLimits {
+export function copyLimits(env: SystemEnv): CopyLimits {
   const known = limits.get(env);
   if (known) return known;
   const parsed: CopyLimits = {
@@ -23,7 +23,7 @@ export function copyLimits(env: Env): CopyLimits {
 }
 
 /** How long an isolate or an object may work with what it read last, in ms: POLICY_CACHE_SECONDS. */
-export function snapshotMaxAgeMs(env: Env): number {
+export function snapshotMaxAgeMs(env: SystemEnv): number {
   return copyLimits(env).maxAgeMs;
 }
 
@@ -33,13 +33,13 @@ function secondsAsMs(setting: string | undefined, otherwise: number): number {
 }
 
 /** How long after a change of the installation, in ms, a request can still act on the state before it. */
-export function maxSnapshotAgeMs(env: Env): number {
+export function maxSnapshotAgeMs(env: SystemEnv): number {
   const { maxAgeMs, graceMs } = copyLimits(env);
   return maxAgeMs + graceMs + LONGEST_REQUEST_MS;
 }
 
 /** What an answer says about a change that other isolates learn of later; nothing where one process serves. */
-export function stalenessWarnings(env: Env): string[] {
+export function stalenessWarnings(env: SystemEnv): string[] {
   const ms = snapshotMaxAgeMs(env);
   if (ms === 0 || !isolates().areMany) return [];
   return [`in effect here from now on, and elsewhere within ${ms / 1000} seconds`];

@@ -1,18 +1,18 @@
 import { type KeyRing, rowKeysOf } from "../crypto/key-ring.ts";
 import type { RowKeys } from "../crypto/row-keys.ts";
-import type { Env } from "../env.ts";
+import type { SystemEnv } from "./env.ts";
 import type { InstallationStore } from "./installation-store.ts";
 import { openKeyRing } from "./open-ring.ts";
 
 /** The keys with which the System object checks and makes seals of its rows, from the key ring that it stores. */
 export class SystemKeys {
-  readonly #env: Env;
+  readonly #env: SystemEnv;
   readonly #installation: InstallationStore;
   #rowKeys: RowKeys | null = null;
   /** The wrapped ring that they are from. */
   #openedRing: string | null = null;
 
-  constructor(env: Env, installation: InstallationStore) {
+  constructor(env: SystemEnv, installation: InstallationStore) {
     this.#env = env;
     this.#installation = installation;
   }

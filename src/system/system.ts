@@ -2,12 +2,12 @@ import { DurableObject } from "cloudflare:workers";
 import { type Failure, invalid } from "../base/errors.ts";
 import { within } from "../base/location.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../quota/quota.ts";
 import type { QuotaWrite } from "../quota/rules.ts";
 import { RowSeals } from "../storage/row-seals.ts";
 import { Schema } from "../storage/schema.ts";
 import { checkSeals, type SealPosition, type SealStep } from "../storage/seal-check.ts";
+import type { SystemEnv } from "./env.ts";
 import { FilterJournal } from "./filter-journal.ts";
 import type { Mount } from "./mount.ts";
 import { type MountChange, placesOfQuotas } from "./mount-rules.ts";
@@ -34,14 +34,14 @@ export interface KeyUse {
 }
 
 /** The one object of an installation: initialised or not, key ring, policies, mounts. Small and read-mostly. */
-export class System extends DurableObject<Env> {
+export class System extends DurableObject<SystemEnv> {
   readonly #stores: SystemStores;
   readonly #keys: SystemKeys;
   readonly #watermarks: WatermarkWriter;
   readonly #mounts: MountWriter;
   readonly #filterJournal = new FilterJournal();
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: SystemEnv) {
     super(ctx, env);
     const { sql } = ctx.storage;
     const seals = new RowSeals(ctx.id.toString(), () => this.#keys.rowKeys);
@@ -337,6 +337,6 @@ export class System extends DurableObject<Env> {
 }
 
 /** The system object of the installation. */
-export function systemOf(env: Env): DurableObjectStub<System> {
+export function systemOf(env: SystemEnv): DurableObjectStub<System> {
   return within(env, env.SYSTEM).getByName("system");
 }

@@ -1,6 +1,6 @@
 import type { Failure } from "../base/errors.ts";
 import type { Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
+import type { SystemEnv } from "./env.ts";
 import { maxSnapshotAgeMs } from "./snapshot-age.ts";
 import { longestTtl, type SystemStores } from "./system-stores.ts";
 import type { WatermarkRequest } from "./watermark-store.ts";
@@ -9,9 +9,9 @@ import type { WatermarkScope } from "./watermarks.ts";
 /** Makes watermarks, and drops those that end nothing any more. */
 export class WatermarkWriter {
   readonly #stores: SystemStores;
-  readonly #env: Env;
+  readonly #env: SystemEnv;
 
-  constructor(stores: SystemStores, env: Env) {
+  constructor(stores: SystemStores, env: SystemEnv) {
     this.#stores = stores;
     this.#env = env;
   }

@@ -29,7 +29,7 @@ interface OrganizationRow extends Record<string, SqlStorageValue> {
  * The list of all organizations, for listings only. All other requests go to the organization itself, which is the
  * authority: it adds itself to this list and removes itself.
  */
-export class OrganizationDirectory extends GroveObject {
+export class OrganizationDirectory extends GroveObject<Env> {
   constructor(ctx: DurableObjectState, env: Env) {
     super(ctx, env, ORGANIZATION_DIRECTORY_MIGRATIONS);
   }

@@ -47,7 +47,7 @@ const CHECK_TEAMS = 500;
  *
  * An object that was never given an organization writes nothing, whatever it is asked.
  */
-export class Organization extends GroveObject {
+export class Organization extends GroveObject<Env> {
   readonly #store: OrganizationStore;
   readonly #webhooks: WebhookStore;
   /** null when there is none, or none any more. */

@@ -53,7 +53,7 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  *
  * An object that was never given a team writes nothing, whatever it is asked.
  */
-export class Team extends GroveObject {
+export class Team extends GroveObject<Env> {
   readonly #store: TeamStore;
   readonly #notices: NoticeOutbox;
   readonly #lastUses = new LastUses();

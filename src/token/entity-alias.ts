@@ -1,9 +1,9 @@
 import { type Failure, invalid } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { entityForLogin } from "../identity/login.ts";
 import { nameProblem } from "../identity/rules.ts";
 import type { Installation } from "../system/installation.ts";
+import type { TokenEnv } from "./env.ts";
 import type { TokenSpec } from "./record.ts";
 
 /**
@@ -12,7 +12,7 @@ import type { TokenSpec } from "./record.ts";
  * Messages are the reference's (auth/token/create).
  */
 export async function withEntityOfAlias(
-  env: Env,
+  env: TokenEnv,
   installation: Installation,
   spec: TokenSpec,
   aliasName: string,

@@ -1,11 +1,11 @@
 import { type LocationHint, within } from "../base/location.ts";
-import type { Env } from "../env.ts";
+import type { TokenEnv } from "./env.ts";
 
 /** A tree as it is called. */
-type TreeStub = ReturnType<Env["TOKEN_TREE"]["get"]>;
+type TreeStub = ReturnType<TokenEnv["TOKEN_TREE"]["get"]>;
 
 /** The tree with this id, or null when this installation never made such an id: then nothing wakes. */
-export function treeOf(env: Env, treeId: string): TreeStub | null {
+export function treeOf(env: TokenEnv, treeId: string): TreeStub | null {
   const trees = within(env, env.TOKEN_TREE);
   try {
     return trees.get(trees.idFromString(treeId));
@@ -25,7 +25,7 @@ export interface NewTree {
  *
  * @param location where the platform shall put it; undefined: near the Worker that creates it.
  */
-export function newTree(env: Env, location?: LocationHint): NewTree {
+export function newTree(env: TokenEnv, location?: LocationHint): NewTree {
   const trees = within(env, env.TOKEN_TREE);
   const id = trees.newUniqueId();
   return { id: id.toString(), stub: location ? trees.get(id, { locationHint: location }) : trees.get(id) };

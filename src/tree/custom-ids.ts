@@ -1,9 +1,9 @@
 import { DurableObject } from "cloudflare:workers";
 import { within } from "../base/location.ts";
-import type { Env } from "../env.ts";
 import type { Migration } from "../storage/schema.ts";
 import { Tables } from "../storage/tables.ts";
 import type { TokenAddress } from "../token/ids.ts";
+import type { TreeEnv } from "./env.ts";
 
 /** How many objects share the directory. */
 export const CUSTOM_ID_SHARDS = 16;
@@ -28,10 +28,10 @@ export const CUSTOM_ID_MIGRATIONS: readonly Migration[] = [
  *
  * The tree is the authority: an entry whose row is gone is stale and may be replaced.
  */
-export class CustomIds extends DurableObject<Env> {
+export class CustomIds extends DurableObject<TreeEnv> {
   readonly #tables: Tables;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: TreeEnv) {
     super(ctx, env);
     this.#tables = new Tables(ctx.storage.sql, CUSTOM_ID_MIGRATIONS);
   }
@@ -88,11 +88,11 @@ export function customIdsShardNumber(key: string): number {
 }
 
 /** The object with this number. */
-export function customIdsShard(env: Env, number: number): DurableObjectStub<CustomIds> {
+export function customIdsShard(env: TreeEnv, number: number): DurableObjectStub<CustomIds> {
   return within(env, env.CUSTOM_IDS).getByName(`custom-ids-${number.toString(16)}`);
 }
 
 /** The object that holds `key`. */
-export function customIdsOf(env: Env, key: string): DurableObjectStub<CustomIds> {
+export function customIdsOf(env: TreeEnv, key: string): DurableObjectStub<CustomIds> {
   return customIdsShard(env, customIdsShardNumber(key));
 }

@@ -2,7 +2,6 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { type Failure, UNAUTHENTICATED } from "../base/errors.ts";
 import { err, ok, type Result } from "../base/result.ts";
-import type { Env } from "../env.ts";
 import { loadActiveEntity } from "../identity/standing.ts";
 import type { FoundInTree, LeaseAction, LeaseOutcome, WalkAnswer, WalkMode } from "../lease/actions.ts";
 import type { SingleTokenEnd } from "../listing/expiry/single-token-end.ts";
@@ -18,6 +17,7 @@ import type { TokenSpec, TokenView } from "../token/record.ts";
 import { REVOKED_MEANWHILE } from "../token/rules/revoked-meanwhile.ts";
 import { writeAuditLine } from "../wire/audit.ts";
 import type { CubbyholeValue } from "./cubbyhole/store.ts";
+import type { TreeEnv } from "./env.ts";
 import type { Lineage, TreePicture } from "./lineage.ts";
 import { revokeFiltered } from "./revoke-filtered.ts";
 import type { TidyStep, TidyStepResult } from "./tidy/step.ts";
@@ -35,10 +35,10 @@ const NOT_FOUND = err({ code: "not_found" } as const);
  * Methods that change something do all their reading and writing without an `await` in between, which makes them one
  * transaction; what they wait for (the installation) comes before.
  */
-export class TokenTree extends DurableObject<Env> {
+export class TokenTree extends DurableObject<TreeEnv> {
   readonly #tree: TreeParts;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: TreeEnv) {
     super(ctx, env);
     this.#tree = assembleTree(ctx, env);
     if (this.#tree.tokens.isCreated) ctx.blockConcurrencyWhile(() => this.#tree.upkeep.wake());

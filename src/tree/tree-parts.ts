@@ -1,8 +1,8 @@
-import type { Env } from "../env.ts";
 import { TreeLeases } from "../lease/tree-leases.ts";
 import { EarliestAlarm } from "../storage/earliest-alarm.ts";
 import { readVersions } from "../storage/schema.ts";
 import { CubbyholeStore } from "./cubbyhole/store.ts";
+import type { TreeEnv } from "./env.ts";
 import { knownTokens } from "./known-tokens.ts";
 import { TreeLineage } from "./lineage.ts";
 import { SingleTokenExpiry } from "./single-token-expiry.ts";
@@ -21,7 +21,7 @@ import { TreeUpdates } from "./updates/tree-updates.ts";
 export type TreeParts = ReturnType<typeof assembleTree>;
 
 /** Puts the parts of a token tree together. */
-export function assembleTree({ id, storage }: Pick<DurableObjectState, "id" | "storage">, env: Env) {
+export function assembleTree({ id, storage }: Pick<DurableObjectState, "id" | "storage">, env: TreeEnv) {
   const { sql } = storage;
   const treeId = id.toString();
   const versions = readVersions(sql);

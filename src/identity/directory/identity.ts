@@ -1,11 +1,11 @@
 import { DurableObject } from "cloudflare:workers";
 import type { Failure } from "../../base/errors.ts";
 import type { Result } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
+import type { IdentityEnv } from "../env.ts";
 import type {
   AliasPlace,
   AllGroups,
@@ -34,7 +34,7 @@ export type IdOrName = { readonly id: string } | { readonly name: string };
  * entities, all groups and who is in them, each in one transaction, and sends what it decided about an entity to the entity's
  * home. Requests read groups here, through their isolate's copy, and entities at their homes.
  */
-export class Identity extends DurableObject<Env> {
+export class Identity extends DurableObject<IdentityEnv> {
   readonly #names: NameStore;
   readonly #groups: GroupStore;
   readonly #groupAliases: GroupAliasStore;
@@ -45,7 +45,7 @@ export class Identity extends DurableObject<Env> {
   /** Entities about which the change that is being made decides something. */
   readonly #changed = new Set<string>();
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);

@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Env } from "../../env.ts";
+import type { IdentityEnv } from "../env.ts";
 import type { DirectoryEntry } from "../model.ts";
 import { shardOfEntity } from "../shard/place.ts";
 import { entityShard } from "../shard/stub.ts";
@@ -16,11 +16,11 @@ const RETRY_MS = 10_000;
  * is sent whole and with a version, so entries may arrive twice or in any order.
  */
 export class Outbox {
-  readonly #env: Env;
+  readonly #env: IdentityEnv;
   readonly #storage: DurableObjectStorage;
   readonly #entryOf: (entityId: string) => DirectoryEntry;
 
-  constructor(env: Env, storage: DurableObjectStorage, entryOf: (entityId: string) => DirectoryEntry) {
+  constructor(env: IdentityEnv, storage: DurableObjectStorage, entryOf: (entityId: string) => DirectoryEntry) {
     this.#env = env;
     this.#storage = storage;
     this.#entryOf = entryOf;

@@ -1,12 +1,12 @@
 import { DurableObject } from "cloudflare:workers";
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import { RowSeals } from "../../storage/row-seals.ts";
 import { Schema } from "../../storage/schema.ts";
 import { checkSeals, NOTHING_TO_CHECK, type SealPosition, type SealStep } from "../../storage/seal-check.ts";
 import { ObjectKeys } from "../../system/object-keys.ts";
 import { identityOf } from "../directory/stub.ts";
+import type { IdentityEnv } from "../env.ts";
 import type {
   AliasPlace,
   AliasRecord,
@@ -50,13 +50,13 @@ const NOTHING = { metadata: null, policies: null, disabled: null } as const;
  * is in the shard that the name of its alias leads to, so that a first login is one transaction in one object. To other
  * aliases the shards of their names have pointers.
  */
-export class EntityShard extends DurableObject<Env> {
+export class EntityShard extends DurableObject<IdentityEnv> {
   readonly #entities: EntityStore;
   readonly #index: AliasIndex;
   readonly #schema: Schema;
   readonly #keys: ObjectKeys;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: IdentityEnv) {
     super(ctx, env);
     const { sql } = ctx.storage;
     this.#keys = new ObjectKeys(env);

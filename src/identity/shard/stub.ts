@@ -1,26 +1,26 @@
 import { within } from "../../base/location.ts";
-import type { Env } from "../../env.ts";
+import type { IdentityEnv } from "../env.ts";
 import type { AliasPlace } from "../model.ts";
 import { shardOfAlias, shardOfAliasId, shardOfEntity } from "./place.ts";
 
 /** A shard of entities by its number. */
-export function entityShard(env: Env, number: number) {
+export function entityShard(env: IdentityEnv, number: number) {
   return within(env, env.ENTITY_SHARD).getByName(`entities-${number.toString(16).padStart(2, "0")}`);
 }
 
 /** The shard that the name of an alias leads to. */
-export function shardAt(env: Env, place: AliasPlace) {
+export function shardAt(env: IdentityEnv, place: AliasPlace) {
   return entityShard(env, shardOfAlias(place));
 }
 
 /** The shard that drew the id of an alias; null for an id that no alias can have. */
-export function shardOfId(env: Env, aliasId: string) {
+export function shardOfId(env: IdentityEnv, aliasId: string) {
   const number = shardOfAliasId(aliasId);
   return number === null ? null : entityShard(env, number);
 }
 
 /** The home of an entity; null for an id that no entity can have. */
-export function homeOf(env: Env, entityId: string) {
+export function homeOf(env: IdentityEnv, entityId: string) {
   const number = shardOfEntity(entityId);
   return number === null ? null : entityShard(env, number);
 }

@@ -1,14 +1,14 @@
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
+import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "./entry.ts";
 
 /**
  * Asks the trees of these accessors what the inventory keeps of them. Of a token that is not alive nothing comes, and nothing
  * from a tree that fails: the next tidy run asks it again.
  */
-export async function describeListed(env: Env, accessors: readonly string[]): Promise<InventoryEntry[]> {
+export async function describeListed(env: ListingEnv, accessors: readonly string[]): Promise<InventoryEntry[]> {
   const places = accessors.flatMap((accessor) => decodeStoredId(accessor) ?? []);
   const trees = within(env, env.TOKEN_TREE);
   const byTree = Map.groupBy(places, ({ treeId }) => treeId);

@@ -1,6 +1,6 @@
 import { inGroups } from "../../base/parallel.ts";
-import type { Env } from "../../env.ts";
 import { ACCESSOR_SHARDS, type AccessorShard, accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import type { ListingEnv } from "../env.ts";
 import type { ListedToken } from "./entry.ts";
 import type { TokenFilter } from "./filter.ts";
 import { comparePositions, keyOf, type Order, type Position } from "./order.ts";
@@ -35,7 +35,7 @@ export const MAX_SHOWN_GROUPS = 1000;
  * @param now ms.
  */
 export async function pageOfInventory(
-  env: Env,
+  env: ListingEnv,
   filter: TokenFilter,
   order: Order,
   after: Position | null,
@@ -74,7 +74,7 @@ const MAX_COUNT_CALLS = 40;
 
 /** How many tokens a filter means; `more` when there are too many to count, and how many are root tokens. */
 export async function countMeant(
-  env: Env,
+  env: ListingEnv,
   filter: TokenFilter,
   now: number,
 ): Promise<{ count: number; roots: number; more: boolean }> {
@@ -101,14 +101,17 @@ async function countInShard(
 }
 
 /** What the inventory has of these accessors, by accessor. */
-export async function findInInventory(env: Env, accessors: readonly string[]): Promise<Map<string, ListedToken>> {
+export async function findInInventory(
+  env: ListingEnv,
+  accessors: readonly string[],
+): Promise<Map<string, ListedToken>> {
   const byShard = Map.groupBy(accessors, accessorShardNumber);
   const found = await inGroups([...byShard], ([shard, of]) => accessorShard(env, shard).findListed(of));
   return new Map(found.flat().map((token) => [token.accessor, token]));
 }
 
 /** How many tokens, or trees, each mount has. */
-export async function countByMount(env: Env, of: "tokens" | "trees"): Promise<GroupCount[]> {
+export async function countByMount(env: ListingEnv, of: "tokens" | "trees"): Promise<GroupCount[]> {
   const lists = await askShards(env, (shard) => shard.countMounts(of));
   return topOf(addUp(lists.flat()), MAX_SHOWN_GROUPS);
 }
@@ -118,7 +121,7 @@ export async function countByMount(env: Env, of: "tokens" | "trees"): Promise<Gr
  *
  * @param mount counts the tokens of this one alone; null for all.
  */
-export async function countByGroup(env: Env, kind: CountKind, mount: string | null): Promise<GroupCounts> {
+export async function countByGroup(env: ListingEnv, kind: CountKind, mount: string | null): Promise<GroupCounts> {
   const counted = (await countByMount(env, "tokens")).filter(({ key }) => mount === null || key === mount);
   const mounts = counted.map(({ key }) => key);
   const lists = await askShards(env, (shard) => shard.groups(kind, mounts));
@@ -129,7 +132,7 @@ export async function countByGroup(env: Env, kind: CountKind, mount: string | nu
 }
 
 /** How many tokens are listed of each of these entities, by id; of one without tokens nothing is said. */
-export async function countOfEntities(env: Env, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+export async function countOfEntities(env: ListingEnv, ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
   if (ids.length === 0) return new Map();
   const mounts = (await countByMount(env, "tokens")).map(({ key }) => key);
   const counts = await askShards(env, (shard) => shard.countGroups("entity", mounts, [...ids]));
@@ -137,7 +140,7 @@ export async function countOfEntities(env: Env, ids: readonly string[]): Promise
 }
 
 /** The largest trees of a mount. A tree of one token is not among them. */
-export async function largestTrees(env: Env, mount: string, limit: number): Promise<TreeSize[]> {
+export async function largestTrees(env: ListingEnv, mount: string, limit: number): Promise<TreeSize[]> {
   const lists = await askShards(env, (shard) => shard.largestTrees(mount));
   return lists
     .flat()
@@ -146,7 +149,7 @@ export async function largestTrees(env: Env, mount: string, limit: number): Prom
 }
 
 async function askShards<T>(
-  env: Env,
+  env: ListingEnv,
   ask: (shard: DurableObjectStub<AccessorShard>, number: number) => Promise<T>,
 ): Promise<T[]> {
   const numbers = Array.from({ length: ACCESSOR_SHARDS }, (_, number) => number);

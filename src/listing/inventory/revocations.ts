@@ -2,9 +2,9 @@ import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
-import type { Env } from "../../env.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
 import { type AccessorCredential, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
+import type { ListingEnv } from "../env.ts";
 import type { TokenFilter } from "./filter.ts";
 import type { Position } from "./order.ts";
 import { pageOfInventory } from "./queries.ts";
@@ -98,11 +98,11 @@ interface JobRow extends Record<string, SqlStorageValue> {
  * Revokes many tokens, a step at a time, one job after the other. Where a job stands is in its row, written after each step:
  * a crash repeats one step, which finds its tokens dead. Tokens that are made after the start are not meant.
  */
-export class TokenRevocations extends DurableObject<Env> {
+export class TokenRevocations extends DurableObject<ListingEnv> {
   readonly #sql: SqlStorage;
   readonly #schema: Schema;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: ListingEnv) {
     super(ctx, env);
     this.#sql = ctx.storage.sql;
     this.#schema = new Schema(this.#sql, TOKEN_REVOCATION_MIGRATIONS);
@@ -260,7 +260,7 @@ export class TokenRevocations extends DurableObject<Env> {
 }
 
 /** The jobs of this installation. */
-export function revocationsOf(env: Env): DurableObjectStub<TokenRevocations> {
+export function revocationsOf(env: ListingEnv): DurableObjectStub<TokenRevocations> {
   return within(env, env.TOKEN_REVOCATIONS).getByName("revocations");
 }
 

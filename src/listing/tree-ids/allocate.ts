@@ -1,7 +1,7 @@
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
-import type { Env } from "../../env.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../accessor-shard.ts";
+import type { ListingEnv } from "../env.ts";
 import { noteAllocated, shardWithFreed } from "./freed-trees.ts";
 
 /** An id for a new tree, and the shard that handed it out; null: none did. */
@@ -25,7 +25,7 @@ let drawingSince = 0;
 let nextShard = Math.floor(Math.random() * ACCESSOR_SHARDS);
 
 /** An id for a tree that there never was, and that no shard knows. */
-export function unpooledTree(env: Env): AllocatedTree {
+export function unpooledTree(env: ListingEnv): AllocatedTree {
   return { treeId: within(env, env.TOKEN_TREE).newUniqueId().toString(), allocatedBy: null };
 }
 
@@ -33,7 +33,7 @@ export function unpooledTree(env: Env): AllocatedTree {
  * An id for a new tree. Usually one that this isolate has; a shard hands out many at once and remembers them, so that a tree of
  * which nobody tells is not lost. While the shard does not answer it is an id that nobody knows, and the tree looks after itself.
  */
-export async function allocateTree(env: Env): Promise<AllocatedTree> {
+export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const now = currentTime();
   const isGood = (at: number) => at > now - GOOD_FOR_MS && at <= now;
   stock = stock.filter(({ at }) => isGood(at));

@@ -1,8 +1,8 @@
 import { currentTime } from "../../base/clock.ts";
 import { sleep } from "../../base/sleep.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
-import type { Env } from "../../env.ts";
 import { accessorShard } from "../accessor-shard.ts";
+import type { ListingEnv } from "../env.ts";
 import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 import { CALL_DELAY_MS, RETRY_MS } from "./delays.ts";
@@ -17,19 +17,19 @@ const QUEUE = new UpdateQueue();
 const TIMER = new SoonestTimer();
 
 /** A token was made. @param allocatedBy the shard that handed out the id of the tree, for its first token; else null. */
-export function publishNewToken(env: Env, entry: InventoryEntry, allocatedBy: number | null): void {
+export function publishNewToken(env: ListingEnv, entry: InventoryEntry, allocatedBy: number | null): void {
   QUEUE.created(entry, allocatedBy);
   sendIn(env, CALL_DELAY_MS);
 }
 
 /** Something about a token has changed. */
-export function publishChange(env: Env, entry: InventoryEntry): void {
+export function publishChange(env: ListingEnv, entry: InventoryEntry): void {
   QUEUE.changed(entry);
   sendIn(env, CALL_DELAY_MS);
 }
 
 /** A tree has another size. */
-export function publishTreeSize(env: Env, size: TreeSize): void {
+export function publishTreeSize(env: ListingEnv, size: TreeSize): void {
   QUEUE.sized(size);
   sendIn(env, CALL_DELAY_MS);
 }
@@ -45,7 +45,7 @@ export function cancelUpdatesOf(accessors: readonly string[]): Promise<void> {
 }
 
 /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
-export async function publishPending(env: Env): Promise<void> {
+export async function publishPending(env: ListingEnv): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
     if (!(await send(env)) || QUEUE.isQuiet) return;
     await sleep(LOOK_MS);
@@ -53,7 +53,7 @@ export async function publishPending(env: Env): Promise<void> {
 }
 
 /** False when a shard did not hear: it is told again later. */
-async function send(env: Env): Promise<boolean> {
+async function send(env: ListingEnv): Promise<boolean> {
   try {
     await QUEUE.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());
     return true;
@@ -64,12 +64,12 @@ async function send(env: Env): Promise<boolean> {
   }
 }
 
-async function sendAll(env: Env): Promise<void> {
+async function sendAll(env: ListingEnv): Promise<void> {
   if (!(await send(env))) return;
   const next = QUEUE.nextSendIn;
   if (next !== null) sendIn(env, next);
 }
 
-function sendIn(env: Env, ms: number): void {
+function sendIn(env: ListingEnv, ms: number): void {
   TIMER.in(ms, () => void sendAll(env));
 }

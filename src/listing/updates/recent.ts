@@ -1,7 +1,7 @@
 import { isolates } from "../../base/isolates.ts";
 import { within } from "../../base/location.ts";
 import { inGroups } from "../../base/parallel.ts";
-import type { Env } from "../../env.ts";
+import type { ListingEnv } from "../env.ts";
 import { FRESHNESS_MS } from "./delays.ts";
 import { publishPending } from "./publish.ts";
 
@@ -33,7 +33,7 @@ export function noteWaiting(treeId: string, waits: boolean): void {
  * Makes trees in which this isolate just changed something tell the lists, so that a client finds what it made: where one
  * process serves everything all that was ever answered.
  */
-export async function publishRecent(env: Env, now: number): Promise<void> {
+export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
   const changed = [...recent].filter(([, at]) => at >= now - FRESHNESS_MS).map(([treeId]) => treeId);
   recent.clear();
   const all = within(env, env.TOKEN_TREE);

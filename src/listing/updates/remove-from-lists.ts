@@ -2,9 +2,9 @@ import { currentTime } from "../../base/clock.ts";
 import { sleep } from "../../base/sleep.ts";
 import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
-import type { Env } from "../../env.ts";
 import { decodeStoredId } from "../../token/ids.ts";
 import { accessorShard, accessorShardNumber } from "../accessor-shard.ts";
+import type { ListingEnv } from "../env.ts";
 import { cancelUpdatesOf } from "./publish.ts";
 import { RemovalQueue, type Remove } from "./removal-queue.ts";
 
@@ -31,7 +31,7 @@ const LAST_OF_TREES = new Set<string>();
  * @throws when a shard does not answer.
  */
 export async function removeFromLists(
-  env: Env,
+  env: ListingEnv,
   accessors: readonly string[],
   turns: SweepTurns,
   areLast: boolean,

@@ -35,7 +35,7 @@ export interface JwtLoginView {
 }
 
 /** One mount of the jwt method: its configuration and roles. What was tampered with counts as absent. */
-export class JwtAuth extends GroveObject {
+export class JwtAuth extends GroveObject<Env> {
   readonly #settings: SealedValues<JwtConfig>;
   readonly #roles: SealedValues<JwtRole>;
 

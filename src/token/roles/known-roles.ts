@@ -1,6 +1,6 @@
 import { IsolateCopy } from "../../base/isolate-copy.ts";
-import type { Env } from "../../env.ts";
 import { snapshotMaxAgeMs } from "../../system/snapshot-age.ts";
+import type { TokenEnv } from "../env.ts";
 import type { TokenRole } from "../role.ts";
 import { tokenRoles } from "./token-roles.ts";
 
@@ -13,7 +13,7 @@ const copies = new IsolateCopy<string, TokenRole>(MAX_ROLES);
  * The token role as this isolate knows it, no older than POLICY_CACHE_SECONDS; null when there is none. That there is none is
  * asked for every time: names of such ones could be any.
  */
-export async function loadRole(env: Env, name: string): Promise<TokenRole | null> {
+export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole | null> {
   const role = await copies.load(name, snapshotMaxAgeMs(env), async () => {
     return (await tokenRoles(env).read(name)) ?? undefined;
   });

@@ -1,11 +1,11 @@
 import { DENIED, type Failure, invalid } from "../../base/errors.ts";
 import { within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import type { Migration } from "../../storage/schema.ts";
 import { SealedValues, valuesTable } from "../../storage/sealed-values.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { MountTtl } from "../../system/mount.ts";
+import type { TokenEnv } from "../env.ts";
 import type { TokenRole } from "../role.ts";
 import { changeRole, newRole } from "./change.ts";
 import type { RoleFields } from "./fields.ts";
@@ -24,10 +24,10 @@ export interface WriteGrants {
 }
 
 /** The roles of one token mount. Names keep their case. */
-export class TokenRoles extends GroveObject {
+export class TokenRoles extends GroveObject<TokenEnv> {
   readonly #roles: SealedValues<TokenRole>;
 
-  constructor(ctx: DurableObjectState, env: Env) {
+  constructor(ctx: DurableObjectState, env: TokenEnv) {
     super(ctx, env, TOKEN_ROLE_MIGRATIONS);
     this.#roles = new SealedValues(this.tables, this.seals, "roles", "token role");
   }
@@ -72,6 +72,6 @@ export class TokenRoles extends GroveObject {
 }
 
 /** The roles of the token method at `auth/token/`. */
-export function tokenRoles(env: Env): DurableObjectStub<TokenRoles> {
+export function tokenRoles(env: TokenEnv): DurableObjectStub<TokenRoles> {
   return within(env, env.TOKEN_ROLES).getByName("token");
 }

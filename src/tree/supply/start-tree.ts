@@ -3,12 +3,12 @@ import type { Failure } from "../../base/errors.ts";
 import { type LocationHint, within } from "../../base/location.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import type { Keys } from "../../crypto/key-ring.ts";
-import type { Env } from "../../env.ts";
 import { allocateTree, unpooledTree } from "../../listing/tree-ids/allocate.ts";
 import { noteChange } from "../../listing/updates/recent.ts";
 import { MAX_ROW_ATTEMPTS, type NewTokenIds, newTokenIds, type TokenAddress } from "../../token/ids.ts";
 import type { TokenSpec, TokenView } from "../../token/record.ts";
 import type { CubbyholeValue } from "../cubbyhole/store.ts";
+import type { TreeEnv } from "../env.ts";
 
 /** The first token of a tree. */
 export interface StartedTree {
@@ -40,7 +40,7 @@ const NOT_STORED: Failure = {
  * free, a new one is made: while the clock is set back none that was freed later can be had.
  */
 export async function startTree(
-  env: Env,
+  env: TreeEnv,
   keys: Keys,
   spec: TokenSpec,
   { customId, prepare, location }: BeforeStart = {},

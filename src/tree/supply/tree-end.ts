@@ -1,9 +1,9 @@
 import { currentTime } from "../../base/clock.ts";
-import type { Env } from "../../env.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
 import { accessorShard } from "../../listing/accessor-shard.ts";
 import { firstRowAt } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
+import type { TreeEnv } from "../env.ts";
 import type { TreeStore } from "../tree-store.ts";
 import type { TreeUpdates } from "../updates/tree-updates.ts";
 import { type EmptyTree, treeReuse } from "./tree-reuse.ts";
@@ -13,7 +13,7 @@ const CLOCK_MS = 86_400_000;
 
 /** What the end of a tree needs of the tree around it. */
 interface TreeEndDeps {
-  readonly env: Env;
+  readonly env: TreeEnv;
   readonly storage: DurableObjectStorage;
   readonly treeId: string;
   readonly tokens: TreeStore;

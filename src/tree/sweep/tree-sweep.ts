@@ -3,7 +3,6 @@ import { inGroups } from "../../base/parallel.ts";
 import { FIRST_PIECE, rowsOfNextPiece } from "../../base/turns/pace.ts";
 import { sweepThreads } from "../../base/turns/threads.ts";
 import type { SweepTurns } from "../../base/turns/turns.ts";
-import type { Env } from "../../env.ts";
 import type { TreeLeases } from "../../lease/tree-leases.ts";
 import { cancelUpdatesOf } from "../../listing/updates/publish.ts";
 import { removeFromLists } from "../../listing/updates/remove-from-lists.ts";
@@ -11,6 +10,7 @@ import { countEvent } from "../../metrics/events.ts";
 import { accessorTexts } from "../../token/ids.ts";
 import type { CubbyholeStore } from "../cubbyhole/store.ts";
 import { customIdsShard, customIdsShardNumber } from "../custom-ids.ts";
+import type { TreeEnv } from "../env.ts";
 import type { TreeEnd } from "../supply/tree-end.ts";
 import { treeReuse } from "../supply/tree-reuse.ts";
 import type { TreeStore } from "../tree-store.ts";
@@ -40,7 +40,7 @@ interface SweepStep {
 
 /** What the sweep needs of the tree around it. */
 interface SweepDeps {
-  readonly env: Env;
+  readonly env: TreeEnv;
   readonly sql: SqlStorage;
   readonly treeId: string;
   readonly tokens: TreeStore;

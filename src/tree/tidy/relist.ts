@@ -1,15 +1,15 @@
-import type { Env } from "../../env.ts";
 import { accessorShard, accessorShardNumber } from "../../listing/accessor-shard.ts";
+import type { TreeEnv } from "../env.ts";
 import type { TidyRow } from "./damage.ts";
 
 /** Lists those of `tokens` that are not listed. Returns how many that were. */
-export async function relist(env: Env, tokens: readonly TidyRow[]): Promise<number> {
+export async function relist(env: TreeEnv, tokens: readonly TidyRow[]): Promise<number> {
   const calls = [...byShard(tokens)].map(([shard, entries]) => accessorShard(env, shard).relist(entries));
   return (await Promise.all(calls)).reduce((sum, added) => sum + added, 0);
 }
 
 /** Takes `tokens` off the list. */
-export async function unlist(env: Env, tokens: readonly TidyRow[]): Promise<void> {
+export async function unlist(env: TreeEnv, tokens: readonly TidyRow[]): Promise<void> {
   await Promise.all(
     [...byShard(tokens)].map(([shard, entries]) =>
       accessorShard(env, shard).remove(entries.map(({ accessor }) => accessor)),

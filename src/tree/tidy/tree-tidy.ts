@@ -1,6 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
-import type { Env } from "../../env.ts";
 import { decodeStoredId, rowGeneratedAt } from "../../token/ids.ts";
+import type { TreeEnv } from "../env.ts";
 import type { TreeStore } from "../tree-store.ts";
 import {
   compareLists,
@@ -41,7 +41,7 @@ function walkOf({ run, aged }: TidyStep): string {
 
 /** What tidying needs of the tree around it. */
 export interface TidyDeps {
-  readonly env: Env;
+  readonly env: TreeEnv;
   readonly sql: SqlStorage;
   readonly treeId: string;
   readonly tokens: TreeStore;

@@ -1,7 +1,6 @@
 import { currentTime } from "../../base/clock.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import { SoonestTimer } from "../../base/soonest-timer.ts";
-import type { Env } from "../../env.ts";
 import { fixedPart, type InventoryEntry, newEntry } from "../../listing/inventory/entry.ts";
 import { CONFIRM_DELAY_MS, READ_DELAY_MS, RETRY_MS } from "../../listing/updates/delays.ts";
 import {
@@ -14,6 +13,7 @@ import {
 import { noteWaiting } from "../../listing/updates/recent.ts";
 import type { NewTokenIds } from "../../token/ids.ts";
 import type { TokenSpec } from "../../token/record.ts";
+import type { TreeEnv } from "../env.ts";
 import type { SweepCandidate, SweepObserver } from "../sweep/dead-tokens.ts";
 import type { TokenRow } from "../token-rows.ts";
 import type { TokenObserver, TreeStore } from "../tree-store.ts";
@@ -33,7 +33,7 @@ const USE_HOUR_MS = 3_600_000;
 
 /** What the inventory needs of the tree around it. */
 interface InventoryDeps {
-  readonly env: Env;
+  readonly env: TreeEnv;
   readonly treeId: string;
   readonly tokens: () => TreeStore;
   /** Gets the keys for seals of rows, before a token is read. */
@@ -305,7 +305,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
 }
 
 /** True unless the setting turns it off. */
-function tracksLastUse(env: Pick<Env, "TRACK_LAST_USE">): boolean {
+function tracksLastUse(env: Pick<TreeEnv, "TRACK_LAST_USE">): boolean {
   return env.TRACK_LAST_USE !== "false";
 }
 

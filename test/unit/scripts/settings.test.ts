@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unstable_readConfig } from "wrangler";
@@ -7,8 +7,9 @@ import { SELF_HOSTED } from "../../../scripts/serve/worker.ts";
 
 const read = (path: string) => readFileSync(join(PROJECT, path), "utf8");
 
-/** Every setting that the Worker reads, as its type lists them. */
-const settings = [...read("src/env.ts").matchAll(/^ {2}readonly (\w+)\?: string;$/gm)].map(([, name = ""]) => name);
+/** Every setting that the Worker reads, as the types of its rooms list them. */
+const environment = ["src/env.ts", ...globSync("src/*/env.ts", { cwd: PROJECT })].map(read).join("\n");
+const settings = [...environment.matchAll(/^ {2}readonly (\w+)\?: string;$/gm)].map(([, name = ""]) => name);
 
 describe("every setting of the Worker", () => {
   it("is explained in docs/operations.md, and nothing else is", () => {
@@ -21,10 +22,10 @@ describe("every setting of the Worker", () => {
   it("reaches it from the environment of npm run dev and npm run serve", async () => {
     const definition = await readWorkerDefinition();
     if (!definition.ok) throw new Error(definition.error);
-    const environment = Object.fromEntries(settings.map((name) => [name, `value of ${name}`]));
-    const { CLIENT_ADDRESS_HEADER, ONE_PROCESS, ...rest } = environment;
+    const variables = Object.fromEntries(settings.map((name) => [name, `value of ${name}`]));
+    const { CLIENT_ADDRESS_HEADER, ONE_PROCESS, ...rest } = variables;
     // The gateway in front decides where the address stands, and npm run serve that it is one process.
-    expect(settingsFromEnvironment(definition.value, environment)).toEqual(rest);
+    expect(settingsFromEnvironment(definition.value, variables)).toEqual(rest);
   }, 30_000);
 });
 

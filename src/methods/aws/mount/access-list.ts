@@ -51,7 +51,7 @@ export interface EnteredLogin {
  * A shard of the access list of a cloud mount: what is remembered of the logins of its instances. It decides about
  * their nonces in one transaction.
  */
-export class CloudAccessList extends GroveObject {
+export class CloudAccessList extends GroveObject<Env> {
   readonly #entries: ExpiringValues<AccessEntry>;
   readonly #tidy: ListTidy<AccessEntry>;
   /** The row of the place, once it was read: every login needs it. */

@@ -24,7 +24,7 @@ export type CloudTable = "certificates" | "stsRoles" | "roles" | "denyList";
  * One mounted cloud method: its configuration, roles and deny list. It has no keys of the cloud and calls no cloud; the Worker
  * seals, hashes and verifies. Every method that changes something is one transaction.
  */
-export class CloudAuth extends GroveObject {
+export class CloudAuth extends GroveObject<Env> {
   readonly #store: CloudStore;
   readonly #tidy: ListTidy<DenyEntry>;
 
