@@ -1,9 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { forgetInstallation } from "../../../src/system/installation.ts";
+import { systemOf } from "../../../src/system/system.ts";
 import type { TokenTree } from "../../../src/tree/token-tree.ts";
-import { call, createToken, initialized } from "../../support/service.ts";
+import { bindings, call, createToken, initialized } from "../../support/service.ts";
 import { holdTidy } from "../../support/tidy.ts";
 import { holdInventory, holdSweeps, locate, restartTree } from "../../support/trees.ts";
+import { holdWalks } from "../../support/walks.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -69,6 +72,23 @@ describe("a row that was changed in the storage", () => {
     const { client_token: token } = await weak();
     await tamper(token, set);
     expect(await self(token)).toBe(403);
+  });
+
+  it("is revoked by tidy while a watermark is open, so that what hangs below stays refused after the clean-up", async () => {
+    holdWalks();
+    vi.spyOn(console, "error").mockReturnValue(undefined);
+    const { client_token: parent } = await createToken(root, { policies: ["root"], ttl: "24h" });
+    const { client_token: child } = await createToken(parent, { policies: ["default"], ttl: "24h" });
+    await call("POST", "sys/leases/revoke-prefix/auth/token/create/elsewhere", { token: root });
+    const stub = await tamper(parent, `record = replace(record, '"role":null', '"role":"x"')`);
+    expect(await self(child)).toBe(403);
+    await tidied(stub);
+    const [made] = await systemOf(bindings).watermarks();
+    await systemOf(bindings).watermarksCleaned(null, made?.number ?? 0, Date.now());
+    forgetInstallation();
+    await restartTree(stub);
+    expect((await systemOf(bindings).watermarks())[0]?.cleaned).toBe(true);
+    expect(await self(child)).toBe(403);
   });
 
   it("keeps what changes in a token's life out of it: uses, renewal and revocation need no new seal", async () => {
