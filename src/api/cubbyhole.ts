@@ -25,7 +25,7 @@ const PATH = { path: "Where it is kept" };
 const LIST = { summary: "Lists the names that the caller's token keeps things at.", answers: KEYS };
 
 /**
- * The private store of each service token. Nobody else reaches it, root included: the rows belong to the caller's own row
+ * The private store of each service token. No other token reaches it, root included: the rows belong to the caller's own row
  * in its tree, and the values are sealed for that row and path. Messages are the reference's (cubbyhole).
  */
 export const CUBBYHOLE_ROUTES: readonly Route[] = [

@@ -49,7 +49,7 @@ export async function beginRootGeneration(
 }
 
 /**
- * Makes a root token for whoever has the seal key.
+ * Makes a root token for the holder of the seal key.
  *
  * The attempt is closed before the token is made: of two at once, and after a crash in between, there is never more than one
  * token for one attempt.

@@ -18,7 +18,7 @@ const ALREADY_INITIALIZED = invalid("Grove is already initialized");
 /**
  * Makes the key ring and the first root token of a new installation, once.
  *
- * The token is written before the key ring: after a crash in between nobody has the keys that would make the token good,
+ * The token is written before the key ring: after a crash in between there are no keys that would make the token good,
  * and the next call starts over. Of two calls at once the one that stores its key ring wins.
  *
  * @param loaded what the isolate knows: an installation, or that there is none.

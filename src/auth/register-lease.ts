@@ -37,7 +37,7 @@ export interface LeaseRegistration {
 }
 
 /**
- * Registers a lease for a token. When the token or the lease ends, its endpoint is told to revoke the secret. A batch
+ * Registers a lease for a token. When the token or the lease ends, its endpoint is asked to revoke the secret. A batch
  * token is not stored, so its leases are stored with its parent and end with either; a batch token without a parent
  * cannot hold leases. After any failure there is no lease, and the engine must revoke the secret itself.
  */

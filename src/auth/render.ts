@@ -35,7 +35,7 @@ export const LOOKUP_SHAPE = {
 /**
  * What a look-up shows of a service token.
  *
- * @param id the token as the caller sent it; "" where it is not known or not told.
+ * @param id the token as the caller sent it; "" where it is unknown or not shown.
  * @param now ms.
  */
 export function lookupToken(token: TokenView, id: string, now: number): Record<string, unknown> {

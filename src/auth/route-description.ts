@@ -39,7 +39,7 @@ export type Answer =
   | { readonly kind: "auth" }
   /** 200, the envelope with a token for the answer that was put away. */
   | { readonly kind: "wrapped" }
-  /** The envelope, of whose data nothing is told; 200 unless said. */
+  /** The envelope, whose data are not described; 200 unless said. */
   | { readonly kind: "envelope"; readonly status?: number }
   /** A body of its own, without the envelope. */
   | { readonly kind: "plain"; readonly status: number; readonly body: Shape; readonly mediaType?: string };

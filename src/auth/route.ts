@@ -57,7 +57,7 @@ export interface PreparedContext<F, P> extends PresentedContext<F> {
 /** A request that the caller's policies allow. */
 export interface CallContext<F, P> extends PreparedContext<F, P>, AuthorizedCall {}
 
-/** A request to log in, with its fields. Nobody has authorised it. */
+/** A request to log in, with its fields. It is not authorised. */
 export interface LoginContext<F> extends ReadyContext {
   readonly fields: F;
 }
@@ -91,19 +91,19 @@ export interface TokenRoute extends RouteBase {
   readonly canonicalPath?: (mountPath: string, data: SentData) => string;
   /**
    * Another path of the same thing that policies can name as well, if there is one. It may ask an object that exists: the
-   * token was read, though nobody has found it good yet.
+   * token was read, but not yet found good.
    */
   readonly alternatePath?: (
     context: Pick<ReadyContext, "env" | "installation">,
     path: string,
   ) => Promise<string | null>;
-  /** The path below the mount whose quota counts its requests, where that is another: whoever asks both is counted once. */
+  /** The path below the mount whose quota counts its requests, where that is another: a client that calls both is counted once. */
   readonly countsAs?: string;
   /** True when a write needs `create` or `update` depending on what exists; the handler or the action checks which. */
   readonly createsOrUpdates?: boolean;
   /** Answers without a token, where the deployment allows that; null where it does not. */
   readonly openHandler?: (env: Env) => OpenRoute["handle"] | null;
-  /** What a caller without a good token or without the right is told in place of "permission denied", if anything else. */
+  /** The failure for a caller without a good token or without the right, where it is not "permission denied". */
   refusal?(request: GroveRequest): Failure | null;
   /** Reads the input. Runs before the caller is authorised, so it neither writes nor wakes an object. */
   open(context: TokenContext, data: SentData): Promise<Result<OpenedCall, Failure>>;
@@ -118,7 +118,7 @@ export interface OpenedCall {
   handle(authorized: AuthorizedCall): Promise<Result<Reply, Failure>>;
 }
 
-/** The endpoint of an auth method that gives a token to whoever proves what the method asks for. A token is not looked at. */
+/** The endpoint of an auth method that gives a token to a client that proves what the method asks for. A token is not looked at. */
 export interface LoginRoute extends RouteBase {
   readonly access: "login";
   /** What the body may hold. */

@@ -32,7 +32,7 @@ const holders = new GenerationalCache<string, string>(MAX_ALIASES);
 
 /**
  * The entity of the client that logged in, made at its first login. Its id goes on the token. An isolate that knows the entity, no
- * older than POLICY_CACHE_SECONDS, asks nobody when the login would change nothing of it.
+ * older than POLICY_CACHE_SECONDS, makes no call when the login would change nothing of it.
  *
  * @returns "permission_denied" when the entity is disabled, or something of it was tampered with.
  */

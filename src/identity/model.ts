@@ -116,7 +116,7 @@ export interface GroupState {
   readonly parentIds: readonly string[];
   /** Of an external group, if it has one. */
   readonly alias: AliasPlace | null;
-  /** True when something of it was tampered with: then nobody knows what it adds to its members, and the rest is empty. */
+  /** True when something of it was tampered with: then what it adds to its members is unknown, and the rest is empty. */
   readonly tampered: boolean;
 }
 
@@ -169,7 +169,7 @@ export interface DirectoryEntry {
   readonly entityId: string;
   /** null for one that no operator has named. */
   readonly name: string | null;
-  /** Ids of the groups that it is in itself; null when a row about it was tampered with: then nobody knows. */
+  /** Ids of the groups that it is in itself; null when a row about it was tampered with: then they are unknown. */
   readonly groupIds: readonly string[] | null;
 }
 

@@ -20,7 +20,7 @@ export function nameProblem(what: string, name: string): string | null {
 
 /**
  * The policies of an entity or a group in their one form. `root` is refused in every spelling that would become `root`
- * anywhere: whoever can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
+ * anywhere: a caller that can edit an entity must not be able to make it root (CVE-2024-9180, CVE-2025-54996).
  *
  * @param sent null when absent.
  */

@@ -45,7 +45,7 @@ export function beginReading(): Reading {
   return copies.begin();
 }
 
-/** Keeps an entity that was asked for by something else than its id, so that the next request that needs it asks nobody. */
+/** Keeps an entity that was asked for by something else than its id, so that the next request that needs it makes no call. */
 export function learnEntity(state: EntityState, reading: Reading): void {
   copies.keep(state.entity.id, state, reading);
 }

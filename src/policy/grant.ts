@@ -55,7 +55,7 @@ export function mergeRules(pattern: Pattern, sources: readonly SourcedRule[]): G
   };
 }
 
-/** The capabilities as they are told to clients: sorted; `["deny"]` when nothing is granted. */
+/** The capabilities as clients see them: sorted; `["deny"]` when nothing is granted. */
 export function listCapabilities(grant: Grant | undefined): Capability[] {
   if (!grant || grant.capabilities.size === 0) return ["deny"];
   return CAPABILITIES.filter((capability) => grant.capabilities.has(capability));

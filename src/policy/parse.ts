@@ -11,7 +11,7 @@ export type { PathRule } from "./rule.ts";
 export { MAX_POLICY_LENGTH, type PolicyParseError } from "./syntax.ts";
 
 /**
- * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are told at once; line and column are those
+ * Reads a policy text, HCL or JSON, either also in base64. Several mistakes are reported at once; line and column are those
  * of the first. Blocks that have expired at `now` (ms) are left out.
  *
  * A setting that would restrict access and is not supported is a mistake: leaving it out would grant more than was meant.

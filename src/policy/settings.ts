@@ -13,7 +13,7 @@ export interface Setting<T> {
 
 /**
  * The settings of one block, read with a type. A repeated key adds to a list or an object; of other values the last
- * one holds. A value of the wrong type is told to `problems` and counts as absent.
+ * one holds. A value of the wrong type is reported in `problems` and counts as absent.
  */
 export class Settings {
   readonly #block: SyntaxObject;

@@ -2,7 +2,7 @@
  * Paths that ask for the same thing, in every way that this server or the reference has for it. `*` stands for what
  * follows or stands between; a path with a slash at its end is one of a list, which is asked for with or without it.
  *
- * A rule for one spelling grants nothing at another, but its `deny` holds there: else whoever denies `sys/policies/acl/x`
+ * A rule for one spelling grants nothing at another, but its `deny` holds there: else a policy that denies `sys/policies/acl/x`
  * has left `sys/policy/x` open.
  */
 export const SPELLINGS: readonly (readonly string[])[] = [

@@ -26,7 +26,7 @@ import { type ReadRequest, readAuthorizeRequest, readTokenText } from "./request
 const READS = { operation: "read", clientAddress: null, data: {}, acts: false } as const;
 
 /**
- * The tokens of Grove for other Workers, over a service binding to the entrypoint `TokenAuthority`: whoever has the binding
+ * The tokens of Grove for other Workers, over a service binding to the entrypoint `TokenAuthority`: a Worker with the binding
  * is trusted with it. Every answer is a value and a refusal unless it says otherwise; nothing is thrown for a bad token.
  */
 export class TokenAuthority extends WorkerEntrypoint<Env> implements TokenAuthorityBinding {

@@ -7,7 +7,7 @@ const MAX_FAST_RETRIES = 600;
 const RESEND_MS = 500;
 const RESEND_SLOWLY_MS = 30_000;
 
-/** Pause before the organization is told again (ms): its lists are out of date until then. */
+/** Pause before the organization is notified again (ms): its lists are out of date until then. */
 export function resendPause(failures: number): number {
   return failures < MAX_FAST_RETRIES ? RESEND_MS : RESEND_SLOWLY_MS;
 }

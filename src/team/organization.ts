@@ -53,7 +53,7 @@ export class Organization extends GroveObject<Env> {
   /** null when there is none, or none any more. */
   #record: OrganizationRecord | null = null;
   readonly #row: OrganizationRow;
-  /** True while the directory is being told. */
+  /** True while the directory is being notified. */
   #isListing = false;
 
   constructor(ctx: DurableObjectState, env: Env) {

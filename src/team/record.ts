@@ -88,7 +88,7 @@ export interface ListedToken {
   readonly token: TeamToken;
 }
 
-/** What an organization is told about one of its teams, as of one revision. */
+/** The state of a team that its organization is notified of, as of one revision. */
 export interface TeamState {
   readonly team: TeamRecord;
   /** Tokens that have changed since the last revision that the organization knows; null for a deleted one. */

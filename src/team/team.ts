@@ -48,7 +48,7 @@ const NOT_FOUND = err({ code: "not_found" } as const);
 /**
  * A team and its tokens: at most one without a description, which each new one replaces, and any number with different
  * descriptions. The organization keeps a copy of everything but the hashes, for lists and searches. A change is
- * committed here first, in one transaction with the note that the organization has to be told. Then it is told; the
+ * committed here first, in one transaction with the note that the organization has to be notified. Then it is notified; the
  * alarm repeats that until it has answered.
  *
  * An object that was never given a team writes nothing, whatever it is asked.
@@ -99,7 +99,7 @@ export class Team extends GroveObject<Env> {
     if (told === "told") return ok(team);
     if (told === "no_organization") return err(NO_ORGANIZATION);
     if (told === "ended") return err(NAME_TAKEN);
-    // The organization may have taken the team in although its answer was lost: it is told of the end, too.
+    // The organization may have taken the team in although its answer was lost: it is notified of the end, too.
     if (this.tables.exist) this.#store.end();
     return err(NO_ANSWER);
   }

@@ -2,7 +2,7 @@ import type { Failure } from "../base/errors.ts";
 import { isStorageFailure } from "../storage/failure.ts";
 
 /**
- * What a caller is told of a thrown error, which also goes to the error log: a bug, or the platform saying that an object
+ * The failure that a caller gets for a thrown error, which also goes to the error log: a bug, or the platform saying that an object
  * is overloaded or gone for a moment, or that its disk is full. The first is a 500 without details, the others are a 503
  * that clients repeat.
  *

@@ -6,7 +6,7 @@ export const NOT_BEGUN_STATUS = 421;
 
 /** One request on a connection between the gateway and the service. */
 export interface Exchange {
-  /** Name of the connection, which nobody else can guess. */
+  /** Name of the connection, which others can't guess. */
   readonly connection: string;
   /** Counted from 1 on each connection. */
   readonly number: number;

@@ -36,7 +36,7 @@ export function toWire(failure: Failure): WireFailure {
         status: 400,
         errors: [`${UNKNOWN_FIELDS}: [${failure.names.slice(0, MAX_SHOWN).map(shownName).join(" ")}]`],
       };
-    // Whether a token is bad or only not allowed is not told apart.
+    // Whether a token is bad or only not allowed is not distinguished.
     case "unauthenticated":
     case "permission_denied":
       return { status: 403, errors: ["permission denied"] };

@@ -134,7 +134,7 @@ export function count(): Field<number> {
   return field({ shape: "integer" }, "an int", (value) => {
     if (value === null) return 0;
     const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : value;
-    return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+    return isNumber(number) && Number.isSafeInteger(number) && number >= 0 ? number : undefined;
   });
 }
 
@@ -143,7 +143,7 @@ export function decimal(): Field<number> {
   return field({ shape: "number" }, "a number", (value) => {
     if (value === undefined || value === null) return 0;
     const number = typeof value === "string" && /^[+-]?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
-    return Number.isFinite(number) ? (number as number) : undefined;
+    return isNumber(number) && Number.isFinite(number) ? number : undefined;
   });
 }
 
@@ -155,7 +155,7 @@ export function pageSize(): Field<number> {
 function readInteger(value: unknown): number | undefined {
   if (value === undefined || value === null || value === "") return 0;
   const number = typeof value === "string" && /^[+-]?\d{1,11}$/.test(value) ? Number(value) : value;
-  return Number.isInteger(number) && Math.abs(number as number) < 2 ** 31 ? (number as number) : undefined;
+  return isNumber(number) && Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? number : undefined;
 }
 
 /** A moment in ms: RFC 3339, or seconds since 1970. undefined when absent or empty. */
@@ -314,6 +314,10 @@ export function readValues<F>(
     if (value.value !== undefined) values[name] = value.value;
   }
   return ok(values as F);
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number";
 }
 
 function isMissing(value: unknown): boolean {

@@ -40,7 +40,7 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
   return ok(value as Record<string, unknown>);
 }
 
-/** `JSON.parse`, and `onNumber` is told the text of every number. */
+/** `JSON.parse`, and `onNumber` gets the text of every number. */
 function parseWatching(text: string, onNumber: (source: string) => void): unknown {
   return JSON.parse(text, (_key: string, value: unknown, context?: { readonly source?: string }) => {
     if (typeof value === "number") onNumber(context?.source ?? String(value));

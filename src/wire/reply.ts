@@ -29,7 +29,7 @@ export type Reply =
       readonly kind: "plain";
       readonly status: number;
       readonly body: Readonly<Record<string, unknown>>;
-      /** Seconds that others may keep the answer; absent: nobody may. */
+      /** Seconds that others may keep the answer; absent: none. */
       readonly maxAge?: number;
     };
 

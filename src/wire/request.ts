@@ -58,7 +58,7 @@ export function operationOf({ operation }: Pick<RequestHead, "operation">): Oper
   return operation.ok ? operation.value : "unknown";
 }
 
-/** The query of a request without one. Nobody writes to it. */
+/** The query of a request without one. It is never written to. */
 const NO_QUERY = new URLSearchParams();
 
 /** Reads the head of a request. */

@@ -46,7 +46,7 @@ function aliasOf(alias: AliasRecord, installation: Installation): Record<string,
 
 /** What reading shows of a group. */
 export function showGroup(group: GroupRecord, installation: Installation): Record<string, unknown> {
-  // Nobody sets the members of an external group: while it has none, clients expect null rather than an empty list.
+  // The members of an external group can't be set: while it has none, clients expect null rather than an empty list.
   const members = (ids: readonly string[]) => (group.type === "external" && ids.length === 0 ? null : ids);
   return {
     id: group.id,
@@ -181,7 +181,7 @@ export const GROUP_SUMMARY_SHAPE = {
   num_parent_groups: "integer",
 } as const satisfies Shape;
 
-/** The shape of a group. Its members are null where nobody can set them. */
+/** The shape of a group. Its members are null where they can't be set. */
 export const GROUP_SHAPE = {
   id: "string",
   name: "string",

@@ -26,7 +26,7 @@ export async function mayOf({
   };
 }
 
-/** What a caller may do with a team. Nobody can change its members: it has none. */
+/** What a caller may do with a team. Its members can't be changed: it has none. */
 export function teamPermissions(may: May, team: TeamRecord): Record<string, boolean> {
   const canDestroy = !team.owners && may("delete", `teams/${team.teamId}`, canonicalPathOf(team, ""));
   return { "can-update-membership": false, "can-destroy": canDestroy };

@@ -93,7 +93,7 @@ export function organizationResource(
   };
 }
 
-/** Whoever holds an ordinary token. */
+/** The holder of an ordinary token. */
 export function userResource(user: Author): ResourceObject {
   return {
     id: user.id,

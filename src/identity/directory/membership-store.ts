@@ -28,7 +28,7 @@ const GROUP_MEMBER: TableShape = {
 export interface GroupsInGroups {
   /** The ids of the groups that a group is in itself, by its id; those that are in none are absent. */
   readonly parents: ReadonlyMap<string, readonly string[]>;
-  /** Ids of the groups of which nobody knows what they are in: a row that says so was tampered with. */
+  /** Ids of the groups whose parents are unknown: a row that says so was tampered with. */
   readonly tampered: ReadonlySet<string>;
 }
 
@@ -48,7 +48,7 @@ export class MembershipStore {
     this.groups = new SealedTable(sql, seals, GROUP_MEMBER);
   }
 
-  /** Ids of the groups that an entity is in itself, sorted; null when a row that says so was tampered with: then nobody knows. */
+  /** Ids of the groups that an entity is in itself, sorted; null when a row that says so was tampered with: then they are unknown. */
   ofEntity(entityId: string): string[] | null {
     const query = "SELECT * FROM group_entities WHERE entity_id = ? ORDER BY group_id";
     const rows = this.#sql.exec<WithSeal<EntityMember>>(query, entityId).toArray();

@@ -32,7 +32,7 @@ export class NameStore {
     return this.#read("SELECT * FROM entity_names WHERE name_key = ?", nameKey(name))[0]?.entity_id ?? null;
   }
 
-  /** The name of an entity; null when it has none. "tampered": whoever wrote the row, this installation did not. */
+  /** The name of an entity; null when it has none. "tampered": this installation did not write the row. */
   nameOf(entityId: string): string | "tampered" | null {
     const query = "SELECT * FROM entity_names WHERE entity_id = ?";
     const [row] = this.#sql.exec<WithSeal<NameRow>>(query, entityId).toArray();

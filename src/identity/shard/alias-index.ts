@@ -27,7 +27,7 @@ export class AliasIndex {
     return this.#entities.byAlias(place) ?? this.#pointer(place);
   }
 
-  /** Who may have the alias; null when nobody has. */
+  /** Who may have the alias; null when it is free. */
   holder(place: AliasPlace): Holder | null {
     const entityId = this.#entities.idByAlias(place);
     return entityId === null ? this.#pointer(place) : { entityId, claim: null };

@@ -30,7 +30,7 @@ export interface StoredEntity {
   readonly revision: number;
 }
 
-/** "tampered": whoever wrote the row, this installation did not. */
+/** "tampered": this installation did not write the row. */
 export type FoundEntity = StoredEntity | "tampered" | null;
 
 const SHAPE: TableShape = {

@@ -21,7 +21,7 @@ export interface Entity {
   readonly policies: readonly string[];
   readonly disabled: boolean;
   readonly aliases: readonly EntityAlias[];
-  /** Aliases that it gets as soon as the shards of their names point to it: at most one on a mount. Nobody is shown these. */
+  /** Aliases that it gets as soon as the shards of their names point to it: at most one on a mount. They are never shown. */
   readonly reserved: readonly EntityAlias[];
   /** Ids of the groups that it is in itself; some may be gone. null when the directory does not know them for certain. */
   readonly groupIds: readonly string[] | null;
@@ -144,7 +144,7 @@ export function aliasRecord({ id }: Entity, alias: EntityAlias): AliasRecord {
   return { ...alias, entityId: id };
 }
 
-/** An entity as requests need it; null when nobody knows its groups: without one, what its policies deny would be granted. */
+/** An entity as requests need it; null when its groups are unknown: without one, what its policies deny would be granted. */
 export function stateOf({
   entity,
   revision,

@@ -173,7 +173,7 @@ export class NoticeOutbox {
   }
 }
 
-/** What a webhook is told. Nothing in it is secret. */
+/** The body of a notice to a webhook. Nothing in it is secret. */
 function documentOf(team: TeamRecord, token: TeamToken, trigger: string, webhookId: string): Record<string, unknown> {
   return {
     payload_version: 1,

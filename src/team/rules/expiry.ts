@@ -20,12 +20,12 @@ const NEVER: Expiry = { expiresAt: null, expiredAt: null };
  */
 export function readExpiry(value: unknown, now: number): Result<Expiry, string> {
   if (value === undefined || value === null) return ok(NEVER);
-  const match = typeof value === "string" ? UTC_TIME.exec(value) : null;
-  const expiresAt = match ? Date.parse(value as string) : Number.NaN;
+  const [text = "", seconds = ""] = typeof value === "string" ? (UTC_TIME.exec(value) ?? []) : [];
+  const expiresAt = Date.parse(text);
   // The platform's parser rolls 30 February over to March: only a date that comes back as it was is one.
-  if (!match || Number.isNaN(expiresAt) || !new Date(expiresAt).toISOString().startsWith(match[1] ?? "")) {
+  if (Number.isNaN(expiresAt) || !new Date(expiresAt).toISOString().startsWith(seconds)) {
     return err("must be an ISO 8601 date and time in UTC such as 2030-01-31T12:00:00Z, or null");
   }
   if (expiresAt <= now) return err("must be in the future");
-  return ok({ expiresAt, expiredAt: value as string });
+  return ok({ expiresAt, expiredAt: text });
 }

@@ -1,6 +1,9 @@
 /** Longest name of a team or an organization. */
 export const MAX_NAME_LENGTH = 90;
 
+/** Longest description of a token. */
+const MAX_DESCRIPTION_LENGTH = 255;
+
 const ORGANIZATION_NAME = /^[A-Za-z0-9_-]+$/;
 /** A comma separates names in the queries of lists. Blanks at the ends are easily lost in transit. */
 const TEAM_NAME = /^[A-Za-z0-9_.:@/-](?:[A-Za-z0-9_.:@/ -]*[A-Za-z0-9_.:@/-])?$/;
@@ -22,4 +25,11 @@ function nameProblem(value: unknown, pattern: RegExp, rule: string): string | nu
   if (typeof value !== "string" || value === "") return "can't be blank";
   if (value.length > MAX_NAME_LENGTH) return `is too long (at most ${MAX_NAME_LENGTH} characters)`;
   return pattern.test(value) ? null : rule;
+}
+
+/** What is wrong with the description of a token as a phrase, or null. An empty one is a description like any other. */
+export function descriptionProblem(value: unknown): string | null {
+  if (typeof value !== "string") return "must be a string";
+  if (value.length > MAX_DESCRIPTION_LENGTH) return `is too long (at most ${MAX_DESCRIPTION_LENGTH} characters)`;
+  return /\p{Cc}|\p{Cs}/u.test(value) ? "must not hold control characters" : null;
 }

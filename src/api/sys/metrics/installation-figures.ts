@@ -21,7 +21,7 @@ const MAX_POLICIES = 200;
 const MAX_ENTITIES = 100_000;
 
 const HOUR_MS = 3_600_000;
-/** Spans that ends of tokens are told in, from now on. */
+/** Spans, from now on, in which ends of tokens are counted. */
 const SPANS: readonly (readonly [name: string, hours: number])[] = [
   ["1h", 1],
   ["1d", 24],
@@ -66,7 +66,7 @@ export async function installationFigures(env: Env, installation: Installation):
 
 async function readFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
   const mounts = mountNames(installation);
-  // One after the other: each asks every shard, and nobody waits for a scrape.
+  // One after the other: each asks every shard, and no request waits for a scrape.
   const byMount = await countByMount(env, "tokens");
   const byPolicy = await countByGroup(env, "policy", null);
   const byEnd = await countByGroup(env, "end_hour", null);

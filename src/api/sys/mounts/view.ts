@@ -72,7 +72,7 @@ export function tuneObject(mount: Mount): Record<string, unknown> {
   };
 }
 
-/** What reading shows of the tuning of a mount of `fixedMounts`, which nobody can tune. */
+/** What reading shows of the tuning of a mount of `fixedMounts`, which can't be tuned. */
 export function fixedTuneObject({ description, config }: FixedMount): Record<string, unknown> {
   return { description, ...config, default_lease_ttl: SYSTEM_TTL_SECONDS, max_lease_ttl: SYSTEM_TTL_SECONDS };
 }

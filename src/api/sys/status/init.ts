@@ -68,7 +68,7 @@ export const INIT_ROUTES: readonly Route[] = [
   ),
 ];
 
-/** A deployment is reachable before its operator gets to `sys/init`; without a secret whoever calls first gets root. */
+/** A deployment is reachable before its operator gets to `sys/init`; without a secret the first caller gets root. */
 function mayInitialize(env: Env, token: string): boolean {
   return !env.GROVE_INIT_TOKEN || equalBytes(encode(token), encode(env.GROVE_INIT_TOKEN));
 }

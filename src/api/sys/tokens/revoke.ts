@@ -155,7 +155,7 @@ async function revoke(context: CallContext<RevokeFields, null>): Promise<Result<
 }
 
 /**
- * The fields that say which tokens are meant, as they were sent. What the job keeps is shown to whoever reads it, so it is
+ * The fields that say which tokens are meant, as they were sent. What the job keeps is shown to its readers, so it is
  * of known names alone: a token that was sent by mistake must not be among them.
  */
 function selectionOf(sentFields: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -69,7 +69,7 @@ export const TOKEN_SUMMARY_ROUTES: readonly Route[] = [
       await publishRecent(env, now);
       const counted = kind ? await countByGroup(env, kind, mount.value) : await countByTree(env, mount.value);
       const named = by === "mount" ? withMountNames(counted.groups, installation) : counted.groups;
-      // A token has several policies, so that of those groups no rest can be told.
+      // A token has several policies, so that of those groups there is no rest.
       const shown = counted.groups.reduce((sum, { count }) => sum + count, 0);
       const data = {
         groups: named,
