@@ -1,4 +1,4 @@
-/** Words of 16 bits that name the network of an IPv6 address: whoever has one address there has all of them. */
+/** Words of 16 bits that name the network of an IPv6 address: a client with one address there has all of them. */
 const NETWORK_WORDS = 4;
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 

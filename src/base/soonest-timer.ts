@@ -11,10 +11,10 @@ export interface TimerSource {
 
 const RUNTIME: TimerSource = { now: currentTime, after: (ms, work) => void setTimeout(work, ms) };
 
-/** One timer for whoever wants some work done: of all wishes the soonest counts, and one run serves all. */
+/** One timer for several callers that want some work done: of all wishes the soonest counts, and one run serves all. */
 export class SoonestTimer {
   readonly #source: TimerSource;
-  /** When the work is due (ms); null: nobody has asked for it. */
+  /** When the work is due (ms); null: it is not wanted. */
   #dueAt: number | null = null;
 
   constructor(source = RUNTIME) {

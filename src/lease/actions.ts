@@ -34,7 +34,7 @@ export type LeaseAction =
 /** What came of it. */
 export type LeaseOutcome =
   | { readonly kind: "lease"; readonly lease: LeaseView; readonly warnings: readonly string[] }
-  /** The drawn row is taken; draw again. */
+  /** The row is taken; try again with another. */
   | { readonly kind: "row_taken" }
   /** `error`: what the attempt failed with that the caller waited for; more follow by themselves. */
   | { readonly kind: "revoked"; readonly error: string | null };

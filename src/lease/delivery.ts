@@ -25,7 +25,7 @@ export type Delivery =
   | { readonly delivered: true }
   | { readonly delivered: false; readonly error: string; readonly hopeless: boolean };
 
-/** The context in which the data of a lease is sealed: nobody can move it to another lease, or have another target told it. */
+/** The context in which the data of a lease is sealed: it can't be moved to another lease, or sent to another target. */
 export function leaseDataContext(leaseTail: string, target: string): string {
   return `lease data ${leaseTail} ${target}`;
 }

@@ -16,7 +16,7 @@ import type { NewLeaseIds } from "./record.ts";
 
 /**
  * A lease id is the path that made the lease, a slash, and a tail that leads to the tree. The tail of a token's lease is `h`
- * and hex of the token's place and of a keyed hash of that: nobody makes it from the accessor or the accessor from it, since
+ * and hex of the token's place and of a keyed hash of that: neither it nor the accessor can be made from the other, since
  * the right to use one is not the right to use the other. The tail of a secret's lease is an id of its own, made like an
  * accessor.
  */
@@ -35,7 +35,7 @@ export type NamedLease =
   | { readonly kind: "token"; readonly path: string; readonly address: TokenAddress }
   | { readonly kind: "secret"; readonly path: string; readonly credential: AccessorCredential };
 
-/** Draws the ids of a new lease in the tree `treeId`. `now` in ms. */
+/** Makes the ids of a new lease in the tree `treeId`. `now` in ms. */
 export async function newLeaseIds(keys: Keys, treeId: string, now: number): Promise<NewLeaseIds> {
   const row = newRow(now);
   const { text, tail } = await newRoutedId(keys, LEASE_LABEL, { treeId, row });

@@ -7,7 +7,7 @@ import { leaseIdOfIndexed, orderOfName } from "./ids.ts";
 
 /**
  * The first names of one level below `prefix` that come after the name `after` ("": from the first on): leases, and folders
- * with a slash at the end. At most `limit`, in the order that pages go by.
+ * with a slash at the end. At most `limit`, in the order of pages.
  */
 export async function listLeases(
   env: LeaseEnv,

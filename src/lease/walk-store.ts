@@ -1,5 +1,6 @@
 import type { PagePosition } from "../listing/lease-index.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { WalkMode } from "./actions.ts";
 import type { EndJob, LeavingMount, WalkFailure, WalkJob } from "./walk-job.ts";
 
@@ -10,7 +11,7 @@ export interface WalkWatermark {
   readonly createdBefore: number | null;
   /** null until the system has made it. */
   readonly number: number | null;
-  /** From this moment on (ms) nobody makes a token any more who does not know the watermark: the last pass begins then. */
+  /** From this moment on (ms) every isolate knows the watermark when it makes a token: the last pass begins then. */
   readonly knownAt: number;
   /** True in the last pass. */
   readonly lastPass: boolean;
@@ -177,7 +178,7 @@ function walkOfRow(row: WalkRow): Walk {
 }
 
 function parsed<T>(text: string | null): T | null {
-  return text === null ? null : (JSON.parse(text) as T);
+  return text === null ? null : storedJson<T>(text);
 }
 
 function json(value: object | null): string | null {

@@ -35,7 +35,7 @@ const STEPS_PER_ALARM = 6;
 const GROUPS_OF_SHARDS = Math.ceil(ACCESSOR_SHARDS / PARALLEL);
 /** The tokens of each group of shards, then the secrets of each. */
 const PHASES = 2 * GROUPS_OF_SHARDS;
-/** How long a request waits for a walk before it is told that the walk goes on without it. */
+/** How long a request waits for a walk before it is answered that the walk goes on without it. */
 export const MAX_WAIT_MS = 20_000;
 /** So much later than the answer (ms) the clean-up begins, about. */
 const HEAD_START_MS = 100;
@@ -47,7 +47,7 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
 
 /**
  * Does something to every lease below a path prefix, in whatever trees they live: one object for each prefix, which walks the
- * shards of the index page by page and tells the trees. The place where it stands is stored, so a crash repeats one page.
+ * shards of the index page by page and calls the trees. The place where it stands is stored, so a crash repeats one page.
  *
  * What is guaranteed: a walk meets every lease whose creation was answered before the walk's start was; of tokens without a
  * watermark those that were answered two seconds before, and all of them where one process serves everything. A lease that is
@@ -77,7 +77,7 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
   }
 
   /**
-   * Ends tokens in constant time: from the answer on none of them is accepted by whoever knows the installation as of now.
+   * Ends tokens in constant time: from the answer on none of them is accepted by an isolate that knows the installation as of now.
    * Walks go through the index later, to revoke what is stored of them, and end the watermark's clean-up.
    *
    * @returns a refusal, after which nothing has happened.
@@ -134,7 +134,7 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
       if (isAtStart) await publishRecent(this.env, currentTime());
-      // Of the others nobody is told how far they are.
+      // The progress of the others is not shown.
       if (isAtStart && watermark && !watermark.lastPass) {
         this.#store.noteTotal(walk, await countBelow(this.env, walk.prefix));
       }
@@ -236,12 +236,12 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
     if (type !== undefined) await this.#eraseMount({ uuid, type });
   }
 
-  /** Tells those who wait, and leaves nothing behind. */
+  /** Answers the callers that wait, and leaves nothing behind. */
   async #finish(walk: Walk): Promise<void> {
     if (this.#store.read()?.generation !== walk.generation) return;
     const { failure: met, seen } = walk.progress;
     const failure = met && { ...met, of: seen };
-    for (const tell of this.#waiting) tell({ finished: true, failure });
+    for (const answer of this.#waiting) answer({ finished: true, failure });
     this.#waiting.clear();
     await this.#clear();
   }
@@ -253,13 +253,13 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
 
   #end(waitMs: number): Promise<WalkProgress> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => tell({ finished: false, failure: null }), waitMs);
-      const tell = (progress: WalkProgress): void => {
+      const timer = setTimeout(() => answer({ finished: false, failure: null }), waitMs);
+      const answer = (progress: WalkProgress): void => {
         clearTimeout(timer);
-        this.#waiting.delete(tell);
+        this.#waiting.delete(answer);
         resolve(progress);
       };
-      this.#waiting.add(tell);
+      this.#waiting.add(answer);
     });
   }
 }

@@ -115,7 +115,7 @@ export class LeaseIndex {
   /**
    * One level of the tree of paths: leases whose path is exactly that of `prefix` without its slash, and the folders below it.
    *
-   * @param after what the names must come after, as `orderOfIndexed` tells their order; "" for the first.
+   * @param after what the names must come after, in the order of `orderOfIndexed`; "" for the first.
    * @param limit of the leases of each kind, and of the folders.
    */
   level(prefix: string, after: string, limit: number): LeaseLevel {

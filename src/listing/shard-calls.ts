@@ -28,7 +28,7 @@ export class ShardCalls<T> {
     return this.#calls.has(shard);
   }
 
-  /** What the shard is being told, if it is being called. */
+  /** What the call to the shard carries, if it is being called. */
   carriedTo(shard: number): T | undefined {
     return this.#calls.get(shard)?.carried;
   }

@@ -44,7 +44,7 @@ export class SealedTable<Row extends Columns> implements CheckedTable {
     return this.list(this.#whereKey, ...key)[0] ?? null;
   }
 
-  /** Deletes the row with this key, whoever wrote it. Safe to repeat. */
+  /** Deletes the row with this key, whether its seal holds or not. Safe to repeat. */
   delete(...key: RowKey): void {
     this.#sql.exec(`DELETE FROM ${this.#shape.table} ${this.#whereKey}`, ...key);
   }

@@ -1,6 +1,7 @@
 import type { SealedKind } from "../crypto/row-keys.ts";
 import type { RowSeals } from "./row-seals.ts";
 import { SealedTable } from "./sealed-table.ts";
+import { storedJson } from "./stored-json.ts";
 import type { Sql } from "./tables.ts";
 
 /** The columns of a table of values. */
@@ -40,7 +41,7 @@ export class SealedValues<T> {
 
   read(name: string): T | null {
     const row = this.#sealed.find(name);
-    return row && (JSON.parse(row.value) as T);
+    return row && storedJson<T>(row.value);
   }
 
   /** True when there is a row, also one that was tampered with. */
@@ -68,7 +69,7 @@ export class SealedValues<T> {
 
   /** All values, in the order of their names. For tables that are small by a limit of their own. */
   values(): T[] {
-    return this.#sealed.list("ORDER BY name").map((row) => JSON.parse(row.value) as T);
+    return this.#sealed.list("ORDER BY name").map((row) => storedJson<T>(row.value));
   }
 
   count(): number {

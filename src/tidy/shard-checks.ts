@@ -1,5 +1,6 @@
 import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { ShardCheck } from "./shard-tidy.ts";
 
@@ -92,8 +93,8 @@ export class ShardCheckStore {
     const { since, failures } = this.all();
     if (since === null || failures > 0) return null;
     const rows = this.#rows("TRUE");
-    const aged = rows.map((row) => new Set(JSON.parse(row.aged) as number[]));
-    const needed = rows.flatMap((row) => JSON.parse(row.needed) as number[]);
+    const aged = rows.map((row) => new Set(storedJson<number[]>(row.aged)));
+    const needed = rows.flatMap((row) => storedJson<number[]>(row.needed));
     return {
       since,
       tampered: rows.reduce((sum, row) => sum + reportOf(row).tampered, 0),
@@ -134,5 +135,5 @@ export class ShardCheckStore {
 }
 
 function reportOf({ report }: CheckRow): TidyReport {
-  return JSON.parse(report) as TidyReport;
+  return storedJson<TidyReport>(report);
 }

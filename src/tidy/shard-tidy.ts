@@ -6,6 +6,7 @@ import type { Env } from "../env.ts";
 import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
 import { pendingAlarm } from "../storage/pending-alarm.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { termsToDrop } from "../system/key-rotation.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
@@ -130,7 +131,7 @@ export class ShardTidy extends DurableObject<Env> {
   #read(): { readonly shard: number; readonly progress: Progress } | null {
     if (!this.#schema.exists) return null;
     const row = this.ctx.storage.sql.exec<{ shard: number; state: string }>("SELECT * FROM progress").toArray()[0];
-    return row ? { shard: row.shard, progress: JSON.parse(row.state) as Progress } : null;
+    return row ? { shard: row.shard, progress: storedJson<Progress>(row.state) } : null;
   }
 
   #write(shard: number, progress: Progress): void {

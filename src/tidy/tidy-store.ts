@@ -1,5 +1,6 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
 import { type Migration, Schema } from "../storage/schema.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition } from "./lists.ts";
@@ -114,7 +115,7 @@ export class TidyStore {
     return this.#sql
       .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work LIMIT ?", limit)
       .toArray()
-      .map(({ tree_id, position }) => ({ treeId: tree_id, from: JSON.parse(position) as TreePosition }));
+      .map(({ tree_id, position }) => ({ treeId: tree_id, from: storedJson<TreePosition>(position) }));
   }
 
   /** Notes that a page was done, and what is left to do in its trees. */
@@ -161,9 +162,9 @@ function runOf(row: RunRow): TidyRun {
     number: row.number,
     startedAt: row.started_at,
     finishedAt: row.finished_at,
-    position: row.position === null ? null : (JSON.parse(row.position) as ListPosition),
-    report: JSON.parse(row.report) as TidyReport,
-    aged: JSON.parse(row.aged) as AgedTerm[],
-    needed: JSON.parse(row.needed) as number[],
+    position: row.position === null ? null : storedJson<ListPosition>(row.position),
+    report: storedJson<TidyReport>(row.report),
+    aged: storedJson<AgedTerm[]>(row.aged),
+    needed: storedJson<number[]>(row.needed),
   };
 }

@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../base/result.ts";
 import { fromBase64Url, toBase64Url } from "../crypto/bytes.ts";
 import type { Keys } from "../crypto/key-ring.ts";
 import { openData, sealData } from "../crypto/sealed-data.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { BATCH_PREFIX } from "./ids.ts";
 import type { TokenRecord, TokenSpec } from "./record.ts";
 
@@ -42,5 +43,5 @@ export async function openBatchToken(keys: Keys, text: string): Promise<BatchTok
   if (text.length > MAX_BATCH_TOKEN_LENGTH) return null;
   const sealed = fromBase64Url(text.slice(BATCH_PREFIX.length));
   const plain = sealed && (await openData(keys, CONTEXT, sealed));
-  return plain && (JSON.parse(new TextDecoder().decode(plain)) as BatchToken);
+  return plain && storedJson<BatchToken>(new TextDecoder().decode(plain));
 }

@@ -14,7 +14,7 @@ interface TokenWriterDeps {
   readonly arm: () => void;
 }
 
-/** Writes new tokens of a tree. The list of accessors hears of them later. */
+/** Writes new tokens of a tree. The list of accessors is notified later. */
 export class TokenWriter {
   readonly #tree: TokenWriterDeps;
 

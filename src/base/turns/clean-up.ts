@@ -4,7 +4,7 @@ import type { SweepTurns } from "./turns.ts";
 
 /** Trees that are marked in one turn: some ms, the waking of the objects included. */
 const TREES_IN_TURN = 3;
-/** So many trees are marked and then swept together: each list hears once of what goes in all of them. */
+/** So many trees are marked and then swept together: each list gets one call for what goes in all of them. */
 const TREES_TOGETHER = 24;
 /** While some are swept, others are marked. */
 const PARTS_AT_ONCE = 2;

@@ -1,6 +1,6 @@
 /*
  * How a sweep shares its thread with requests. It works in pieces, one commit each, and pauses after each: within a piece the
- * runtime serves nobody, and without a pause it goes on with the sweep before it looks at what has come meanwhile.
+ * runtime serves no request, and without a pause it goes on with the sweep before it looks at what has come meanwhile.
  */
 
 /** What a piece should take (ms), without its commit: no request waits much longer on its account. */
@@ -12,9 +12,9 @@ export const FIRST_PIECE = 200;
 
 /** Held for less, it goes on. */
 const SHORT_MS = 2;
-/** While nobody else wants the thread. */
+/** While no other work wants the thread. */
 const IDLE_PAUSE_MS = 1;
-/** A pause that ends so much later than asked (ms) tells that others want it. */
+/** A pause that ends so much later than asked (ms) shows that others want it. */
 const BUSY_LAG_MS = 2;
 /** Beside others a sweep takes a third of the thread, and more of a machine that is slower than it should be: it has to end. */
 const BUSY_PAUSES = 2;

@@ -65,7 +65,7 @@ export class SingleTokenWalk {
     this.#askEnd = askEnd;
   }
 
-  /** Hears of tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
+  /** Notes tokens that are listed now, or end at another time. Returns when the walk has work with them (ms), or null. */
   listed(entries: readonly InventoryEntry[]): number | null {
     const ends = entries.flatMap((entry) => (isLone(entry) && entry.expiresAt !== null ? [entry.expiresAt] : []));
     if (ends.length === 0) return null;
@@ -109,7 +109,7 @@ export class SingleTokenWalk {
         if (end.isFree) free.push(place.treeId);
         return;
       }
-      // At once: what the tree tells after this answer must not be overwritten.
+      // At once: what the tree publishes after this answer must not be overwritten.
       if (end.kind === "alive") corrected(end.entry);
       if (end.kind === "ending" || (end.entry.expiresAt ?? NEVER) <= until) this.#leaveAlone(accessor, now);
       else this.#waiting.delete(accessor);

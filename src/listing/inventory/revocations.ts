@@ -3,6 +3,7 @@ import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
 import { type Migration, Schema } from "../../storage/schema.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import { type AccessorCredential, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import type { TokenFilter } from "./filter.ts";
@@ -172,7 +173,7 @@ export class TokenRevocations extends DurableObject<ListingEnv> {
   }
 
   async #step(job: JobRow): Promise<void> {
-    const selection = JSON.parse(job.selection) as Selection;
+    const selection = storedJson<Selection>(job.selection);
     const { accessors, next } = await this.#nextTokens(selection, job.position);
     const done = await this.#revoke(selection, accessors);
     this.#sql.exec(
@@ -200,7 +201,7 @@ export class TokenRevocations extends DurableObject<ListingEnv> {
       const next = from + STEP < rest.length ? String(from + STEP) : null;
       return { accessors: rest.slice(from, from + STEP), next };
     }
-    const after = position === null ? null : (JSON.parse(position) as Position);
+    const after = position === null ? null : storedJson<Position>(position);
     const page = await pageOfInventory(
       this.env,
       filter,
@@ -235,10 +236,7 @@ export class TokenRevocations extends DurableObject<ListingEnv> {
 
   /** The step is repeated; a job that fails again and again is given up. Messages of errors are in the log alone. */
   #failed(job: JobRow): void {
-    const failures = [
-      ...(JSON.parse(job.failures) as string[]),
-      `${new Date(currentTime()).toISOString()}: a step failed`,
-    ];
+    const failures = [...storedJson<string[]>(job.failures), `${new Date(currentTime()).toISOString()}: a step failed`];
     this.#sql.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
     if (failures.length >= MAX_FAILURES && this.#find(job.id)?.state === "running") this.#end(job.id, "failed");
   }
@@ -272,7 +270,7 @@ function jobOf(row: JobRow): RevocationJob {
   return {
     id: row.id,
     state: row.state as JobState,
-    selection: JSON.parse(row.selection) as Selection,
+    selection: storedJson<Selection>(row.selection),
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     expected: row.expected,
@@ -280,6 +278,6 @@ function jobOf(row: JobRow): RevocationJob {
     gone: row.gone,
     spared: row.spared,
     mismatched: row.mismatched,
-    failures: JSON.parse(row.failures) as string[],
+    failures: storedJson<string[]>(row.failures),
   };
 }

@@ -10,15 +10,15 @@ export interface AllocatedTree {
   readonly allocatedBy: number | null;
 }
 
-/** Ids that one call draws: so many that they last for a while, and no more than will be used. */
+/** Ids that one call asks for: so many that they last for a while, and no more than will be used. */
 const FEWEST = 4;
 const MOST = 64;
-/** Ids are used for so long after they were drawn (ms); some time later the shard asks their trees. */
+/** Ids are used for so long after they were allocated (ms); some time later the shard asks their trees. */
 const GOOD_FOR_MS = 30_000;
-/** While a request draws, others draw for themselves alone (ms). */
+/** While a request asks for ids, others ask for one each (ms). */
 const DRAWING_MS = 1000;
 
-/** Ids that this isolate has not used yet, with the time of their draw (ms). */
+/** Ids that this isolate has not used yet, with the time of their allocation (ms). */
 let stock: (AllocatedTree & { readonly at: number })[] = [];
 let lastDraw = { count: FEWEST, at: 0 };
 let drawingSince = 0;
@@ -31,7 +31,7 @@ export function unpooledTree(env: ListingEnv): AllocatedTree {
 
 /**
  * An id for a new tree. Usually one that this isolate has; a shard hands out many at once and remembers them, so that a tree of
- * which nobody tells is not lost. While the shard does not answer it is an id that nobody knows, and the tree looks after itself.
+ * which nothing is published is not lost. While the shard does not answer it is an id that no shard knows, and the tree looks after itself.
  */
 export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
   const now = currentTime();
@@ -53,7 +53,7 @@ export async function allocateTree(env: ListingEnv): Promise<AllocatedTree> {
     if (isAlone) lastDraw = { count, at: now };
     return { treeId: first, allocatedBy };
   } catch (error) {
-    console.error(JSON.stringify({ type: "draw of trees", error: String(error) }));
+    console.error(JSON.stringify({ type: "allocation of trees", error: String(error) }));
     return unpooledTree(env);
   } finally {
     if (drawingSince === now) drawingSince = 0;

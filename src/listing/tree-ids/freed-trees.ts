@@ -1,9 +1,9 @@
 /*
- * Where freed trees can be drawn. Only where one process serves everything are trees taken again, and there the shards and
- * whoever draws share one isolate. A hint: what a shard has is in its storage.
+ * Which shards have freed trees to allocate. Only where one process serves everything are trees taken again, and there the shards and
+ * their callers share one isolate. A hint: what a shard has is in its storage.
  */
 
-/** Freed trees that shards were given and that nobody drew, by shard. The shard that was given one last is at the end. */
+/** Freed trees that shards were given and that are not allocated again, by shard. The shard that was given one last is at the end. */
 const freed = new Map<number, number>();
 
 /** A shard was given the id of a freed tree. */
@@ -13,7 +13,7 @@ export function noteFreed(shard: number): void {
   freed.set(shard, before + 1);
 }
 
-/** At most `count` ids are drawn from a shard. */
+/** At most `count` ids are allocated by a shard. */
 export function noteAllocated(shard: number, count: number): void {
   const left = (freed.get(shard) ?? 0) - count;
   if (left > 0) freed.set(shard, left);

@@ -21,7 +21,7 @@ const MAX_LATEST = 1000;
 
 /**
  * Ids of trees that one shard hands out. It keeps those of freed trees, which are handed out first, and notes each that it handed
- * out until a shard lists the first token of the tree. So a tree that nobody told of, as the process ended before, is known here,
+ * out until a shard lists the first token of the tree. So a tree whose token was never published, as the process ended before, is known here,
  * and can be asked.
  *
  * That an id is here does not make its tree free: the tree itself decides, in one step, whether it is taken.

@@ -9,11 +9,11 @@ export const FRESHNESS_MS = 2000;
 export const READ_DELAY_MS = 500;
 /** From the reading to the look whether the shards know of new tokens. */
 export const CONFIRM_DELAY_MS = 1200;
-/** From news in the queue of an isolate to the calls that tell them: news of that time go together. */
+/** From an update in the queue of an isolate to the call that carries it: updates of that time go together. */
 export const CALL_DELAY_MS = 1000;
 /** The same for a shard that was being called when its turn came. */
 export const HELD_BACK_MS = 100;
-/** What can wait for other news waits so long. */
+/** Maximum delay of low-priority updates. */
 export const MAX_UPDATE_DELAY_MS = 10_000;
 /** After a call or a reading that failed. */
 export const RETRY_MS = 5000;

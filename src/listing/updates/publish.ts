@@ -34,17 +34,17 @@ export function publishTreeSize(env: ListingEnv, size: TreeSize): void {
   sendIn(env, CALL_DELAY_MS);
 }
 
-/** True while the shard may not have heard of a token that was made or changed. */
+/** True while the shard may not know of a token that was made or changed. */
 export function isOnItsWay(accessor: string): boolean {
   return QUEUE.isOnItsWay(accessor);
 }
 
-/** Nothing is told of these tokens from the answer on: they are about to go. */
+/** Cancels pending updates of these tokens, which are about to go: none arrives after the answer. */
 export function cancelUpdatesOf(accessors: readonly string[]): Promise<void> {
   return QUEUE.takeBack(accessors);
 }
 
-/** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
+/** Sends all pending updates now. From the answer on the shards know it, unless one of them does not answer. */
 export async function publishPending(env: ListingEnv): Promise<void> {
   for (let waited = 0; waited < MAX_WAIT_MS; waited += LOOK_MS) {
     if (!(await send(env)) || QUEUE.isQuiet) return;
@@ -52,7 +52,7 @@ export async function publishPending(env: ListingEnv): Promise<void> {
   }
 }
 
-/** False when a shard did not hear: it is told again later. */
+/** False when a shard did not answer: its updates are sent again later. */
 async function send(env: ListingEnv): Promise<boolean> {
   try {
     await QUEUE.send(async (shard, updates) => accessorShard(env, shard).applyUpdates(updates), currentTime());

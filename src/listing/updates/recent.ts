@@ -5,12 +5,12 @@ import type { ListingEnv } from "../env.ts";
 import { FRESHNESS_MS } from "./delays.ts";
 import { publishPending } from "./publish.ts";
 
-/** Trees that one listing asks to tell what they have, where they can be in other isolates. */
+/** Trees that one listing asks to publish their updates, where they can be in other isolates. */
 const MAX_ASKED = 64;
 
 /** Trees in which this isolate changed something, by id, and when (ms); the oldest first. */
 const recent = new Map<string, number>();
-/** Trees of this isolate that have something to tell. */
+/** Trees of this isolate with updates to publish. */
 const waiting = new Set<string>();
 
 /** Notes that a token was made or renewed in a tree by a request of this isolate. `now` in ms. */
@@ -23,14 +23,14 @@ export function noteChange(treeId: string, now: number): void {
   }
 }
 
-/** A tree of this isolate has something to tell that a client may look for, or (`false`) has told it. */
+/** A tree of this isolate has updates that a client may look for, or (`false`) has published them. */
 export function noteWaiting(treeId: string, waits: boolean): void {
   if (waits) waiting.add(treeId);
   else waiting.delete(treeId);
 }
 
 /**
- * Makes trees in which this isolate just changed something tell the lists, so that a client finds what it made: where one
+ * Makes trees in which this isolate just changed something publish their updates, so that a client finds what it made: where one
  * process serves everything all that was ever answered.
  */
 export async function publishRecent(env: ListingEnv, now: number): Promise<void> {
@@ -39,7 +39,7 @@ export async function publishRecent(env: ListingEnv, now: number): Promise<void>
   const all = within(env, env.TOKEN_TREE);
   const treeOf = (treeId: string) => all.get(all.idFromString(treeId));
   await inGroups([...waiting], (treeId) => treeOf(treeId).enqueueUpdates());
-  // Where one process serves everything their news are in the queue by now.
+  // Where one process serves everything their updates are in the queue by now.
   const elsewhere = !isolates().areMany ? [] : changed.filter((treeId) => !waiting.has(treeId));
   await inGroups(elsewhere, (treeId) => treeOf(treeId).publishUpdates());
   await publishPending(env);

@@ -24,7 +24,7 @@ export class RemovalQueue {
     return this.#additions;
   }
 
-  /** True when the shards have heard that all of these are gone. */
+  /** True when the shards have removed all of these. */
   areGone(accessors: readonly string[]): boolean {
     return !accessors.some((accessor) => {
       const shard = accessorShardNumber(accessor);
@@ -33,7 +33,7 @@ export class RemovalQueue {
   }
 
   /**
-   * Some of the shards that have something to hear and are not being called: with no more than `most` accessors together, which is
+   * Some of the shards that have accessors to remove and are not being called: with no more than `most` accessors together, which is
    * what one call takes at most. A call counts as so many accessors as take the time of its commit. `now` in ms.
    */
   next(most: number, now: number): number[] {
@@ -48,7 +48,7 @@ export class RemovalQueue {
     return shards;
   }
 
-  /** Calls a shard with what it has to hear, of at most so many accessors. */
+  /** Calls a shard with at most so many of the accessors that it has to remove. */
   async send(shard: number, most: number, remove: Remove, now: number): Promise<void> {
     const waiting = this.#waiting.get(shard);
     if (!waiting || this.#calls.has(shard)) return;

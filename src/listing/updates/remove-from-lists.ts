@@ -10,7 +10,7 @@ import { RemovalQueue, type Remove } from "./removal-queue.ts";
 
 /** A sweep waits for others that have something for the same shards until none has come for so long (ms). */
 const GATHER_MS = 10;
-/** How long it waits for them at most (ms): shards that hear of a few tokens at a time spend their time on commits. */
+/** How long it waits for them at most (ms): shards that are called for a few tokens at a time spend their time on commits. */
 const MAX_GATHER_MS = 150;
 /** How long it waits for the shards (ms). */
 const MAX_WAIT_MS = 30_000;
@@ -20,7 +20,7 @@ const PER_TURN = 250;
 /** Of all trees of this process. What is lost with it is taken off again when the sweep is repeated. */
 const QUEUE = new RemovalQueue();
 
-/** Accessors with which a tree ends that can be taken again: a shard hears of it with the same call. */
+/** Accessors with which a tree ends that can be taken again: a shard gets its id with the same call. */
 const LAST_OF_TREES = new Set<string>();
 
 /**

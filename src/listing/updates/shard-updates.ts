@@ -1,7 +1,7 @@
 import type { InventoryEntry } from "../inventory/entry.ts";
 import type { TreeSize } from "../inventory/shard/tree-size.ts";
 
-/** What one call tells a shard of the list of accessors. */
+/** The updates that one call brings to a shard of the list of accessors. */
 export interface ShardUpdates {
   /** New tokens: listed from now on, with what the inventory keeps of them. */
   readonly made: readonly InventoryEntry[];

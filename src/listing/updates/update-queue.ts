@@ -10,7 +10,7 @@ import type { ShardUpdates, StartedTree } from "./shard-updates.ts";
 /** Between two looks whether a call of another object is over (ms). */
 const LOOK_MS = 5;
 
-/** Tells one shard. Rejects when it may not have heard. */
+/** Calls one shard. Rejects when it may not have the updates. */
 export type Deliver = (shard: number, updates: ShardUpdates) => Promise<void>;
 
 /** A new token, and the shard that handed out the id of its tree; null when it is not the first of a tree, or none did. */
@@ -33,7 +33,7 @@ class Waiting {
 }
 
 /**
- * What the trees of one isolate have to tell the shards: updates of many trees go with one call, and of each token only the
+ * Updates of the trees of one isolate for the shards: those of many trees go with one call, and of each token only the
  * newest.
  */
 export class UpdateQueue {
@@ -77,14 +77,14 @@ export class UpdateQueue {
     return [...this.#waiting.keys()].some((shard) => this.#calls.has(shard)) ? HELD_BACK_MS : CALL_DELAY_MS;
   }
 
-  /** Tells everything that waits, except to shards that are being told: what waits for those is left. `now` in ms. */
+  /** Sends everything that waits, except to shards that are being called: what waits for those is left. `now` in ms. */
   async send(deliver: Deliver, now: number): Promise<void> {
     this.#calls.giveUpLost(now);
     const shards = [...this.#waiting.keys()].filter((shard) => !this.#calls.has(shard));
     await Promise.all(shards.map((shard) => this.#sendTo(shard, deliver, now)));
   }
 
-  /** Nothing is told of these tokens from the answer on: they are about to go. */
+  /** Cancels pending updates of these tokens, which are about to go: none arrives after the answer. */
   async takeBack(accessors: readonly string[]): Promise<void> {
     for (const accessor of accessors) {
       const shard = accessorShardNumber(accessor);

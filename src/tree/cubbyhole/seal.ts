@@ -1,5 +1,6 @@
 import type { Keys } from "../../crypto/key-ring.ts";
 import { openData, sealData } from "../../crypto/sealed-data.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import type { TokenAddress } from "../../token/ids.ts";
 
 /** Seals a value for the cubbyhole of one token. */
@@ -21,7 +22,7 @@ export async function openValue(
 ): Promise<Record<string, unknown>> {
   const plain = await openData(keys, context(owner, path), sealed);
   if (!plain) throw new Error("a cubbyhole value does not open");
-  return JSON.parse(new TextDecoder().decode(plain)) as Record<string, unknown>;
+  return storedJson<Record<string, unknown>>(new TextDecoder().decode(plain));
 }
 
 /** Binds a value to its token and path: copied to another row or path in the storage it would not open. */

@@ -36,7 +36,7 @@ const NOT_STORED: Failure = {
 };
 
 /**
- * Starts a tree with its first token. Its id says nothing, so no object wakes but this one. Where the trees that were drawn are not
+ * Starts a tree with its first token. Its id says nothing, so no object wakes but this one. Where the trees that were allocated are not
  * free, a new one is made: while the clock is set back none that was freed later can be had.
  */
 export async function startTree(
@@ -45,8 +45,8 @@ export async function startTree(
   spec: TokenSpec,
   { customId, prepare, location }: BeforeStart = {},
 ): Promise<Result<StartedTree, Failure>> {
-  for (let draw = 1; draw <= MAX_ROW_ATTEMPTS; draw++) {
-    const { treeId, allocatedBy } = draw < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
+  for (let attempt = 1; attempt <= MAX_ROW_ATTEMPTS; attempt++) {
+    const { treeId, allocatedBy } = attempt < FIRST_NEW_TREE_ATTEMPT ? await allocateTree(env) : unpooledTree(env);
     const ids = await newTokenIds(keys, treeId, currentTime(), customId);
     const prepared = prepare ? await prepare({ treeId, row: ids.row }) : ok([]);
     if (!prepared.ok) return prepared;

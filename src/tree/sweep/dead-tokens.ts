@@ -5,7 +5,7 @@ import { HAS_CHILDREN, SweepPlan } from "./plan.ts";
 /** Dead tokens that are read at first: those of a wide tree are found below the first of them. */
 const FIRST_LOOK = 32;
 
-/** Hears what a step of the sweep does to tokens that it does not delete. */
+/** Notified of what a step of the sweep does to tokens that it does not delete. */
 export interface SweepObserver {
   /** Live tokens have no parent any more. */
   freed(rows: readonly number[]): void;
@@ -19,7 +19,7 @@ const NO_OBSERVER: SweepObserver = { freed: () => {}, cutOff: () => {} };
 export interface SweepCandidate {
   readonly row: number;
   readonly parent: number | null;
-  /** True when the parent is dead too: nobody is told how many children it has. */
+  /** True when the parent is dead too: its number of children is not published. */
   readonly isBelowDead: boolean;
   readonly accessorTail: ArrayBuffer;
   readonly customIdKey: string | null;
@@ -38,7 +38,7 @@ type DeadRow = FoundRow & { has_children: number };
 const COLUMNS = `t.row, t.parent, t.state, t.accessor,
   CASE WHEN instr(t.record, '"customIdKey"') > 0 THEN ${CUSTOM_ID_KEY} END AS custom_id_key`;
 
-/** Finds what is dead in a tree, in bounded pieces. Much of it goes by a plan. */
+/** Finds what is dead in a tree, in bounded pieces. Much of it follows a plan. */
 export class DeadTokens {
   readonly #sql: SqlStorage;
   readonly #observer: SweepObserver;

@@ -36,7 +36,7 @@ export class SweepPlan {
   #revoked: DeadRow[] = [];
   /** The last one of them. */
   #last = 0;
-  /** Whose children are being read, and the last one of them that was; null: nobody's. */
+  /** Whose children are being read, and the last one of them that was; null: of no token. */
   #parent: { readonly row: number; readonly after: number } | null = null;
 
   constructor(sql: SqlStorage) {

@@ -17,7 +17,7 @@ import type { TreeStore } from "../tree-store.ts";
 import type { TreeUpdates } from "../updates/tree-updates.ts";
 import { DeadTokens, deleteVictims, type SweepCandidate } from "./dead-tokens.ts";
 
-/** Tokens of one step, where there are so many: each list hears of some 200 at once, which costs it little more than of a few. */
+/** Tokens of one step, where there are so many: each list is called for some 200 at once, which costs it little more than of a few. */
 const STEP_ROWS = 3200;
 /** Rows that a piece of planning reads, from indexes alone. */
 const PLAN_ROWS = 500;
@@ -154,7 +154,7 @@ export class TreeSweep {
     return victims;
   }
 
-  /** A piece that holds the thread: the next one goes by how long. During a call others are served for an unknown time. */
+  /** A piece that holds the thread: its time decides how large the next one is. During a call others are served for an unknown time. */
   #piece<T>(work: () => T): Promise<T> {
     return this.#turns.piece(() => {
       const began = currentTime();

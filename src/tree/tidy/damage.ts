@@ -1,6 +1,7 @@
 import { HELD } from "../../lease/store.ts";
 import { fixedPart, fixedText } from "../../listing/inventory/entry.ts";
 import type { ListedClaim } from "../../listing/inventory/listed-claim.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import { routedIdText } from "../../token/ids.ts";
 import { indexPath, type TokenRecord } from "../../token/record.ts";
 import { CUSTOM_ID_KEY } from "../token-rows.ts";
@@ -65,7 +66,7 @@ export function compareLists(
     goneAccessors: step.accessors.map(({ accessor }) => accessor).filter((accessor) => !tokens.has(accessor)),
     goneCustomIds: step.customIds.filter(({ key, row }) => keys.get(row) !== key),
     staleEntries: that(({ expiresAt }, token) => expiresAt !== token.expires_at),
-    wrongEntries: that(({ fixed }, { record }) => fixed !== fixedText(fixedPart(JSON.parse(record) as TokenRecord))),
+    wrongEntries: that(({ fixed }, { record }) => fixed !== fixedText(fixedPart(storedJson<TokenRecord>(record)))),
   };
 }
 

@@ -14,7 +14,7 @@ export interface TreeRepairs {
   readonly leasesEnded: number;
   /** Rows that got a seal, or one of a newer term. */
   readonly sealed: number;
-  /** Rows whose seal does not hold: somebody wrote them who has no keys. They are refused, and stay for whoever looks into it. */
+  /** Rows whose seal does not hold: they were written without the keys. They are refused, and stay for an investigation. */
   readonly tampered: number;
 }
 

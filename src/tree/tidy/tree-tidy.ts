@@ -54,7 +54,7 @@ export class TreeTidy {
   readonly #tree: TidyDeps;
   /**
    * How far the last run is with the rows of this tree, and the terms that it has found to be needed. Several lists may name the tree
-   * in one run, and a caller that crashed repeats its step: what was looked at is not looked at again, but everybody is told of all
+   * in one run, and a caller that crashed repeats its step: what was looked at is not looked at again, but every caller gets all
    * the terms. Forgotten with the memory of the object: then a caller goes on where it was.
    */
   #progress: WalkProgress | null = null;

@@ -36,7 +36,7 @@ export class ListingMark {
       this.#sql.exec("INSERT INTO listed (up_to) SELECT COALESCE(MAX(row), 0) FROM tokens");
       this.#upTo = this.#read();
     }
-    // Rows are drawn by many isolates: one can come after a later one.
+    // Rows are numbered by many isolates: one can come after a later one.
     if (this.#upTo !== null && row <= this.#upTo) this.#set(row - 1);
   }
 

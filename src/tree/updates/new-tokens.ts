@@ -17,7 +17,7 @@ interface NewTokensDeps {
   readonly describe: (rows: readonly number[]) => readonly InventoryEntry[];
   /** Puts a new token into the queue. */
   readonly publish: (entry: InventoryEntry) => void;
-  /** True while the shard may not have heard of a token in the queue. */
+  /** True while the shard may not know of a token in the queue. */
   readonly isOnItsWay: (accessor: string) => boolean;
 }
 
@@ -30,7 +30,7 @@ interface Batch {
 /**
  * The outbox of a tree: new tokens, from the writing of their rows until the shards know them. Batches follow each other without
  * waiting, so a token is as soon on the list as if it were alone. The stored mark follows: after a crash everything behind it
- * is told again.
+ * is published again.
  */
 export class NewTokens {
   readonly #deps: NewTokensDeps;
@@ -46,7 +46,7 @@ export class NewTokens {
     return this.#backstopAt;
   }
 
-  /** True while shards may not know of what they are told. */
+  /** True while shards may not know of what is being published. */
   get isOnItsWay(): boolean {
     return this.#batches.length > 0;
   }
@@ -56,7 +56,7 @@ export class NewTokens {
     return this.isOnItsWay && this.#deps.unlisted(this.#enqueuedUpTo, 1).length > 0;
   }
 
-  /** Goes on with what the object before had to tell. Returns whether it had. `now` in ms. */
+  /** Goes on with what the previous object had to publish. Returns whether it had something. `now` in ms. */
   refresh(now: number): boolean {
     if (this.#deps.unlisted(0, 1).length === 0) return false;
     this.#backstopAt ??= now + BACKSTOP_MS;
@@ -72,7 +72,7 @@ export class NewTokens {
   /** A token was written in this row. `now` in ms. */
   written(row: number, now: number): void {
     this.#backstopAt ??= now + BACKSTOP_MS;
-    // Rows are drawn by many isolates: one can come after a later one, and is in none of the batches.
+    // Rows are numbered by many isolates: one can come after a later one, and is in none of the batches.
     for (const batch of this.#batches) batch.last = Math.min(batch.last, row - 1);
   }
 
@@ -102,7 +102,7 @@ export class NewTokens {
     return isMore;
   }
 
-  /** Telling has failed for now: the alarm tries again at `at` (ms). */
+  /** Publishing has failed for now: the alarm tries again at `at` (ms). */
   tryAgainAt(at: number): void {
     if (this.isOnItsWay) this.#backstopAt = at;
   }

@@ -28,7 +28,7 @@ const COUNTED_PARENTS = 1000;
 
 /** Tokens whose last use is remembered. */
 const REMEMBERED_USES = 10_000;
-/** Uses are told to the hour (ms), and so no more often. */
+/** Uses are published to the hour (ms), and so no more often. */
 const USE_HOUR_MS = 3_600_000;
 
 /** What the inventory needs of the tree around it. */
@@ -41,7 +41,7 @@ interface InventoryDeps {
 }
 
 /**
- * Tells the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are told until the shards
+ * Publishes to the lists what becomes of the tokens of one tree, some time after it was answered. New tokens are published until the shards
  * have them, whatever ends in between: which ones that is follows from the rows. Other changes are noted in memory.
  */
 export class TreeUpdates implements TokenObserver, SweepObserver {
@@ -76,7 +76,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     return this.#newTokens.backstopAt;
   }
 
-  /** Goes on with what the object before had to tell. */
+  /** Goes on with what the previous object had to publish. */
   refresh(): void {
     if (this.#newTokens.refresh(currentTime())) this.#hasOutbox();
   }
@@ -84,7 +84,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
   /**
    * The first token of a tree was written.
    *
-   * @param allocatedBy the shard that handed out the id of the tree, and asks for the token should it not hear of it. null: none.
+   * @param allocatedBy the shard that handed out the id of the tree, and asks for the token should it not be notified. null: none.
    */
   started(spec: TokenSpec, ids: NewTokenIds, allocatedBy: number | null): void {
     const entry = newEntry(spec, ids.accessor, null);
@@ -109,7 +109,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     this.#lookIn(READ_DELAY_MS);
   }
 
-  /** A token was used. The first use of each hour is told. `now` in ms. */
+  /** A token was used. The first use of each hour is published. `now` in ms. */
   used(row: number, now: number): void {
     if (!tracksLastUse(this.#tree.env) || this.#uses.get(row) === hourOf(now)) return;
     this.#uses.set(row, hourOf(now), 1);
@@ -162,7 +162,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     if (this.#newTokens.isBehind) await this.publishAll();
   }
 
-  /** Tells everything now. From the answer on the shards know it, unless one of them does not answer. */
+  /** Publishes everything now. From the answer on the shards know it, unless one of them does not answer. */
   async publishAll(): Promise<void> {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       await this.#read();
@@ -172,7 +172,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     this.#newTokens.tryAgainAt(currentTime() + RETRY_MS);
   }
 
-  /** What the timer does: tells what there is, and notes what was told. */
+  /** What the timer does: publishes what there is, and notes what the shards know. */
   async look(): Promise<void> {
     try {
       this.#noteListed();
@@ -208,7 +208,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     });
   }
 
-  /** Has the size of the tree told, which what its tokens say does not hold. */
+  /** Has the size of the tree published, which the entries of its tokens do not hold. */
   sizeIsWanted(): void {
     this.#addBelow(0);
   }
@@ -223,7 +223,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     this.#lookIn(READ_DELAY_MS);
   }
 
-  /** Reads what there is to tell, and hands it to the queue of this isolate. */
+  /** Reads what there is to publish, and moves it to the queue of this isolate. */
   async #read(): Promise<void> {
     await this.#tree.open();
     if (!this.#store.isCreated) return;
@@ -237,7 +237,7 @@ export class TreeUpdates implements TokenObserver, SweepObserver {
     if (this.#changed.size === 0 && !this.#newTokens.isBehind) noteWaiting(this.#tree.treeId, false);
   }
 
-  /** Notes what the shards know by now. Returns whether there is more to tell. */
+  /** Notes what the shards know by now. Returns whether there is more to publish. */
   #noteListed(): boolean {
     const isMore = this.#newTokens.noteListed(currentTime());
     if (isMore) this.#hasOutbox();

@@ -20,7 +20,7 @@ const FEW = 16;
 /** Trees that are read to find the largest ones: those of one class are in no order. */
 const READ_TREES = 2 * MAX_TREES;
 
-/** What a shard hears. */
+/** Updates of a shard. */
 export interface InventoryUpdate {
   /** New tokens. */
   readonly made?: readonly InventoryEntry[];

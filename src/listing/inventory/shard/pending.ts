@@ -1,3 +1,4 @@
+import { storedJson } from "../../../storage/stored-json.ts";
 import type { Sql } from "../../../storage/tables.ts";
 import type { CountKey } from "../terms.ts";
 import type { Changes, CountDelta, TermDelta } from "./changes.ts";
@@ -104,7 +105,7 @@ export class Pending implements Changes {
     this.#isRead = true;
     const row = this.#sql.exec<{ changes: string }>("SELECT changes FROM pending").toArray()[0];
     if (!row) return;
-    const { changes, counts, terms } = JSON.parse(row.changes) as Stored;
+    const { changes, counts, terms } = storedJson<Stored>(row.changes);
     this.#changes = changes;
     for (const [kind, mount, key, n] of counts) this.#counts.set(nameOf({ kind, mount, key }), { kind, mount, key, n });
     for (const [term, added, gone] of terms) {

@@ -1,3 +1,4 @@
+import { storedJson } from "../../../storage/stored-json.ts";
 import type { InventoryEntry, ListedToken } from "../entry.ts";
 
 /** A token in the table of a shard. */
@@ -5,5 +6,5 @@ export type TokenRowOfShard = { id: number; accessor: string; entry: string };
 
 /** What a row says. */
 export function tokenOf({ id, accessor, entry }: TokenRowOfShard): ListedToken {
-  return { ...(JSON.parse(entry) as Omit<InventoryEntry, "accessor">), accessor, id };
+  return { ...storedJson<Omit<InventoryEntry, "accessor">>(entry), accessor, id };
 }

@@ -1,4 +1,4 @@
-/** How many tokens a tree has. One that has none is not told. */
+/** How many tokens a tree has. One that has none is not published. */
 export interface TreeSize {
   /** Accessor of its oldest token. */
   readonly root: string;
