@@ -1,95 +1,115 @@
 import type { Socket } from "node:net";
-import type { Deadline } from "./deadline.ts";
+import { renderAnswerHeaders } from "./headers.ts";
+import { KeptBytes } from "./kept-bytes.ts";
+import { MAX_KEPT_ANSWER_BYTES } from "./limits.ts";
 import type { RequestHead } from "./request-head.ts";
-import type { ResponseHead } from "./response-head.ts";
-import type { UpstreamAnswer } from "./upstream-connection.ts";
-import { renderAnswerHeaders } from "./upstream-headers.ts";
-import { drained, writeMessage } from "./write-message.ts";
+import type { ShareKey, Shares } from "./shares.ts";
+import type { UpstreamAnswer } from "./upstream.ts";
+import { flushed, writeMessage } from "./write-message.ts";
 
-/** How an answer's body ends on the client's connection. */
-type AnswerFraming = "none" | "length" | "chunked" | "close";
-
-/** The head of an answer on its way to the client. */
-export interface AnswerHead {
-  /** Latin1, with the empty line at its end. */
-  readonly text: string;
-  readonly framing: AnswerFraming;
-  /** True when the connection has to close after the answer. */
+/** Where an answer goes. */
+export interface AnswerTarget {
+  readonly socket: Socket;
+  readonly request: RequestHead;
+  /** True when the connection closes after the answer. */
   readonly closes: boolean;
+  /** Memory for answers that are not read yet. */
+  readonly room: Shares;
+  readonly key: ShareKey;
+  /** Called with the number of bytes that the client has to read next, or 0 for the service, when either takes time. */
+  readonly hurry: (bytes: number) => void;
 }
 
-/** Longest answer with a length that is collected before it is written: whole, in one system call. */
-const MAX_COLLECTED_BYTES = 64 * 1024;
+/** How the body of an answer ends on the client's connection: by its length in bytes, in chunks, or where the connection ends. */
+type Ending = number | "chunked" | "close";
 
 const CRLF = Buffer.from("\r\n");
-const NOTHING = Buffer.alloc(0);
 const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 
-/** The head of an answer. `close`: true when the connection has to close for other reasons. */
-export function prepareAnswer(request: RequestHead, response: ResponseHead, close: boolean): AnswerHead {
-  const framing = framingFor(request, response);
-  const closes = close || !request.keepAlive || framing === "close";
-  let text = `HTTP/1.1 ${response.status} ${response.reason}\r\n${renderAnswerHeaders(response.headers)}`;
-  if (framing === "chunked") text += "Transfer-Encoding: chunked\r\n";
-  const length = response.headers.find(({ lower }) => lower === "content-length")?.value;
-  // Also where no body follows: to a HEAD it says how long one would be.
-  if (framing !== "close" && length !== undefined && response.status !== 204) text += `Content-Length: ${length}\r\n`;
-  return { text: `${text}${closes ? "Connection: close\r\n" : ""}\r\n`, framing, closes };
-}
-
-function framingFor(request: RequestHead, response: ResponseHead): AnswerFraming {
-  if (response.body.kind === "chunked") return request.http10 ? "close" : "chunked";
-  return response.body.kind;
-}
-
 /**
- * Writes an answer to the client, as fast as the client reads.
+ * Writes an answer to the client. One of moderate length is kept until the client has read it, and the connection to the service
+ * is free meanwhile; one that is longer, or for which the client's share has no room, is read as fast as the client reads.
  *
- * @param stall put off by every progress
- * @returns true when all of it was passed on, false when the service broke off or the client is gone
+ * @returns "open" or "closing" when all of it was passed on; "broken" when the service broke off or the client is gone
  */
-export async function sendAnswer(
-  socket: Socket,
-  head: AnswerHead,
-  answer: UpstreamAnswer,
-  stall: Deadline,
-): Promise<boolean> {
-  const { body: framing } = answer.head;
-  const isShort = framing.kind === "length" && framing.bytes <= MAX_COLLECTED_BYTES;
-  let whole = answer.body.takeWhole();
-  while (isShort && whole === undefined) {
-    if (!(await answer.body.more()) || socket.destroyed) {
-      answer.release(false);
-      return false;
-    }
-    stall.extend();
-    whole = answer.body.takeWhole();
-  }
-  if (whole !== undefined) {
+export async function sendAnswer(target: AnswerTarget, answer: UpstreamAnswer): Promise<"open" | "closing" | "broken"> {
+  const { socket, room, key, hurry } = target;
+  const { body, head } = answer;
+  const whole = body.takeWhole();
+  if (whole !== undefined && (whole.length === 0 || room.take(key, whole.length))) {
     answer.release(true);
-    writeMessage(socket, head.text, whole);
-    return true;
+    const outcome = await writeWhole(target, answer, whole);
+    room.giveBack(key, whole.length);
+    return outcome;
   }
-  const complete = await passPieces(socket, head, answer, stall);
-  answer.release(complete);
-  return complete;
+  const most = head.body.kind === "length" ? head.body.bytes : MAX_KEPT_ANSWER_BYTES;
+  const kept = new KeptBytes(room, key, most > MAX_KEPT_ANSWER_BYTES ? 0 : most);
+  try {
+    let unfit = whole;
+    while (unfit === undefined) {
+      hurry(0);
+      const piece = await body.next();
+      if (!piece.ok || socket.destroyed) return "broken";
+      if (piece.value === undefined) {
+        answer.release(true);
+        return await writeWhole(target, answer, kept.bytes);
+      }
+      if (!kept.add(piece.value)) unfit = piece.value;
+    }
+    return await passPieces(target, answer, kept, unfit);
+  } finally {
+    kept.release();
+    answer.release(false);
+  }
 }
 
-async function passPieces(socket: Socket, head: AnswerHead, { body }: UpstreamAnswer, stall: Deadline) {
-  let unsent = head.text;
-  for (;;) {
-    const piece = await body.next();
-    if (!piece.ok || socket.destroyed) return false;
-    stall.extend();
-    if (piece.value === undefined) break;
-    const bytes = head.framing === "chunked" ? inChunk(piece.value) : piece.value;
-    if (!writeMessage(socket, unsent, bytes)) await drained(socket);
-    unsent = "";
+async function writeWhole(target: AnswerTarget, answer: UpstreamAnswer, body: Buffer) {
+  const { socket, closes } = target;
+  writeMessage(socket, renderHead(answer, body.length, closes), body);
+  if (socket.writableLength > 0) {
+    target.hurry(body.length);
+    await flushed(socket);
   }
-  if (head.framing === "chunked") writeMessage(socket, unsent, LAST_CHUNK);
-  // Of a client that reads to the end, and an answer without any bytes.
-  else if (unsent !== "") writeMessage(socket, unsent, NOTHING);
-  return true;
+  return socket.destroyed ? "broken" : closes ? "closing" : "open";
+}
+
+async function passPieces(target: AnswerTarget, answer: UpstreamAnswer, kept: KeptBytes, unfit: Buffer) {
+  const { socket, request } = target;
+  const framing = answer.head.body;
+  const ending = framing.kind === "length" ? framing.bytes : request.http10 ? "close" : "chunked";
+  const closes = target.closes || ending === "close";
+  let unsent = renderHead(answer, ending, closes);
+  const write = async (piece: Buffer): Promise<void> => {
+    target.hurry(piece.length);
+    writeMessage(socket, unsent, ending === "chunked" ? inChunk(piece) : piece);
+    unsent = "";
+    await flushed(socket);
+  };
+  if (kept.length > 0) await write(kept.bytes);
+  kept.release();
+  await write(unfit);
+  for (;;) {
+    const piece = await answer.body.next();
+    if (!piece.ok || socket.destroyed) return "broken";
+    if (piece.value === undefined) break;
+    await write(piece.value);
+  }
+  if (ending === "chunked") writeMessage(socket, "", LAST_CHUNK);
+  answer.release(true);
+  return closes ? "closing" : "open";
+}
+
+function renderHead({ head }: UpstreamAnswer, ending: Ending, closes: boolean): string {
+  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n${renderAnswerHeaders(head.headers)}`;
+  if (ending === "chunked") text += "Transfer-Encoding: chunked\r\n";
+  if (typeof ending === "number" && head.status !== 204) text += lengthLine(head.body.kind === "none", ending, head);
+  return `${text}${closes ? "Connection: close\r\n" : ""}\r\n`;
+}
+
+/** Where no body follows, the service's own length: to a HEAD it says how long one would be. */
+function lengthLine(isBodiless: boolean, bytes: number, { headers }: UpstreamAnswer["head"]): string {
+  const length = isBodiless ? headers.find(({ lower }) => lower === "content-length")?.value : bytes;
+  return length === undefined ? "" : `Content-Length: ${length}\r\n`;
 }
 
 function inChunk(piece: Buffer): Buffer {

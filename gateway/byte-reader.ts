@@ -1,6 +1,5 @@
 import type { Readable } from "node:stream";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { freeReceived } from "./free-received.ts";
 
 /** Above this many unread bytes the socket is paused: the sender waits, memory does not grow. */
 const HIGH_WATER_BYTES = 64 * 1024;
@@ -8,6 +7,8 @@ const HIGH_WATER_BYTES = 64 * 1024;
 const LF = 0x0a;
 const CR = 0x0d;
 const HEAD_END = "\r\n\r\n";
+/** A line feed without a carriage return before it: recipients that disagree on it disagree on where a message ends. */
+const BARE_LF = /(?:^|[^\r])\n/;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
@@ -20,10 +21,6 @@ export class ByteReader {
   #buffer: Buffer = NOTHING;
   /** First unread byte of the buffer. */
   #start = 0;
-  /** Bytes after `#start` that are known to hold no line feed. */
-  #scanned = 0;
-  /** The unread bytes up to the end of a head, as text; "" unless all of a head is here. */
-  #head = "";
   #ended = false;
   #discarding = false;
   #wake: ((received: boolean) => void) | undefined;
@@ -37,10 +34,7 @@ export class ByteReader {
 
   /** Takes what has arrived: the data of the stream, and what a socket hands over by itself (`onread`). The chunk is kept. */
   receive(chunk: Buffer): void {
-    if (this.#discarding) {
-      freeReceived(chunk);
-      return;
-    }
+    if (this.#discarding) return;
     this.#buffer = this.unread === 0 ? chunk : Buffer.concat([this.#buffer.subarray(this.#start), chunk]);
     this.#start = 0;
     if (this.unread > HIGH_WATER_BYTES) this.#socket.pause();
@@ -58,51 +52,42 @@ export class ByteReader {
   }
 
   /**
-   * To be called where a head begins. When all of it is here, its lines come from one string: to ask the buffer for each of
-   * them costs several times as much.
+   * The head of a message as latin1, so that every byte survives, with the empty line at its end. Read when it is whole; until then
+   * the part that is here.
    *
-   * @param maxBytes longest head that is decoded at once
+   * @param maxBytes longest head accepted
    */
-  decodeHead(maxBytes: number): void {
+  head(maxBytes: number): Result<{ readonly text: string; readonly isWhole: boolean }, LineError> {
     const end = this.#buffer.indexOf(HEAD_END, this.#start, "latin1");
-    if (end === -1 || end - this.#start > maxBytes) return;
-    this.#head = this.#buffer.toString("latin1", this.#start, end + HEAD_END.length);
+    const isWhole = end !== -1;
+    const length = isWhole ? end + HEAD_END.length - this.#start : this.unread;
+    if (length > maxBytes) return err("too-long");
+    const text = this.#buffer.toString("latin1", this.#start, this.#start + length);
+    if (BARE_LF.test(text)) return err("malformed");
+    if (isWhole) this.#advance(length);
+    return ok({ text, isWhole });
   }
 
   /**
-   * The next line without its CRLF, as latin1 so that every byte survives; undefined while its end has not arrived.
-   * A line feed without a carriage return before it is malformed: recipients that disagree on it can be made to disagree
-   * on where a message ends.
+   * The next line without its CRLF, as latin1. Waits for its end.
    *
    * @param maxBytes longest line accepted, without the CRLF
    */
-  line(maxBytes: number): Result<string | undefined, LineError> {
-    if (this.#head !== "") return this.#headLine(maxBytes);
-    const end = this.#buffer.indexOf(LF, this.#start + this.#scanned);
-    if (end === -1) {
-      this.#scanned = this.unread;
-      return this.#scanned > maxBytes + 1 ? err("too-long") : ok(undefined);
-    }
-    if (end === this.#start || this.#buffer[end - 1] !== CR) return err("malformed");
-    if (end - 1 - this.#start > maxBytes) return err("too-long");
-    const text = this.#buffer.toString("latin1", this.#start, end - 1);
-    this.#advance(end + 1 - this.#start);
-    return ok(text);
-  }
-
-  /** As `line`, but waits for the end of the line. */
   async nextLine(maxBytes: number): Promise<Result<string, LineError>> {
     for (;;) {
-      const line = this.line(maxBytes);
-      if (!line.ok) return line;
-      if (line.value !== undefined) return ok(line.value);
+      const end = this.#buffer.indexOf(LF, this.#start);
+      const length = (end === -1 ? this.unread : end - this.#start) - 1;
+      if (length > maxBytes) return err("too-long");
+      if (end !== -1) {
+        if (length < 0 || this.#buffer[end - 1] !== CR) return err("malformed");
+        return ok(this.take(length + 2).toString("latin1", 0, length));
+      }
       if (!(await this.more())) return err("ended");
     }
   }
 
   /** At most `maxBytes` of the bytes that are here. */
   take(maxBytes: number): Buffer {
-    this.#head = "";
     const part = this.#buffer.subarray(this.#start, this.#start + maxBytes);
     this.#advance(part.length);
     return part;
@@ -123,7 +108,7 @@ export class ByteReader {
     });
   }
 
-  /** Ends the reading: whoever waits for bytes is told that there are none. */
+  /** Ends the reading: no more bytes come for a caller that waits. */
   stop(): void {
     this.#ended = true;
     this.#wakeUp(false);
@@ -132,34 +117,20 @@ export class ByteReader {
   /** Ends the reading and drops what still arrives. */
   discard(): void {
     this.#discarding = true;
-    this.#empty();
-    this.#head = "";
+    this.#buffer = NOTHING;
+    this.#start = 0;
     this.stop();
     this.#socket.resume();
   }
 
-  #headLine(maxBytes: number): Result<string, LineError> {
-    const end = this.#head.indexOf("\n");
-    if (end === 0 || this.#head.charCodeAt(end - 1) !== CR) return err("malformed");
-    if (end - 1 > maxBytes) return err("too-long");
-    const text = this.#head.slice(0, end - 1);
-    this.#head = this.#head.slice(end + 1);
-    this.#start += end + 1;
-    if (this.#head === "") this.#advance(0);
-    return ok(text);
-  }
-
   #advance(bytes: number): void {
     this.#start += bytes;
-    this.#scanned = 0;
-    // A connection that waits for its next message holds no memory of the last one.
-    if (this.unread === 0) this.#empty();
+    if (this.unread === 0) {
+      // A connection that waits for its next message holds no memory of the last one.
+      this.#buffer = NOTHING;
+      this.#start = 0;
+    }
     if (this.unread <= HIGH_WATER_BYTES && this.#socket.isPaused()) this.#socket.resume();
-  }
-
-  #empty(): void {
-    this.#buffer = NOTHING;
-    this.#start = 0;
   }
 
   #wakeUp(received: boolean): void {

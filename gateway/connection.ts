@@ -1,21 +1,20 @@
 import type { BlockList, Socket } from "node:net";
-import { clientNetwork } from "../src/base/client-network.ts";
-import { prepareAnswer, sendAnswer } from "./answer.ts";
-import type { BodyPages } from "./body-pages.ts";
+import { err, ok, type Result } from "../src/base/result.ts";
+import { sendAnswer } from "./answer.ts";
 import { ByteReader } from "./byte-reader.ts";
-import { type ClientAddress, clientAddress, directClient, isTrustedPeer } from "./client-address.ts";
+import { type Client, clientOf } from "./client-address.ts";
 import { Deadline } from "./deadline.ts";
-import { bodyDueMs, type Timeouts } from "./limits.ts";
-import { openBody } from "./message-body.ts";
-import { valuesOf } from "./message-head.ts";
-import { receiveBody, TOO_LARGE } from "./received-body.ts";
-import { BUSY, LATE, type Refusal, renderRefusal } from "./refusal.ts";
+import { renderRequestHead } from "./headers.ts";
+import { KeptBytes } from "./kept-bytes.ts";
+import { type Timeouts, transferDueMs } from "./limits.ts";
+import { MessageBody } from "./message-body.ts";
+import { type HeadError, valuesOf } from "./message-head.ts";
+import { BUSY, badRequest, LATE, type Refusal, renderRefusal, TOO_LARGE } from "./refusal.ts";
 import { type RequestHead, readRequestHead } from "./request-head.ts";
-import type { ShareKey, Shares } from "./shares.ts";
-import { isPlatformPath, listTarget } from "./target.ts";
+import type { Shares } from "./shares.ts";
+import { isPlatformPath } from "./target.ts";
 import type { Upstream } from "./upstream.ts";
-import { renderRequestHead } from "./upstream-headers.ts";
-import { drained } from "./write-message.ts";
+import { flushed } from "./write-message.ts";
 
 /** What all connections of a gateway share. */
 export interface ConnectionSettings {
@@ -24,13 +23,14 @@ export interface ConnectionSettings {
   readonly maxBodyBytes: number;
   /** Bytes for bodies that are not complete yet. */
   readonly bodyRoom: Shares;
-  readonly bodyPages: BodyPages;
+  /** Bytes for answers that are not read yet. */
+  readonly answerRoom: Shares;
   /** Requests with the service and waiting for it. */
   readonly requests: Shares;
   readonly timeouts: Timeouts;
   /** Why requests can't be passed on at the moment; undefined when they can. */
   readonly unavailable: () => string | undefined;
-  /** InventoryUpdate of every request that the gateway answers itself. */
+  /** Called for every request that the gateway answers itself. */
   readonly onRefusal: (refusal: Refusal, head: RequestHead | undefined, clientAddress: string) => void;
 }
 
@@ -40,37 +40,34 @@ const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const LINGER_MS = 2_000;
 
 /**
- * One client connection: requests are read, passed on and answered one after the other, so pipelined ones are answered
- * in order and none is started before the end of the one before is known.
+ * One client connection: requests are read, passed on and answered one after the other. A pipelined request begins when
+ * the answer before it has left.
  */
 export class ClientConnection {
-  /** Under which the connection itself is counted; null for a trusted proxy. */
-  readonly shareKey: ShareKey;
+  /** The other end, with the share that the connection itself is counted in. */
+  readonly peer: Client;
   readonly #socket: Socket;
+  readonly #address: string;
   readonly #reader: ByteReader;
   readonly #settings: ConnectionSettings;
   readonly #deadline = new Deadline();
-  /** Who makes all requests here; undefined when each has to be asked for. */
-  readonly #direct: ClientAddress | undefined;
-  readonly #peer: string;
   #idleSince: number | undefined;
   #stopping = false;
   #closing = false;
 
-  /** @param peer address of the other end. */
-  constructor(socket: Socket, peer: string, settings: ConnectionSettings) {
+  /** @param address of the other end. */
+  constructor(socket: Socket, address: string, settings: ConnectionSettings) {
     this.#socket = socket;
-    this.#peer = peer;
+    this.#address = address;
     this.#settings = settings;
     this.#reader = new ByteReader(socket);
-    this.#direct = isTrustedPeer(peer, settings.trustedProxies) ? undefined : directClient(peer);
-    this.shareKey = this.#direct === undefined ? null : clientNetwork(this.#direct.address);
+    this.peer = clientOf(address, [], settings.trustedProxies);
     // A lost connection is no error here: "close" follows. A request that was passed on still completes at the service.
     socket.on("error", () => {});
     socket.on("close", () => this.#deadline.disarm());
   }
 
-  /** Since when no request is under way, ms; undefined while one is. */
+  /** Since when no request is under way, in milliseconds; undefined while one is. */
   get idleSince(): number | undefined {
     return this.#idleSince;
   }
@@ -81,11 +78,11 @@ export class ClientConnection {
     while (await this.#awaitRequest()) {
       const head = await readRequestHead(this.#reader, hurry);
       if (!head.ok) {
-        if (head.error === "disconnected") this.#close();
+        if (head.error === "ended") this.#close();
         else this.#refuse(head.error);
         return;
       }
-      if (!(await this.#exchange(head.value))) return;
+      if (!(await this.#serve(head.value))) return;
     }
     this.#close();
   }
@@ -104,92 +101,91 @@ export class ClientConnection {
   /** Answers that there is no place for another connection, and closes without waiting as `#close` does. */
   turnAway(): void {
     this.#socket.end(renderRefusal(BUSY, undefined, true), "latin1", () => this.destroy());
-    this.#settings.onRefusal(BUSY, undefined, directClient(this.#peer).address);
+    this.#settings.onRefusal(BUSY, undefined, this.peer.address);
   }
 
   /** Waits for the first byte of a request; false when there will be none. */
   async #awaitRequest(): Promise<boolean> {
-    const { timeouts } = this.#settings;
-    if (this.#socket.writableNeedDrain) {
-      // A client that sends requests and never reads answers must not fill the memory.
-      this.#deadline.arm(timeouts.stallMs, () => this.destroy());
-      await drained(this.#socket);
+    if (this.#socket.writableLength > 0) {
+      // A client that does not read its refusals must not fill the memory.
+      this.#deadline.arm(this.#settings.timeouts.readMs, () => this.destroy());
+      await flushed(this.#socket);
     }
     if (this.#stopping) return false;
     if (this.#reader.unread > 0) return true;
     this.#idleSince = performance.now();
-    this.#deadline.arm(timeouts.idleMs, () => this.#close());
+    this.#deadline.arm(this.#settings.timeouts.idleMs, () => this.#close());
     const received = await this.#reader.more();
     this.#idleSince = undefined;
     return received;
   }
 
-  /** Waits for the body of a request and has it answered; true when the connection can serve another. */
-  async #exchange(head: RequestHead): Promise<boolean> {
-    const { maxBodyBytes, bodyRoom, bodyPages, timeouts } = this.#settings;
+  /** Waits for the whole request and has it answered; true when the connection can serve another. */
+  async #serve(head: RequestHead): Promise<boolean> {
+    const { maxBodyBytes, bodyRoom } = this.#settings;
     if (isPlatformPath(head.target)) return this.#refuse({ status: 404 }, head);
-    const body = openBody(this.#reader, head.body, maxBodyBytes);
-    if (!body.ok) return this.#refuse(TOO_LARGE, head);
+    const body = new MessageBody(this.#reader, head.body, maxBodyBytes);
+    if (body.isTooLarge) return this.#refuse(TOO_LARGE, head);
     if (head.expectsContinue) this.#socket.write(CONTINUE);
-
     const client = this.#clientOf(head);
-    const key = this.#keyOf(client);
-    const began = performance.now();
-    const hurry = (received: number): void => {
-      const left = bodyDueMs(received, timeouts.bodyMs) - (performance.now() - began);
-      this.#deadline.arm(Math.max(left, 0), () => this.#refuse(LATE, head));
-    };
-    const received = await receiveBody(
-      body.value,
-      { maxBytes: maxBodyBytes, room: bodyRoom, pages: bodyPages, key },
-      hurry,
-    );
-    if (!received.ok) return received.error === "disconnected" ? this.#close() : this.#refuse(received.error, head);
-    let isUnread = false;
+    // A body that came at once takes no room, so that short requests are served while others use up theirs.
+    const whole = body.takeWhole();
+    if (whole !== undefined) return this.#answerWhole(head, whole, client);
+    const most = head.body.kind === "length" ? head.body.bytes : maxBodyBytes;
+    const kept = new KeptBytes(bodyRoom, client.shareKey, most);
     try {
-      const goesOn = await this.#answerWhole(head, received.value.pieces, client, key);
-      // All of it was written to the service, or the connection to it was closed.
-      isUnread = true;
-      return goesOn;
+      const received = await this.#receive(head, body, kept);
+      if (received.ok) return await this.#answerWhole(head, kept.bytes, client);
+      return received.error === "ended" ? this.#close() : this.#refuse(received.error, head);
     } finally {
-      received.value.release(isUnread);
+      kept.release();
     }
   }
 
-  /** Has a whole request answered by the service, if there is a place for it; true when the connection can serve another. */
-  async #answerWhole(
-    head: RequestHead,
-    body: readonly Buffer[],
-    client: ClientAddress,
-    key: ShareKey,
-  ): Promise<boolean> {
+  /** Waits for a whole body: half of one must never hold a connection to the service. */
+  async #receive(head: RequestHead, body: MessageBody, kept: KeptBytes): Promise<Result<void, HeadError>> {
+    const began = performance.now();
+    for (;;) {
+      const left = transferDueMs(kept.length, this.#settings.timeouts.bodyMs) - (performance.now() - began);
+      this.#deadline.arm(left, () => this.#refuse(LATE, head));
+      const piece = await body.next();
+      if (!piece.ok && piece.error === "ended") return err("ended");
+      if (!piece.ok) return err(piece.error === "too-large" ? TOO_LARGE : badRequest("malformed chunked body"));
+      if (piece.value === undefined) return ok(undefined);
+      if (!kept.add(piece.value)) return err(BUSY);
+    }
+  }
+
+  /** Has a whole request answered, if there is a place for it; true when the connection can serve another. */
+  async #answerWhole(head: RequestHead, body: Buffer, client: Client): Promise<boolean> {
     const { requests, unavailable } = this.#settings;
     const reason = unavailable();
     if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
-    if (!requests.take(key, 1)) return this.#decline(BUSY, head);
+    if (!requests.take(client.shareKey, 1)) return this.#decline(BUSY, head);
     try {
-      return await this.#passOn(head, body, client, key);
+      return await this.#passOn(head, body, client);
     } finally {
-      requests.giveBack(key, 1);
+      requests.giveBack(client.shareKey, 1);
     }
   }
 
   /**
    * Passes a whole request on and its answer back; true when the connection can serve another. A client that goes away
-   * meanwhile, or that is told that it takes too long, does not end the request: it may have been acted on already, and
-   * the service's record of it must be whole.
+   * meanwhile, or that gets a 504, does not end the request: it may have been acted on already, and the service's record of it
+   * must be whole.
    */
-  async #passOn(head: RequestHead, body: readonly Buffer[], client: ClientAddress, key: ShareKey): Promise<boolean> {
-    const { upstream, unavailable, timeouts } = this.#settings;
+  async #passOn(head: RequestHead, body: Buffer, client: Client): Promise<boolean> {
+    const { upstream, unavailable, timeouts, answerRoom } = this.#settings;
     this.#deadline.arm(timeouts.answerMs, () => {
       this.#refuse({ status: 504, message: "the service did not answer in time" }, head);
     });
-    const list = head.method === "LIST";
-    const method = list ? "GET" : head.method;
-    const target = list ? listTarget(head.target) : head.target;
-    const bodyBytes = body.reduce((sum, piece) => sum + piece.length, 0);
-    const rendered = renderRequestHead(head, { method, target, host: upstream.host, client, bodyBytes });
-    const answer = await upstream.send({ method, head: rendered, body, abandonMs: timeouts.abandonMs }, key);
+    const request = {
+      head: renderRequestHead(head, upstream.host, client, body.length),
+      body,
+      isHead: head.method === "HEAD",
+      abandonMs: timeouts.abandonMs,
+    };
+    const answer = await upstream.send(request, client.shareKey);
     if (!answer.ok) {
       const reason = unavailable();
       if (reason !== undefined) return this.#decline({ status: 503, message: reason }, head);
@@ -199,33 +195,32 @@ export class ClientConnection {
       answer.value.release(answer.value.body.takeWhole() !== undefined);
       return false;
     }
-    this.#deadline.arm(timeouts.stallMs, () => {
-      answer.value.release(false);
-      this.#cut();
-    });
-    const prepared = prepareAnswer(head, answer.value.head, this.#stopping);
-    if (!(await sendAnswer(this.#socket, prepared, answer.value, this.#deadline))) return this.#cut();
-    return prepared.closes ? this.#close() : true;
+    const hurry = (bytes: number): void => {
+      this.#deadline.arm(transferDueMs(bytes, timeouts.readMs), () => {
+        answer.value.release(false);
+        this.#cut();
+      });
+    };
+    const closes = this.#stopping || !head.keepAlive;
+    const to = { socket: this.#socket, request: head, closes, room: answerRoom, key: client.shareKey, hurry };
+    const outcome = await sendAnswer(to, answer.value);
+    this.#deadline.disarm();
+    if (outcome === "broken") return this.#cut();
+    return outcome === "closing" ? this.#close() : true;
   }
 
-  /** Who made a request. */
-  #clientOf(head: RequestHead): ClientAddress {
-    const { trustedProxies } = this.#settings;
-    return this.#direct ?? clientAddress(this.#peer, valuesOf(head.headers, "x-forwarded-for"), trustedProxies);
-  }
-
-  /** What a request is counted under: the address that a trusted proxy vouches for is as good as a peer's own. */
-  #keyOf(client: ClientAddress): ShareKey {
-    if (this.#direct !== undefined) return this.shareKey;
-    return client.address === directClient(this.#peer).address ? null : clientNetwork(client.address);
+  #clientOf(head: RequestHead): Client {
+    if (!this.peer.throughProxy) return this.peer;
+    return clientOf(this.#address, valuesOf(head.headers, "x-forwarded-for"), this.#settings.trustedProxies);
   }
 
   /**
    * Answers a whole request for the service. The connection goes on: a client that had to open another one for the next
-   * attempt would cost more than its request. Returns whether it can serve another.
+   * attempt would cost more than its request. Not so where more requests are here already: they would all be refused.
+   * Returns whether it can serve another.
    */
   #decline(refusal: Refusal, head: RequestHead): boolean {
-    if (!head.keepAlive || this.#stopping) return this.#refuse(refusal, head);
+    if (!head.keepAlive || this.#stopping || this.#reader.unread > 0) return this.#refuse(refusal, head);
     this.#answer(refusal, head, false);
     return !this.#closing;
   }
@@ -239,7 +234,7 @@ export class ClientConnection {
   #answer(refusal: Refusal, head: RequestHead | undefined, closes: boolean): void {
     if (this.#closing || this.#socket.destroyed) return;
     this.#socket.write(renderRefusal(refusal, head, closes), "latin1");
-    const { address } = head === undefined ? directClient(this.#peer) : this.#clientOf(head);
+    const { address } = head === undefined ? this.peer : this.#clientOf(head);
     this.#settings.onRefusal(refusal, head, address);
   }
 
@@ -248,7 +243,7 @@ export class ClientConnection {
     if (this.#closing || this.#socket.destroyed) return false;
     this.#closing = true;
     this.#reader.discard();
-    this.#deadline.arm(this.#settings.timeouts.stallMs, () => this.destroy());
+    this.#deadline.arm(this.#settings.timeouts.readMs, () => this.destroy());
     this.#socket.end(() => this.#deadline.arm(LINGER_MS, () => this.destroy()));
     return false;
   }

@@ -1,142 +1,77 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader } from "./byte-reader.ts";
-import { MAX_HEADER_COUNT, MAX_TRAILER_BYTES } from "./limits.ts";
-import { type BodyFraming, parseHeader } from "./message-head.ts";
+import type { BodyFraming } from "./message-head.ts";
 
 /** Why a body has no end: the sender broke off, it is malformed, or it is longer than may be. */
-export type BodyError = "ended" | "malformed" | "too-many-fields" | "too-large";
-
-/** The body of a request or of an answer, decoded. */
-export interface MessageBody {
-  /** All of the body when it is here already, without waiting; to be asked before anything is read. */
-  takeWhole(): Buffer | undefined;
-  /** Waits for more of it to arrive, without reading it; false when no more comes. Not for more bytes than a reader holds. */
-  more(): Promise<boolean>;
-  /** The next piece; undefined is the end. */
-  next(): Promise<Result<Buffer | undefined, BodyError>>;
-}
+export type BodyError = "ended" | "malformed" | "too-large";
 
 /** Bytes read from a body at a time. */
 const PIECE_BYTES = 64 * 1024;
 
-/** Fields that say where a message ends. */
-const FRAMING_FIELDS: ReadonlySet<string> = new Set(["content-length", "transfer-encoding"]);
-/** No client sends bodies above 4 GiB here, so eight digits are enough; extensions are used by nobody and refused. */
+/** No client sends bodies above 4 GiB here, so eight digits are enough. Extensions are refused: no client uses them. */
 const CHUNK_SIZE = /^[0-9a-fA-F]{1,8}$/;
 const CHUNK_SIZE_DIGITS = 8;
 
-const NOTHING = Buffer.alloc(0);
-
-/** The body that follows a head. `maxBytes`: largest one accepted; a longer one is refused, at once when its length is announced. */
-export function openBody(
-  reader: ByteReader,
-  framing: BodyFraming,
-  maxBytes: number = Number.POSITIVE_INFINITY,
-): Result<MessageBody, "too-large"> {
-  switch (framing.kind) {
-    case "none":
-      return ok(new LengthBody(reader, 0));
-    case "length":
-      return framing.bytes > maxBytes ? err("too-large") : ok(new LengthBody(reader, framing.bytes));
-    case "chunked":
-      return ok(new ChunkedBody(reader, maxBytes));
-  }
-}
-
-class LengthBody implements MessageBody {
+/** The body that follows a head, decoded. */
+export class MessageBody {
   readonly #reader: ByteReader;
-  #remaining: number;
-
-  constructor(reader: ByteReader, bytes: number) {
-    this.#reader = reader;
-    this.#remaining = bytes;
-  }
-
-  takeWhole(): Buffer | undefined {
-    if (this.#remaining === 0) return NOTHING;
-    if (this.#reader.unread < this.#remaining) return undefined;
-    const whole = this.#reader.take(this.#remaining);
-    this.#remaining = 0;
-    return whole;
-  }
-
-  more(): Promise<boolean> {
-    return this.#reader.more();
-  }
-
-  async next(): Promise<Result<Buffer | undefined, BodyError>> {
-    if (this.#remaining === 0) return ok(undefined);
-    const piece = await this.#reader.bytes(Math.min(this.#remaining, PIECE_BYTES));
-    if (piece === undefined) return err("ended");
-    this.#remaining -= piece.length;
-    return ok(piece);
-  }
-}
-
-class ChunkedBody implements MessageBody {
-  readonly #reader: ByteReader;
+  readonly #isChunked: boolean;
   /** Bytes that the body may still have. */
   #allowance: number;
-  /** Bytes that the current chunk still has. */
-  #remaining = 0;
-  #ended = false;
+  /** Bytes that the current chunk still has, or a body that is not chunked. */
+  #remaining: number;
+  #isOver = false;
 
-  constructor(reader: ByteReader, maxBytes: number) {
+  /** @param maxBytes largest body accepted */
+  constructor(reader: ByteReader, framing: BodyFraming, maxBytes: number = Number.POSITIVE_INFINITY) {
     this.#reader = reader;
+    this.#isChunked = framing.kind === "chunked";
     this.#allowance = maxBytes;
+    this.#remaining = framing.kind === "length" ? framing.bytes : 0;
   }
 
-  /** Where it ends is known only by reading it. */
-  takeWhole(): undefined {
-    return undefined;
+  /** True when the length that was announced is too large. */
+  get isTooLarge(): boolean {
+    return this.#remaining > this.#allowance;
   }
 
-  more(): Promise<boolean> {
-    return this.#reader.more();
+  /** All of the body when it is here already, without waiting; to be asked before anything is read. Never of a chunked one. */
+  takeWhole(): Buffer | undefined {
+    if (this.#isChunked || this.#reader.unread < this.#remaining) return undefined;
+    this.#isOver = true;
+    return this.#reader.take(this.#remaining);
   }
 
+  /** The next piece; undefined is the end. */
   async next(): Promise<Result<Buffer | undefined, BodyError>> {
-    if (this.#ended) return ok(undefined);
-    if (this.#remaining === 0) {
-      const size = await this.#chunkSize();
-      if (!size.ok) return size;
-      if (size.value === 0) return this.#trailers();
-      if (size.value > this.#allowance) return err("too-large");
-      this.#allowance -= size.value;
-      this.#remaining = size.value;
+    if (this.#isChunked && this.#remaining === 0 && !this.#isOver) {
+      const begun = await this.#beginChunk();
+      if (!begun.ok) return begun;
     }
+    if (this.#isOver || this.#remaining === 0) return ok(undefined);
     const piece = await this.#reader.bytes(Math.min(this.#remaining, PIECE_BYTES));
     if (piece === undefined) return err("ended");
     this.#remaining -= piece.length;
-    if (this.#remaining === 0) {
+    if (this.#isChunked && this.#remaining === 0) {
       const end = await this.#line(0);
       if (!end.ok) return end;
     }
     return ok(piece);
   }
 
-  async #chunkSize(): Promise<Result<number, BodyError>> {
+  async #beginChunk(): Promise<Result<void, BodyError>> {
     const line = await this.#line(CHUNK_SIZE_DIGITS);
     if (!line.ok) return line;
-    return CHUNK_SIZE.test(line.value) ? ok(Number.parseInt(line.value, 16)) : err("malformed");
-  }
-
-  /** Fields after the last chunk are checked, so that the next message starts where the sender thinks, and dropped. */
-  async #trailers(): Promise<Result<undefined, BodyError>> {
-    let budget = MAX_TRAILER_BYTES;
-    for (let count = 0; count <= MAX_HEADER_COUNT; count++) {
-      const line = await this.#line(Math.max(budget, 0));
-      if (!line.ok) return line;
-      if (line.value === "") {
-        this.#ended = true;
-        return ok(undefined);
-      }
-      budget -= line.value.length + 2;
-      const field = parseHeader(line.value);
-      // A length behind the body could be believed by somebody further on.
-      if (!field.ok || FRAMING_FIELDS.has(field.value.lower)) return err("malformed");
-    }
-    return err("too-many-fields");
+    if (!CHUNK_SIZE.test(line.value)) return err("malformed");
+    const size = Number.parseInt(line.value, 16);
+    if (size > this.#allowance) return err("too-large");
+    this.#allowance -= size;
+    this.#remaining = size;
+    if (size > 0) return ok(undefined);
+    // Fields after the last chunk are refused: no client sends them, and a length there could be believed further on.
+    const end = await this.#line(0);
+    this.#isOver = end.ok;
+    return end.ok ? ok(undefined) : end;
   }
 
   async #line(maxBytes: number): Promise<Result<string, BodyError>> {

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ByteReader, LineError } from "./byte-reader.ts";
+import type { ByteReader } from "./byte-reader.ts";
 import { MAX_HEAD_BYTES, MAX_HEADER_COUNT } from "./limits.ts";
+import { badRequest, type Refusal } from "./refusal.ts";
 
 /** One header line: the name as sent and in lower case, the value without the blanks around it. */
 export interface Header {
@@ -9,8 +10,8 @@ export interface Header {
   readonly value: string;
 }
 
-/** Why a head cannot be read. */
-export type HeadError = LineError | "malformed-name" | "malformed-value" | "too-many";
+/** Why a head cannot be used: the sender broke off, or what a client gets to read about it. */
+export type HeadError = "ended" | Refusal;
 
 /** A first line and the header lines after it. */
 export interface MessageHead<First> {
@@ -30,73 +31,43 @@ const LENGTH = /^\d{1,15}$/;
  * @param parseFirst reads the first line, as soon as it is there
  * @param onWait called before the first waiting for bytes that are not here yet
  */
-export function readHead<First, E>(
+export async function readHead<First>(
   reader: ByteReader,
-  parseFirst: (line: string) => Result<First, E>,
+  parseFirst: (line: string) => Result<First, Refusal>,
   onWait: () => void,
-): HeadResult<First, E> | Promise<HeadResult<First, E>> {
-  const unfinished = new UnfinishedHead(parseFirst);
-  const read = unfinished.read(reader);
-  if (read !== undefined) return read;
-  onWait();
-  return readOn(unfinished, reader);
-}
-
-type HeadResult<First, E> = Result<MessageHead<First>, E | HeadError>;
-
-async function readOn<First, E>(
-  unfinished: UnfinishedHead<First, E>,
-  reader: ByteReader,
-): Promise<HeadResult<First, E>> {
-  while (await reader.more()) {
-    const read = unfinished.read(reader);
-    if (read !== undefined) return read;
-  }
-  return err("ended");
-}
-
-/** A head of which some lines are not here yet. */
-class UnfinishedHead<First, E> {
-  readonly #parseFirst: (line: string) => Result<First, E>;
-  readonly #headers: Header[] = [];
-  #first: { readonly value: First } | undefined;
-  #budget = MAX_HEAD_BYTES;
-
-  constructor(parseFirst: (line: string) => Result<First, E>) {
-    this.#parseFirst = parseFirst;
-  }
-
-  /** Reads the lines that are here; undefined when more are needed. */
-  read(reader: ByteReader): HeadResult<First, E> | undefined {
-    if (this.#first === undefined) reader.decodeHead(MAX_HEAD_BYTES);
-    for (;;) {
-      const line = reader.line(Math.max(this.#budget, 0));
-      if (!line.ok) return line;
-      if (line.value === undefined) return undefined;
-      this.#budget -= line.value.length + 2;
-      if (this.#first === undefined) {
-        const parsed = this.#parseFirst(line.value);
-        if (!parsed.ok) return parsed;
-        this.#first = parsed;
-        continue;
-      }
-      if (line.value === "") return ok({ first: this.#first.value, headers: this.#headers });
-      if (this.#headers.length === MAX_HEADER_COUNT) return err("too-many");
-      const header = parseHeader(line.value);
-      if (!header.ok) return header;
-      this.#headers.push(header.value);
-    }
+): Promise<Result<MessageHead<First>, HeadError>> {
+  for (let waits = 0; ; waits++) {
+    const head = reader.head(MAX_HEAD_BYTES);
+    if (!head.ok && head.error === "malformed") return err(badRequest("a line must end with CRLF"));
+    if (!head.ok) return err({ status: 431, message: "the request's headers are too large" });
+    const { text, isWhole } = head.value;
+    if (isWhole) return parseHead(text.slice(0, -4).split("\r\n"), parseFirst);
+    const firstEnd = text.indexOf("\r\n");
+    // The rest of something that is no HTTP may never come.
+    const first = firstEnd === -1 ? undefined : parseFirst(text.slice(0, firstEnd));
+    if (first?.ok === false) return first;
+    if (waits === 0) onWait();
+    if (!(await reader.more())) return err("ended");
   }
 }
 
-/** One header line of a message, or of the fields after a chunked body. */
-export function parseHeader(line: string): Result<Header, "malformed-name" | "malformed-value"> {
-  const colon = line.indexOf(":");
-  const name = line.slice(0, Math.max(colon, 0));
-  if (!TOKEN.test(name)) return err("malformed-name");
-  const value = line.slice(colon + 1);
-  if (!FIELD_VALUE.test(value)) return err("malformed-value");
-  return ok({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
+function parseHead<First>(
+  [firstLine = "", ...lines]: readonly string[],
+  parseFirst: (line: string) => Result<First, Refusal>,
+): Result<MessageHead<First>, Refusal> {
+  const first = parseFirst(firstLine);
+  if (!first.ok) return first;
+  if (lines.length > MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
+  const headers: Header[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(colon, 0));
+    if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
+    const value = line.slice(colon + 1);
+    if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
+    headers.push({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
+  }
+  return ok({ first: first.value, headers });
 }
 
 /** The values of all headers of a name (lower case), in order. */
@@ -106,14 +77,11 @@ export function valuesOf(headers: readonly Header[], name: string): string[] {
   return values;
 }
 
-const NO_OPTIONS: ReadonlySet<string> = new Set();
-
 /** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
-export function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
+export function connectionOptions(headers: readonly Header[]): readonly string[] {
   const values = valuesOf(headers, "connection");
-  if (values.length === 0) return NO_OPTIONS;
-  const options = values.flatMap((value) => value.split(","));
-  return new Set(options.map((option) => trimBlanks(option).toLowerCase()));
+  if (values.length === 0) return values;
+  return values.flatMap((value) => value.split(",")).map((option) => trimBlanks(option).toLowerCase());
 }
 
 /** Where a message's body ends. */
@@ -122,38 +90,41 @@ export type BodyFraming =
   | { readonly kind: "length"; readonly bytes: number }
   | { readonly kind: "chunked" };
 
-/** Why it is not certain where a body ends. */
-export type FramingError = "length-and-coding" | "unknown-coding" | "malformed-length";
-
 /**
  * What the headers say of the body's end. A message with two lengths, or a length and a transfer coding, ends in one place
- * for one reader and elsewhere for another: the rest becomes a message that nobody sent. So nothing ambiguous passes, not
+ * for one reader and elsewhere for another: the rest becomes a message that no client sent. So nothing ambiguous passes, not
  * even two equal lengths.
  */
-export function framingOf(headers: readonly Header[]): Result<BodyFraming, FramingError> {
+export function framingOf(headers: readonly Header[]): Result<BodyFraming, Refusal> {
   const lengths = valuesOf(headers, "content-length");
   const codings = valuesOf(headers, "transfer-encoding");
   if (codings.length > 0) {
-    if (lengths.length > 0) return err("length-and-coding");
-    if (codings.length > 1 || codings[0]?.toLowerCase() !== "chunked") return err("unknown-coding");
+    if (lengths.length > 0) return err(badRequest("Content-Length and Transfer-Encoding exclude each other"));
+    if (codings.length > 1 || codings[0]?.toLowerCase() !== "chunked") return err(UNKNOWN_CODING);
     return ok({ kind: "chunked" });
   }
   const [length] = lengths;
   if (length === undefined) return ok({ kind: "none" });
-  if (lengths.length > 1 || !LENGTH.test(length)) return err("malformed-length");
+  if (lengths.length > 1 || !LENGTH.test(length)) return err(badRequest("malformed Content-Length"));
   return ok({ kind: "length", bytes: Number(length) });
+}
+
+export const UNKNOWN_CODING = badRequest("the only transfer coding is chunked");
+
+/** True when a body of at least one byte is announced. */
+export function announcesBody(framing: BodyFraming): boolean {
+  return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
 }
 
 /** Only blank and tab are blanks in HTTP; `trim()` would also remove a non-breaking space. A loop, as `/[ ]+$/` is quadratic. */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;
-  while (start < end && isBlank(text, start)) start++;
-  while (end > start && isBlank(text, end - 1)) end--;
+  while (start < end && isBlank(text.charCodeAt(start))) start++;
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--;
   return text.slice(start, end);
 }
 
-function isBlank(text: string, index: number): boolean {
-  const code = text.charCodeAt(index);
+function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }

@@ -1,6 +1,7 @@
-import { dateLine } from "./http-date.ts";
+import { randomUUID } from "node:crypto";
+import { MAX_PATH_LENGTH } from "../src/base/limits.ts";
+import { auditPath, unservedPath } from "../src/wire/audit.ts";
 import { RETRY_AFTER_SECONDS } from "./limits.ts";
-import type { RequestHead } from "./request-head.ts";
 
 /** An answer that the gateway gives itself. It never repeats what the client sent. */
 export interface Refusal {
@@ -9,6 +10,12 @@ export interface Refusal {
   readonly message?: string;
   /** When the client should come again. */
   readonly retryAfterSeconds?: number;
+}
+
+/** What is known of a refused request. */
+interface RefusedRequest {
+  readonly method: string;
+  readonly target: string;
 }
 
 /** Reason phrases of the statuses that the gateway answers with. Importing node:http for its table costs 14 MiB of memory. */
@@ -30,10 +37,10 @@ export const BUSY: Refusal = {
   message: "the service is busy; try again",
   retryAfterSeconds: RETRY_AFTER_SECONDS,
 };
-
 export const LATE: Refusal = { status: 408, message: "the request did not arrive in time" };
+export const TOO_LARGE: Refusal = { status: 413, message: "http: request body too large" };
 
-/** The request breaks the rules of HTTP. Its end cannot be known, so the connection closes after the answer. */
+/** The refusal of what is malformed: where the next request starts cannot be known, so the connection closes after the answer. */
 export function badRequest(message: string): Refusal {
   return { status: 400, message };
 }
@@ -44,30 +51,70 @@ export function badRequest(message: string): Refusal {
  * @param head the request, when its head was read
  * @param closes true when the connection ends with it
  */
-export function renderRefusal(
-  refusal: Refusal,
-  head: Pick<RequestHead, "method" | "target"> | undefined,
-  closes: boolean,
-): string {
+export function renderRefusal(refusal: Refusal, head: RefusedRequest | undefined, closes: boolean): string {
+  const { status, message, retryAfterSeconds } = refusal;
+  const reason = REASONS[status] ?? "Error";
   const jsonApi = head?.target.startsWith("/api/v2/") ?? false;
-  const body = `${JSON.stringify({ errors: jsonApi ? jsonApiErrors(refusal) : vaultErrors(refusal) })}\n`;
+  const jsonApiError = { status: String(status), title: reason.toLowerCase(), detail: message };
+  const errors = jsonApi ? [jsonApiError] : message === undefined ? [] : [message];
+  const body = `${JSON.stringify({ errors })}\n`;
   const lines = [
-    `HTTP/1.1 ${refusal.status} ${REASONS[refusal.status] ?? "Error"}`,
-    dateLine(),
+    `HTTP/1.1 ${status} ${reason}`,
+    `Date: ${new Date().toUTCString()}`,
     `Content-Type: ${jsonApi ? "application/vnd.api+json" : "application/json"}`,
     "Cache-Control: no-store",
     `Content-Length: ${Buffer.byteLength(body)}`,
-    ...(refusal.retryAfterSeconds === undefined ? [] : [`Retry-After: ${refusal.retryAfterSeconds}`]),
+    ...(retryAfterSeconds === undefined ? [] : [`Retry-After: ${retryAfterSeconds}`]),
     ...(closes ? ["Connection: close"] : []),
   ];
   return `${lines.join("\r\n")}\r\n\r\n${head?.method === "HEAD" ? "" : body}`;
 }
 
-function vaultErrors({ message }: Refusal): string[] {
-  return message === undefined ? [] : [message];
+const OPERATIONS: Readonly<Record<string, string>> = {
+  GET: "read",
+  HEAD: "read",
+  LIST: "list",
+  POST: "update",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+/**
+ * The line of the audit log for a request that the gateway answers itself, in the terms of the service's own lines. It holds no
+ * secret and no field of a body.
+ *
+ * @param head the request, when its head was read
+ * @param now milliseconds since 1970
+ */
+export function refusalLine(
+  { status, message }: Refusal,
+  head: RefusedRequest | undefined,
+  clientAddress: string,
+  now: number,
+) {
+  return {
+    type: "gateway",
+    time: new Date(now).toISOString(),
+    request_id: randomUUID(),
+    operation: OPERATIONS[head?.method ?? ""] ?? "unknown",
+    path: head === undefined ? "" : loggedPath(head.target),
+    status,
+    ...(message !== undefined && { error: message }),
+    client_address: clientAddress,
+  };
 }
 
-function jsonApiErrors({ status, message }: Refusal): object[] {
-  const title = (REASONS[status] ?? "error").toLowerCase();
-  return [{ status: String(status), title, ...(message !== undefined && { detail: message }) }];
+const MALFORMED = "<malformed>";
+
+/** The path without the query, and without what could be a token in it: nothing has checked this request. */
+function loggedPath(target: string): string {
+  const [path = ""] = target.split("?", 1);
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path).replace(/^\/(?:v1|api\/v2)\//, "");
+  } catch {
+    return MALFORMED;
+  }
+  return decoded.length > MAX_PATH_LENGTH ? MALFORMED : auditPath(unservedPath(decoded));
 }

@@ -1,13 +1,14 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader } from "./byte-reader.ts";
 import {
+  announcesBody,
   type BodyFraming,
   connectionOptions,
-  type FramingError,
   framingOf,
   type HeadError,
   type Header,
   readHead,
+  UNKNOWN_CODING,
   valuesOf,
 } from "./message-head.ts";
 import { badRequest, type Refusal } from "./refusal.ts";
@@ -27,9 +28,6 @@ export interface RequestHead {
   readonly expectsContinue: boolean;
 }
 
-/** Reading stopped before a request was complete: nothing is left to answer. */
-export type Disconnected = "disconnected";
-
 /** Anything else is refused before it costs a connection to the service; LIST is what the gateway is for. */
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "LIST"]);
 
@@ -42,20 +40,12 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
  * @param onWait called before the first waiting for bytes that are not here yet
  * @returns a refusal (400, 405, 417, 431) after which the connection must close
  */
-export async function readRequestHead(
-  reader: ByteReader,
-  onWait: () => void,
-): Promise<Result<RequestHead, Refusal | Disconnected>> {
+export async function readRequestHead(reader: ByteReader, onWait: () => void): Promise<Result<RequestHead, HeadError>> {
   const head = await readHead(reader, parseRequestLine, onWait);
-  if (head.ok) return interpret(head.value.first, head.value.headers);
-  return err(typeof head.error === "string" ? refusalFor(head.error) : head.error);
+  return head.ok ? interpret(head.value.first, head.value.headers) : head;
 }
 
-interface RequestLine {
-  readonly method: string;
-  readonly target: string;
-  readonly http10: boolean;
-}
+type RequestLine = Pick<RequestHead, "method" | "target" | "http10">;
 
 function parseRequestLine(line: string): Result<RequestLine, Refusal> {
   const [, method, target, major, minor] = REQUEST_LINE.exec(line) ?? [];
@@ -68,56 +58,24 @@ function parseRequestLine(line: string): Result<RequestLine, Refusal> {
 }
 
 function interpret(line: RequestLine, headers: readonly Header[]): Result<RequestHead, Refusal> {
+  const { http10 } = line;
   const hosts = valuesOf(headers, "host");
-  const hostMissing = hosts.length === 0 && !line.http10;
+  const hostMissing = hosts.length === 0 && !http10;
   if (hostMissing || hosts.length > 1 || !HOST.test(hosts[0] ?? "")) {
     return err(badRequest("exactly one valid Host header is needed"));
   }
-
   const body = framingOf(headers);
-  if (!body.ok) return err(badRequest(FRAMING_TEXTS[body.error]));
-  if (body.value.kind === "chunked" && line.http10) return err(badRequest(FRAMING_TEXTS["unknown-coding"]));
-
+  if (!body.ok) return body;
+  if (body.value.kind === "chunked" && http10) return err(UNKNOWN_CODING);
   const expectations = valuesOf(headers, "expect");
   if (expectations.some((value) => value.toLowerCase() !== "100-continue")) {
     return err({ status: 417, message: "only the expectation 100-continue is known" });
   }
-
-  const { method, target, http10 } = line;
   return ok({
-    method,
-    target,
-    http10,
+    ...line,
     headers,
     body: body.value,
-    keepAlive: !http10 && !connectionOptions(headers).has("close"),
-    expectsContinue: expectations.length > 0 && !http10 && hasBody(body.value),
+    keepAlive: !http10 && !connectionOptions(headers).includes("close"),
+    expectsContinue: expectations.length > 0 && !http10 && announcesBody(body.value),
   });
-}
-
-function hasBody(framing: BodyFraming): boolean {
-  return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
-}
-
-const FRAMING_TEXTS: Readonly<Record<FramingError, string>> = {
-  "length-and-coding": "Content-Length and Transfer-Encoding exclude each other",
-  "unknown-coding": "the only transfer coding is chunked",
-  "malformed-length": "malformed Content-Length",
-};
-
-function refusalFor(error: HeadError): Refusal | Disconnected {
-  switch (error) {
-    case "ended":
-      return "disconnected";
-    case "too-long":
-      return { status: 431, message: "the request's headers are too large" };
-    case "too-many":
-      return { status: 431, message: "too many header lines" };
-    case "malformed":
-      return badRequest("a line must end with CRLF");
-    case "malformed-name":
-      return badRequest("malformed header line");
-    case "malformed-value":
-      return badRequest("malformed header value");
-  }
 }

@@ -1,6 +1,14 @@
 import { err, ok, type Result } from "../src/base/result.ts";
 import type { ByteReader } from "./byte-reader.ts";
-import { type BodyFraming, connectionOptions, framingOf, type Header, readHead } from "./message-head.ts";
+import {
+  announcesBody,
+  type BodyFraming,
+  connectionOptions,
+  framingOf,
+  type Header,
+  readHead,
+} from "./message-head.ts";
+import { badRequest, type Refusal } from "./refusal.ts";
 
 /** A status line and its headers, checked. */
 export interface ResponseHead {
@@ -14,7 +22,7 @@ export interface ResponseHead {
   readonly keepAlive: boolean;
 }
 
-/** What an answer is not good for: its connection was lost, or nobody can say what it means or where it ends. */
+/** Why an answer can't be used: its connection was lost, or it is not certain what it means or where it ends. */
 export type ResponseError = "ended" | "malformed";
 
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3})(?: ([\t -~\x80-\xff]*))?$/;
@@ -23,15 +31,15 @@ const STATUS_LINE = /^HTTP\/1\.1 (\d{3})(?: ([\t -~\x80-\xff]*))?$/;
 const MAX_INFORMATIONAL = 16;
 
 /**
- * Reads the head of an answer, as strictly as that of a request: whatever is ambiguous could make the next answer on the
- * connection one for somebody else. An answer that ends where the connection ends is malformed, as nothing would tell half
- * of it from all of it.
+ * Reads the head of an answer, as strictly as that of a request: what is ambiguous could give the next client on the
+ * connection a wrong answer. An answer that ends where the connection ends is malformed, as half of it would look
+ * like all of it.
  *
- * @param method of the request
+ * @param isHead true when HEAD was asked: then no body follows
  */
 export async function readResponseHead(
   reader: ByteReader,
-  method: string,
+  isHead: boolean,
 ): Promise<Result<ResponseHead, ResponseError>> {
   for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
     const head = await readHead(reader, parseStatusLine, () => {});
@@ -39,36 +47,28 @@ export async function readResponseHead(
     const { first, headers } = head.value;
     // 101 would hand the connection over to another protocol.
     if (first.status === 101) return err("malformed");
-    if (first.status >= 200) return interpret(first, headers, method);
+    if (first.status >= 200) return interpret(first, headers, isHead);
   }
   return err("malformed");
 }
 
 type StatusLine = Pick<ResponseHead, "status" | "reason">;
 
-function parseStatusLine(line: string): Result<StatusLine, "malformed"> {
+function parseStatusLine(line: string): Result<StatusLine, Refusal> {
   const [, digits, reason = ""] = STATUS_LINE.exec(line) ?? [];
   const status = Number(digits ?? 0);
-  return status >= 100 && status <= 599 ? ok({ status, reason }) : err("malformed");
+  return status >= 100 && status <= 599 ? ok({ status, reason }) : err(badRequest("malformed status line"));
 }
 
-function interpret(
-  { status, reason }: StatusLine,
-  headers: readonly Header[],
-  method: string,
-): Result<ResponseHead, "malformed"> {
+function interpret(line: StatusLine, headers: readonly Header[], isHead: boolean): Result<ResponseHead, "malformed"> {
   const framing = framingOf(headers);
   if (!framing.ok) return err("malformed");
-  const keepAlive = !connectionOptions(headers).has("close");
-  if (status === 204 || status === 304 || method === "HEAD") {
+  const keepAlive = !connectionOptions(headers).includes("close");
+  if (line.status === 204 || line.status === 304 || isHead) {
     // A service that announces a body for a 204 may send it too.
-    const contradicts = status === 204 && announcesBody(framing.value);
-    return ok({ status, reason, headers, body: { kind: "none" }, keepAlive: keepAlive && !contradicts });
+    const contradicts = line.status === 204 && announcesBody(framing.value);
+    return ok({ ...line, headers, body: { kind: "none" }, keepAlive: keepAlive && !contradicts });
   }
   if (framing.value.kind === "none") return err("malformed");
-  return ok({ status, reason, headers, body: framing.value, keepAlive });
-}
-
-function announcesBody(framing: BodyFraming): boolean {
-  return framing.kind === "chunked" || (framing.kind === "length" && framing.bytes > 0);
+  return ok({ ...line, headers, body: framing.value, keepAlive });
 }

@@ -1,28 +1,25 @@
 import { type BlockList, createServer } from "node:net";
 import { err, ok, type Result } from "../src/base/result.ts";
-import { BodyPages } from "./body-pages.ts";
 import type { ConnectionSettings } from "./connection.ts";
-import { ConnectionSet } from "./connection-set.ts";
+import { Connections } from "./connections.ts";
 import {
+  ANSWER_ROOM_BYTES,
   BODY_ROOM_BYTES,
   CLIENT_SHARE_PERCENT,
   MAX_BODY_BYTES,
   MAX_CONNECTIONS,
   MAX_REQUESTS,
+  MAX_UPSTREAM_CONNECTIONS,
   MIN_BODIES_IN_ROOM,
   TIMEOUTS,
   type Timeouts,
 } from "./limits.ts";
-import { refusalLine } from "./refusal-record.ts";
+import { refusalLine } from "./refusal.ts";
 import { Shares } from "./shares.ts";
-import { Upstream, type UpstreamAddress } from "./upstream.ts";
+import { Upstream } from "./upstream.ts";
+import type { UpstreamAddress } from "./upstream-connection.ts";
 
-// Why this reads HTTP itself and does not use node:http. Towards the client: Node's parser refuses LIST, and the hook that
-// hands over what it refused ("clientError") gives only the packet in which the refusal happened. A LIST cut into two
-// packets, or one behind requests that are still being answered, would have to be put together from parts around a
-// parser that has given up on the connection. A reader of exact lines and lengths is smaller than that repair, can be
-// stricter than Node's, and knows where each request ends, which is the one thing a gateway must never be wrong about.
-// Towards the service: the same reader reads answers as strictly, and takes less than half of the CPU of Node's client.
+// Why this reads HTTP itself: the parser of node:http refuses LIST, before and apart from any setting (docs/decisions/0014).
 
 /** Where to listen: a host (name or address) and a port, 0 for any free one. */
 export interface ListenAddress {
@@ -34,18 +31,13 @@ export interface ListenAddress {
 export interface GatewayOptions {
   readonly listen: ListenAddress;
   readonly upstream: UpstreamAddress;
-  /**
-   * True when the service is one process that remembers which requests it has begun (src/app/begun-exchanges.ts): a request that is lost
-   * before that is sent once more. Never true of another service.
-   */
-  readonly repeats?: boolean;
   /** Proxies whose X-Forwarded-For is believed; none unless given. */
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes?: number;
   readonly maxConnections?: number;
   /** With the service and waiting for it. */
   readonly maxRequests?: number;
-  /** What one client address may use of connections, room for bodies and requests, in percent of each. */
+  /** What one client address may use alone of connections, requests, and the room for bodies and answers, in percent of each. */
   readonly clientSharePercent?: number;
   readonly timeouts?: Timeouts;
   /** Why the service can't answer at the moment: requests are refused with it (503) and not passed on. Asked for each request. */
@@ -59,10 +51,12 @@ export interface GatewayOptions {
 /** What a gateway does at the moment, and what it refused since it began. */
 export interface GatewayFigures {
   readonly connections: number;
-  /** With the service and waiting for it. */
+  /** Requests with the service and waiting for it. */
   readonly requests: number;
   /** Room for bodies in use. */
   readonly bodyBytes: number;
+  /** Room for answers in use, which clients have not read yet. */
+  readonly answerBytes: number;
   /** Requests that it answered itself, by status. */
   readonly refusals: ReadonlyMap<number, number>;
 }
@@ -81,18 +75,18 @@ export interface Gateway {
 /** Starts a gateway; the error is a system error code such as EADDRINUSE. */
 export async function startGateway(options: GatewayOptions): Promise<Result<Gateway, string>> {
   const percent = options.clientSharePercent ?? CLIENT_SHARE_PERCENT;
-  const shares = (total: number, least = 1): Shares => new Shares(total, Math.max((total * percent) / 100, least));
   const maxBodyBytes = options.maxBodyBytes ?? MAX_BODY_BYTES;
   const timeouts = options.timeouts ?? TIMEOUTS;
   const refusals = new Map<number, number>();
-  const places = shares(options.maxConnections ?? MAX_CONNECTIONS);
+  const places = new Shares(options.maxConnections ?? MAX_CONNECTIONS, percent);
+  const requests = new Shares(options.maxRequests ?? MAX_REQUESTS, percent);
   const settings: ConnectionSettings = {
-    upstream: new Upstream(options.upstream, options.repeats ?? false, options.log),
+    upstream: new Upstream(options.upstream, options.log, new Shares(MAX_UPSTREAM_CONNECTIONS, percent)),
     trustedProxies: options.trustedProxies,
     maxBodyBytes,
-    bodyRoom: shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), maxBodyBytes),
-    bodyPages: new BodyPages(),
-    requests: shares(options.maxRequests ?? MAX_REQUESTS),
+    bodyRoom: new Shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), percent, maxBodyBytes),
+    requests,
+    answerRoom: new Shares(ANSWER_ROOM_BYTES, percent),
     timeouts,
     unavailable: options.unavailable ?? (() => undefined),
     onRefusal: (refusal, head, address) => {
@@ -100,7 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
       options.audit(JSON.stringify(refusalLine(refusal, head, address, Date.now())));
     },
   };
-  const connections = new ConnectionSet(places, settings, options.log);
+  const connections = new Connections(places, settings, options.log);
   // Half-open, so that a client that ends its side after the request still gets the answer.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => connections.accept(socket));
 
@@ -116,8 +110,9 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
     port: typeof bound === "object" && bound !== null ? bound.port : options.listen.port,
     figures: () => ({
       connections: places.used,
-      requests: settings.requests.used,
+      requests: requests.used,
       bodyBytes: settings.bodyRoom.used,
+      answerBytes: settings.answerRoom.used,
       refusals,
     }),
     dropRequests: () => settings.upstream.drop(),

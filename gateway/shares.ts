@@ -1,20 +1,26 @@
 /** The client that a share is counted for. null has no share of its own, for example a trusted proxy. */
 export type ShareKey = string | null;
 
-/** A limited resource, of which no single client may take more than its share. */
+/**
+ * A limited resource. Each client may use a part of what is left free: at 25 percent a client alone gets a quarter of it all, and four
+ * clients at the same pace a seventh each. With fixed parts four clients could use up everything.
+ */
 export class Shares {
   readonly #total: number;
-  readonly #each: number;
+  readonly #percent: number;
+  readonly #least: number;
   readonly #taken = new Map<string, number>();
   #sum = 0;
 
   /**
    * @param total amount that there is for all
-   * @param each most that one key may take of it
+   * @param percent of the total that a client alone may use; 100 is no bound
+   * @param least amount that every client may use while there is so much left
    */
-  constructor(total: number, each: number) {
+  constructor(total: number, percent: number, least = 1) {
     this.#total = total;
-    this.#each = each;
+    this.#percent = percent;
+    this.#least = least;
   }
 
   /** The sum of all shares in use. */
@@ -24,15 +30,18 @@ export class Shares {
 
   /** Takes an amount, or nothing and returns false when there is not so much left. */
   take(key: ShareKey, amount: number): boolean {
-    if (amount > this.#total - this.#sum || !this.hasShareLeft(key, amount)) return false;
+    if (amount > this.#total - this.#sum || !this.isWithinShare(key, amount)) return false;
     this.#sum += amount;
     if (key !== null) this.#taken.set(key, this.#of(key) + amount);
     return true;
   }
 
-  /** True when the key's own share would allow the amount: then it is the total that is used up. */
-  hasShareLeft(key: ShareKey, amount: number): boolean {
-    return key === null || this.#of(key) + amount <= this.#each;
+  /** True when the client's own share allows the amount, whether there is so much left or not. */
+  isWithinShare(key: ShareKey, amount: number): boolean {
+    if (key === null) return true;
+    const wanted = this.#of(key) + amount;
+    const free = this.#total - this.#sum - amount;
+    return wanted <= this.#least || wanted * (100 - this.#percent) <= free * this.#percent;
   }
 
   /** Gives back an amount that was taken under the same key. */
@@ -47,5 +56,30 @@ export class Shares {
 
   #of(key: string): number {
     return this.#taken.get(key) ?? 0;
+  }
+}
+
+/** Requests that wait: the next is one of the client that was served longest ago. */
+export class Turns {
+  readonly #byKey = new Map<ShareKey, (() => void)[]>();
+
+  /** Resolves when it is the turn of a request of this client. */
+  wait(key: ShareKey): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#byKey.get(key);
+      if (waiting === undefined) this.#byKey.set(key, [resolve]);
+      else waiting.push(resolve);
+    });
+  }
+
+  /** Lets requests go on as long as there is something for them to take. */
+  goOn(takes: (key: ShareKey) => boolean): void {
+    for (const [key, waiting] of this.#byKey) {
+      if (!takes(key)) continue;
+      waiting.shift()?.();
+      this.#byKey.delete(key);
+      // At the end: the loop comes to it again after all others.
+      if (waiting.length > 0) this.#byKey.set(key, waiting);
+    }
   }
 }

@@ -15,7 +15,7 @@ export function listTarget(target: string): string {
 
 /**
  * True for the paths that the platform keeps to itself. On the network they never reach a Worker; the local runtimes
- * have controls there that must not be open to whoever reaches the gateway.
+ * have controls there that must not be open to clients of the gateway.
  */
 export function isPlatformPath(target: string): boolean {
   // Parsed as the runtime does, so that `/./cdn-cgi/` is seen too; escapes other than of dots stay escaped there.

@@ -1,44 +1,39 @@
-import type { Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import type { Result } from "../src/base/result.ts";
-import type { Exchange } from "../src/wire/exchange.ts";
 import { ByteReader } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
-import { type MessageBody, openBody } from "./message-body.ts";
 import { type ResponseError, type ResponseHead, readResponseHead } from "./response-head.ts";
-import { writePieces } from "./write-message.ts";
+import { writeMessage } from "./write-message.ts";
 
-/** An answer of the service, its body unread. */
-export interface UpstreamAnswer {
-  readonly head: ResponseHead;
-  readonly body: MessageBody;
-  /** To be called once, when all of the body was read, or when the rest is not wanted (`whole` is false). */
-  release(whole: boolean): void;
+/** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */
+export type UpstreamAddress =
+  | { readonly kind: "origin"; readonly url: URL }
+  | { readonly kind: "socket"; readonly path: string };
+
+/** A whole request as it goes over the wire. */
+export interface UpstreamRequest {
+  /** Latin1, with the empty line at its end. */
+  readonly head: string;
+  readonly body: Buffer;
+  /** True when no body follows the head of the answer, whatever it says. */
+  readonly isHead: boolean;
+  /** Milliseconds after which the answer is not waited for any more. */
+  readonly abandonMs: number;
 }
 
 /** One connection to the service: one request at a time. */
 export class UpstreamConnection {
-  #sentAt = 0;
-  #sent = 0;
-  readonly #name: string;
+  readonly reader: ByteReader;
   readonly #socket: Socket;
-  readonly #reader: ByteReader;
   readonly #deadline = new Deadline();
-  #error: Error | undefined;
+  #sentAt = 0;
+  #error: NodeJS.ErrnoException | undefined;
 
-  /**
-   * @param open connects; what it gets is called with bytes that arrive apart from the socket's stream, good until it returns
-   * @param name for the service
-   * @param onClose called once, however the connection ends.
-   */
-  constructor(
-    open: (onBytes: (received: Buffer) => void) => Socket,
-    name: string,
-    onClose: (connection: UpstreamConnection) => void,
-  ) {
-    const socket = open((received) => this.#reader.receive(Buffer.from(received)));
+  /** @param onClose called once, however the connection ends. */
+  constructor(address: UpstreamAddress, onClose: (connection: UpstreamConnection) => void) {
+    const socket = openSocket(address, (received) => this.reader.receive(Buffer.from(received)));
     this.#socket = socket;
-    this.#name = name;
-    this.#reader = new ByteReader(socket);
+    this.reader = new ByteReader(socket);
     socket.on("error", (error) => {
       this.#error = error;
     });
@@ -53,67 +48,71 @@ export class UpstreamConnection {
 
   /**
    * True when another request can be sent: the connection is open, all of the request before was taken, and nothing came
-   * that nobody asked for, which would pass for the answer to the next request.
+   * that was not asked for, which would pass for the answer to the next request.
    */
   get isFit(): boolean {
-    return this.#reader.isOpen && this.#reader.unread === 0 && this.#socket.writableLength === 0;
+    return this.reader.isOpen && this.reader.unread === 0 && this.#socket.writableLength === 0;
   }
 
-  /** When its last request was sent, ms. The service cannot have begun earlier to count how long it is unused. */
+  /** When its last request was sent, in milliseconds. The service counts from there or later how long it is unused. */
   get sentAt(): number {
     return this.#sentAt;
   }
 
-  /** True when it was the other end that closed the connection, or it could not be opened. */
-  get isLost(): boolean {
-    return this.#error !== undefined;
-  }
-
-  /** The next request on it. */
-  nextExchange(): Exchange {
-    this.#sent++;
-    return { connection: this.#name, number: this.#sent, again: false };
-  }
-
-  /**
-   * Sends a whole request and waits for the answer's head.
-   *
-   * @param method of the request as sent
-   * @param abandonMs after which the answer is not waited for any more
-   * @returns the head, or what kept it away, of which `failure` tells more
-   */
-  exchange(
-    head: string,
-    body: readonly Buffer[],
-    method: string,
-    abandonMs: number,
-  ): Promise<Result<ResponseHead, ResponseError>> {
+  /** Sends a whole request and waits for the head of the answer, or the reason why there is none, which `failure` describes. */
+  exchange({ head, body, isHead, abandonMs }: UpstreamRequest): Promise<Result<ResponseHead, ResponseError>> {
     this.#deadline.arm(abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
-    writePieces(this.#socket, head, body);
-    return readResponseHead(this.#reader, method);
+    writeMessage(this.#socket, head, body);
+    return readResponseHead(this.reader, isHead);
   }
 
-  /** Why there was no answer. */
-  failure(error: ResponseError): Error {
-    return this.#error ?? new Error(error === "ended" ? "it was given up" : "it does not speak HTTP as expected");
-  }
-
-  /** The body of the answer whose head was read. */
-  bodyOf(head: ResponseHead): MessageBody {
-    const body = openBody(this.#reader, head.body);
-    // Without a limit no length is refused.
-    if (!body.ok) throw new Error("a body without a limit cannot be too large");
-    return body.value;
+  /** Why there was no answer, for the operator. */
+  failure(error: ResponseError): string {
+    if (this.#error === undefined) return error === "ended" ? "it was given up" : "it does not speak HTTP as expected";
+    // A failed connection to a name with several addresses has an empty message.
+    return this.#error.message || (this.#error.code ?? this.#error.name);
   }
 
   /** The answer has been read. */
   rest(): void {
-    this.#deadline.rest();
+    this.#deadline.disarm();
   }
 
-  /** Ends the connection with whatever is under way. */
+  /** Ends the connection with the request that is under way. */
   destroy(): void {
     this.#socket.destroy();
   }
+}
+
+/**
+ * Where bytes from the service arrive, those of one connection after the other. A socket's own stream takes 64 KiB of memory for each read, and
+ * as much time as the rest of the reading.
+ */
+const ARRIVALS = Buffer.allocUnsafeSlow(64 * 1024);
+
+function openSocket(address: UpstreamAddress, onBytes: (received: Buffer) => void): Socket {
+  const onread = {
+    buffer: ARRIVALS,
+    callback: (length: number): boolean => {
+      onBytes(ARRIVALS.subarray(0, length));
+      return true;
+    },
+  };
+  if (address.kind === "socket") return connect({ path: address.path, onread });
+  const { protocol, hostname, port } = address.url;
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol !== "https:") return connect({ host, port: Number(port || 80), noDelay: true, onread });
+  // Loaded where it is needed: few gateways speak TLS.
+  return process
+    .getBuiltinModule("node:tls")
+    .connect({
+      host,
+      port: Number(port || 443),
+      servername: isIP(host) === 0 ? host : "",
+      ALPNProtocols: ["http/1.1"],
+      // Said in full so that NODE_TLS_REJECT_UNAUTHORIZED in some environment cannot switch the check off.
+      rejectUnauthorized: true,
+    })
+    .setNoDelay(true);
 }

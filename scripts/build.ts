@@ -7,7 +7,7 @@ import { openBuild } from "./serve/kept-build.ts";
 // Builds the Worker for `npm run serve`, and the programs that serve for a long time as plain JavaScript (bundled.js). They do so
 // themselves where they may write into the project. A service should not.
 
-const PROGRAMS = ["serve.ts", "../gateway/main.ts"];
+const PROGRAMS = ["serve.ts", "gateway.ts"];
 
 const directory = mkdtempSync(join(tmpdir(), "grove-worker-"));
 const build = await openBuild(directory);

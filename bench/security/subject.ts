@@ -14,6 +14,9 @@ export interface CallOptions extends SendOptions {
   readonly body?: unknown;
 }
 
+/** The address of a proxy in front, which the server trusts. */
+export const TRUSTED_PROXY = "127.0.0.7";
+
 const ANSWER_MS = 8_000;
 
 /** A server of `npm run serve` with data of its own, which the checks attack. */
@@ -93,6 +96,7 @@ export class Subject {
     this.#lines = lines;
     this.#server = await ServeProcess.start(this.#data, this.#secrets, {
       privateHosts: "127.0.0.1",
+      trustProxy: TRUSTED_PROXY,
       settings: { POLICY_CACHE_SECONDS: "1" },
       onLine: (line) => {
         if (line.startsWith("{")) lines.push(JSON.parse(line));

@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as pause } from "node:timers/promises";
-import { type ProcessFigures, processFigures } from "../../gateway/process-figures.ts";
 import project from "../../package.json" with { type: "json" };
 import { PROJECT } from "../../scripts/local/worker-definition.ts";
+import { type ProcessFigures, processFigures } from "../../scripts/serve/process-figures.ts";
 import type { Client } from "./client.ts";
 
 /** What a process has used of the machine: seconds of CPU of all its threads, and bytes of resident memory. */
@@ -35,6 +35,8 @@ export interface ServeOptions {
   readonly listen?: string;
   /** Private hosts that the Worker may call; default: this machine. */
   readonly privateHosts?: string;
+  /** Addresses of proxies in front whose X-Forwarded-For is believed; default: none. */
+  readonly trustProxy?: string;
   /** Settings of the Worker. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Called with each line of both outputs. Default: the log goes to /dev/null, which costs no disk. */
@@ -63,9 +65,10 @@ export class ServeProcess implements Client {
   static async start(
     data: string,
     secrets: Secrets,
-    { listen = "127.0.0.1:0", privateHosts = "127.0.0.0/8", settings, onLine }: ServeOptions = {},
+    { listen = "127.0.0.1:0", privateHosts = "127.0.0.0/8", trustProxy, settings, onLine }: ServeOptions = {},
   ): Promise<ServeProcess> {
     const words = [...serveWords(), "--listen", listen, "--data", data, `--allow-private-host=${privateHosts}`];
+    if (trustProxy !== undefined) words.push("--trust-proxy", trustProxy);
     const child = spawn(process.execPath, words, {
       cwd: PROJECT,
       env: { ...process.env, ...settings, ...secrets },

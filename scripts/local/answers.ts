@@ -1,6 +1,6 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { Upstream, type UpstreamAddress } from "../../gateway/upstream.ts";
-import type { UpstreamAnswer } from "../../gateway/upstream-connection.ts";
+import { Upstream, type UpstreamAnswer } from "../../gateway/upstream.ts";
+import type { UpstreamAddress } from "../../gateway/upstream-connection.ts";
 
 const RETRY_MS = 100;
 const ANSWER_MS = 5_000;
@@ -51,9 +51,9 @@ async function get<T>(
   read: (answer: UpstreamAnswer) => Promise<T>,
   limitMs = ANSWER_MS,
 ): Promise<T | undefined> {
-  const upstream = new Upstream(address, false, () => {});
-  const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n`;
-  const answer = await upstream.send({ method: "GET", head, body: [], abandonMs: limitMs }, null);
+  const upstream = new Upstream(address, () => {});
+  const head = `GET ${path} HTTP/1.1\r\nHost: ${upstream.host}\r\n\r\n`;
+  const answer = await upstream.send({ head, body: Buffer.alloc(0), isHead: false, abandonMs: limitMs }, null);
   const found = answer.ok ? await read(answer.value) : undefined;
   upstream.close();
   return found;

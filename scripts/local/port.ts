@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
-import { listenFailure } from "../../gateway/arguments.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
+import { listenFailure } from "./listen.ts";
 
 /**
  * Why an address cannot be listened on, or undefined. Asked before the slow part of a start; the one that listens in the end

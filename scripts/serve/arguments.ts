@@ -1,9 +1,10 @@
 import type { BlockList } from "node:net";
-import { parseClientShare, parseListen } from "../../gateway/arguments.ts";
-import { parseTrustedProxies } from "../../gateway/client-address.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
+import { parseClientShare } from "../gateway/arguments.ts";
+import { parseTrustedProxies } from "../gateway/trusted-proxies.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
+import { parseListen } from "../local/listen.ts";
 import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
 
 export const HELP = `Usage: npm run serve -- [options]
@@ -14,8 +15,8 @@ Runs Grove on this machine: the same Worker as on Cloudflare, under workerd, wit
   --data DIR                where data are kept (default .grove/data)
   --trust-proxy LIST        addresses or CIDR blocks, separated by commas, of proxies in front
                             whose X-Forwarded-For is believed (default none)
-  --client-share PERCENT    what one client address may use of the connections, of the room for bodies
-                            and of the requests under way (default 25; 100: no bound of its own)
+  --client-share PERCENT    what one client address alone may use of the connections, of the requests
+                            and of the room for bodies and answers (default 25; 100: no bound of its own)
   --direct PORT             a second port on the same host that leads to the Worker past the gateway: faster, without
                             LIST, and closed to tokens that are bound to addresses (default none)
   --allow-private-host LIST hosts, separated by commas, that the Worker may call beside public ones, also by http:

@@ -1,4 +1,4 @@
-import { CLIENT_ADDRESS_HEADER } from "../../gateway/upstream-headers.ts";
+import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
 import type { WorkerDefinition } from "../local/worker-definition.ts";
 

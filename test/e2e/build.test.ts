@@ -41,7 +41,7 @@ describe("the built Worker that npm run serve starts", () => {
 
 /** Runs a program by scripts/bundled.js, and returns what it writes. */
 function runBundled(flags: readonly string[] = [], env: Readonly<Record<string, string>> = {}): string {
-  const words = [...flags, join(PROJECT, "scripts/bundled.js"), "gateway/main.ts", "--help"];
+  const words = [...flags, join(PROJECT, "scripts/bundled.js"), "scripts/gateway.ts", "--help"];
   return spawnSync(process.execPath, words, { cwd: PROJECT, env: { ...process.env, ...env }, encoding: "utf8" }).stdout;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { listenFailure, parseGatewayArguments } from "../../../gateway/arguments.ts";
+import { parseGatewayArguments } from "../../../scripts/gateway/arguments.ts";
+import { listenFailure } from "../../../scripts/local/listen.ts";
 
 describe("the gateway's command line", () => {
   it("needs only the service", () => {

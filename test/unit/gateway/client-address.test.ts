@@ -1,17 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { clientAddress, parseTrustedProxies } from "../../../gateway/client-address.ts";
+import { clientOf } from "../../../gateway/client-address.ts";
+import { parseTrustedProxies } from "../../../scripts/gateway/trusted-proxies.ts";
 
 function resolve(peer: string, forwardedFor: string[], trustProxy?: string) {
   const trusted = parseTrustedProxies(trustProxy);
   if (!trusted.ok) throw new Error(trusted.error);
-  return clientAddress(peer, forwardedFor, trusted.value);
+  return clientOf(peer, forwardedFor, trusted.value);
 }
 
-describe("clientAddress", () => {
+describe("the address of a client", () => {
   it("is the peer, whatever the peer says", () => {
     expect(resolve("192.0.2.7", ["10.0.0.1"])).toEqual({
       address: "192.0.2.7",
-      chain: "192.0.2.7",
+      shareKey: "192.0.2.7",
       throughProxy: false,
     });
   });
@@ -19,18 +20,18 @@ describe("clientAddress", () => {
   it("is what a trusted proxy says", () => {
     expect(resolve("10.1.2.3", ["198.51.100.9"], "10.0.0.0/8")).toEqual({
       address: "198.51.100.9",
-      chain: "198.51.100.9, 10.1.2.3",
+      shareKey: "198.51.100.9",
       throughProxy: true,
     });
   });
 
   it("is the last address before the trusted proxies, not what that client wrote further left", () => {
     const seen = resolve("10.0.0.1", ["203.0.113.5, 198.51.100.9", "10.0.0.2"], "10.0.0.0/8");
-    expect(seen).toEqual({ address: "198.51.100.9", chain: "198.51.100.9, 10.0.0.2, 10.0.0.1", throughProxy: true });
+    expect(seen).toEqual({ address: "198.51.100.9", shareKey: "198.51.100.9", throughProxy: true });
   });
 
   it("is the proxy itself only when the proxy names no client", () => {
-    expect(resolve("10.0.0.1", [], "10.0.0.0/8").address).toBe("10.0.0.1");
+    expect(resolve("10.0.0.1", [], "10.0.0.0/8")).toMatchObject({ address: "10.0.0.1", shareKey: null });
   });
 
   it.each([
@@ -45,7 +46,8 @@ describe("clientAddress", () => {
 
   it.each(["unknown", "", "_hidden", "203.0.113", "10.0.0.2:x", "[10.0.0.2", "198.51.100.9, unknown", "localhost"])(
     "is unknown where the proxy's word can't be read, and never the proxy's own: %j",
-    (text) => expect(resolve("10.0.0.1", [text], "10.0.0.0/8").address).toBe("unknown"),
+    (text) =>
+      expect(resolve("10.0.0.1", [text], "10.0.0.0/8")).toMatchObject({ address: "unknown", shareKey: "unknown" }),
   );
 
   it("has one spelling: IPv4 from an IPv6 socket, no zone", () => {

@@ -47,7 +47,7 @@ describe("the client's address", () => {
     );
     expect(headers).toMatchObject({
       "x-grove-client-address": "198.51.100.9",
-      "x-forwarded-for": "198.51.100.9, 127.0.0.1",
+      "x-forwarded-for": "198.51.100.9",
     });
   });
 });

@@ -152,7 +152,7 @@ describe("limits of time", () => {
       response.writeHead(200, { "Content-Length": 10 });
       response.write("half");
     });
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { stallMs: 50 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { readMs: 50 } })).port);
     await client.send(request("GET /v1/a"));
     expect((await client.end()).how).toBe("reset");
   });
@@ -171,7 +171,7 @@ describe("limits of time", () => {
       served++;
       response.writeHead(200, { "X-Long": "x".repeat(12_000) }).end();
     });
-    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { stallMs: 200 } })).port);
+    const client = await RawClient.connect((await startTestGateway(url, { timeouts: { readMs: 200 } })).port);
     client.socket.pause();
     await client.send(request("HEAD /v1/a").repeat(2000));
     await new Promise((resolve) => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RawClient, request, startRecorder } from "./support.ts";
 
-const MAIN = join(import.meta.dirname, "../../../gateway/main.ts");
+const MAIN = join(import.meta.dirname, "../../../scripts/gateway.ts");
 const CERTIFICATE = join(import.meta.dirname, "tls/certificate.pem");
 const KEY = join(import.meta.dirname, "tls/key.pem");
 

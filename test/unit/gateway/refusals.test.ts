@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusalLine } from "../../../gateway/refusal-record.ts";
+import { refusalLine } from "../../../gateway/refusal.ts";
 import { RawClient, request, startRecorder, startService, startTestGateway } from "./support.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00.000Z");

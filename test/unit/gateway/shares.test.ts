@@ -2,30 +2,69 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Shares } from "../../../gateway/shares.ts";
 
+/** Takes one after the other for a client until it gets no more; the number that it got. */
+function takeAll(shares: Shares, key: string | null): number {
+  let count = 0;
+  while (shares.take(key, 1)) count++;
+  return count;
+}
+
 describe("shares", () => {
-  it("let no key take more than its part, and all keys together not more than there is", () => {
-    const shares = new Shares(10, 4);
-    expect([shares.take("a", 4), shares.take("a", 1)]).toEqual([true, false]);
-    expect([shares.take("b", 4), shares.take("c", 3), shares.take("c", 2)]).toEqual([true, false, true]);
-    expect([shares.hasShareLeft("a", 1), shares.hasShareLeft("c", 1)]).toEqual([false, true]);
-    shares.giveBack("a", 1);
-    expect([shares.take("c", 1), shares.take("c", 1)]).toEqual([true, false]);
+  it("let a client take its percentage, and one without a key everything", () => {
+    for (const [percent, most] of [
+      [25, 250],
+      [50, 500],
+      [1, 10],
+      [100, 1000],
+    ] as const) {
+      expect(takeAll(new Shares(1000, percent), "a")).toBe(most);
+    }
+    expect(takeAll(new Shares(1000, 25), null)).toBe(1000);
   });
 
-  it("bound one without a key by the whole alone", () => {
-    const shares = new Shares(10, 4);
-    expect([shares.take(null, 9), shares.take(null, 2), shares.take("a", 1)]).toEqual([true, false, true]);
+  it("leave something for another client, however many take what they can get", () => {
+    const shares = new Shares(512, 25);
+    for (const client of ["a", "b", "c", "d"]) takeAll(shares, client);
+    expect(512 - shares.used).toBe(162);
+    for (const client of ["e", "f", "g", "h", "i", "j"]) takeAll(shares, client);
+    expect(takeAll(shares, "late")).toBeGreaterThan(5);
   });
 
-  it("are all there again when everything is given back", () => {
+  it("are left by four clients to three sevenths once each takes what it may", () => {
+    const shares = new Shares(700, 25);
+    const clients = ["a", "b", "c", "d"];
+    for (let round = 0; round < 700; round++) for (const client of clients) shares.take(client, 1);
+    expect(shares.used).toBe(400);
+  });
+
+  it("say whether it is the client's share that is used up, or the whole", () => {
+    const shares = new Shares(8, 50);
+    expect(takeAll(shares, "a")).toBe(4);
+    expect(shares.isWithinShare("a", 1)).toBe(false);
+    expect(takeAll(shares, null)).toBe(4);
+    expect([shares.isWithinShare("b", 1), shares.take("b", 1)]).toEqual([true, false]);
+  });
+
+  it("allow every client the least amount, whatever its percentage is", () => {
+    const shares = new Shares(10, 1, 4);
+    expect([shares.take("a", 4), shares.take("a", 1), shares.take("b", 4), shares.take("c", 4)]).toEqual([
+      true,
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it("are all there again when everything is given back, and never more than there is", () => {
     const steps = fc.array(fc.tuple(fc.constantFrom("a", "b", null), fc.integer({ min: 1, max: 6 })));
     fc.assert(
       fc.property(steps, (wanted) => {
-        const shares = new Shares(12, 6);
+        const shares = new Shares(12, 50);
         const taken = wanted.filter(([key, amount]) => shares.take(key, amount));
-        expect(taken.reduce((sum, [, amount]) => sum + amount, 0)).toBeLessThanOrEqual(12);
+        expect(shares.used).toBe(taken.reduce((sum, [, amount]) => sum + amount, 0));
+        expect(shares.used).toBeLessThanOrEqual(12);
         for (const [key, amount] of taken) shares.giveBack(key, amount);
-        expect(shares.take("a", 6) && shares.take("b", 6)).toBe(true);
+        expect([shares.used, shares.take("a", 6), shares.take(null, 6)]).toEqual([0, true, true]);
       }),
     );
   });

@@ -123,10 +123,8 @@ describe("a chunked body out of order", () => {
     ["less than the size", "5\r\nabc\r\n0\r\n\r\n"],
     ["a bare line feed after the chunk", "3\r\nabc\n0\r\n\r\n"],
     ["a bare line feed at the end", "3\r\nabc\r\n0\r\n\n"],
-    ["a malformed field after the body", "3\r\nabc\r\n0\r\nno colon\r\n\r\n"],
-    ["a folded field after the body", "3\r\nabc\r\n0\r\nA: b\r\n c\r\n\r\n"],
-    ["too many fields after the body", `0\r\n${"A: b\r\n".repeat(200)}\r\n`],
-    ["too long a field after the body", `0\r\nA: ${"b".repeat(9000)}\r\n\r\n`],
+    ["a field after the body", "3\r\nabc\r\n0\r\nA: b\r\n\r\n"],
+    ["a length after the body", "3\r\nabc\r\n0\r\nContent-Length: 3\r\n\r\n"],
   ])("is refused and not completed at the service: %s", async (_, body) => {
     await expectRefused(`${request("POST /v1/a", "Transfer-Encoding: chunked")}${body}${HIDDEN}`);
   });

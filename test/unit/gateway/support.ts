@@ -3,10 +3,10 @@ import { createServer, type IncomingHttpHeaders, type RequestListener, type Serv
 import { type AddressInfo, connect, createServer as createRawServer, type Socket } from "node:net";
 import fc from "fast-check";
 import { onTestFinished } from "vitest";
-import { parseTrustedProxies } from "../../../gateway/client-address.ts";
 import { TIMEOUTS, type Timeouts } from "../../../gateway/limits.ts";
 import { type Gateway, startGateway } from "../../../gateway/server.ts";
-import type { UpstreamAddress } from "../../../gateway/upstream.ts";
+import type { UpstreamAddress } from "../../../gateway/upstream-connection.ts";
+import { parseTrustedProxies } from "../../../scripts/gateway/trusted-proxies.ts";
 
 /** A request as the service received it. */
 export interface SeenRequest {
@@ -54,7 +54,6 @@ export interface TestGateway {
   readonly trustProxy?: string;
   readonly maxBodyBytes?: number;
   readonly maxRequests?: number;
-  readonly repeats?: boolean;
   readonly unavailable?: () => string | undefined;
   readonly timeouts?: Partial<Timeouts>;
   readonly maxConnections?: number;
@@ -110,8 +109,9 @@ export class RawClient {
     socket.on("close", () => this.#finish("ended"));
   }
 
-  static async connect(port: number): Promise<RawClient> {
-    const socket = connect({ port, host: "127.0.0.1", noDelay: true, allowHalfOpen: true });
+  /** @param localAddress the client's own address: every one of 127.0.0.0/8 is this machine. */
+  static async connect(port: number, localAddress = "127.0.0.1"): Promise<RawClient> {
+    const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true, allowHalfOpen: true });
     await once(socket, "connect");
     onTestFinished(() => {
       socket.destroy();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { metricsText } from "../../../gateway/metrics.ts";
+import { metricsText } from "../../../scripts/serve/metrics.ts";
 import { installationFamilies, stateFamilies } from "../../../src/api/sys/metrics/installation-figures.ts";
 import { NEVER_KEY } from "../../../src/listing/inventory/terms.ts";
 import { countEvent, eventFigures } from "../../../src/metrics/events.ts";
@@ -135,7 +135,7 @@ describe("ops/", () => {
   ];
   for (const event of ["cloud_call", "lease_revocation"] as const) countEvent(event, ["sts", "success"]);
   const gateway = metricsText({
-    figures: () => ({ connections: 1, requests: 1, bodyBytes: 0, refusals: new Map([[503, 1]]) }),
+    figures: () => ({ connections: 1, requests: 1, bodyBytes: 0, answerBytes: 0, refusals: new Map([[503, 1]]) }),
     processes: { gateway: "self" },
   });
   const families = [...stateFamilies(null, "1", NOW), ...isolateFamilies(), ...installationFamilies(FIGURES, NOW)];

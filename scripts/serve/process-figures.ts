@@ -11,7 +11,7 @@ export interface ProcessFigures {
 const TICKS = 100;
 const PAGE_BYTES = 4096;
 
-/** What a process uses, as Linux tells it; null elsewhere, and of a process that is gone. */
+/** What a process uses, as Linux reports it; null elsewhere, and of a process that is gone. */
 export function processFigures(pid: number | "self"): ProcessFigures | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

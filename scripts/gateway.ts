@@ -1,5 +1,6 @@
-import { HELP, listenFailure, parseGatewayArguments } from "./arguments.ts";
-import { startGateway } from "./server.ts";
+import { startGateway } from "../gateway/server.ts";
+import { HELP, parseGatewayArguments } from "./gateway/arguments.ts";
+import { listenFailure } from "./local/listen.ts";
 
 const log = (line: string): void => console.error(`gateway: ${line}`);
 

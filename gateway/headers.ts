@@ -1,7 +1,7 @@
-import type { ClientAddress } from "./client-address.ts";
-import { dateLine } from "./http-date.ts";
+import type { Client } from "./client-address.ts";
 import { connectionOptions, type Header } from "./message-head.ts";
 import type { RequestHead } from "./request-head.ts";
+import { listTarget } from "./target.ts";
 
 /** Carries the client's address to the service; only the gateway ever sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";
@@ -37,21 +37,16 @@ const ADDRESS_CLAIMS = new Set([
  */
 const DROPPED_PREFIXES = ["proxy-", "x-forwarded-", "x-grove-", "mf-"];
 
-/** A request as the service gets it, besides its headers. */
-export interface PassedRequest {
-  readonly method: string;
-  readonly target: string;
-  /** The Host of the service. */
-  readonly host: string;
-  readonly client: ClientAddress;
-  readonly bodyBytes: number;
-}
-
-/** The head of a request to the service, as latin1, without the empty line at its end. Bodies are sent whole, so their length is always known. */
-export function renderRequestHead(head: RequestHead, request: PassedRequest): string {
-  const { method, target, host, client, bodyBytes } = request;
+/**
+ * The head of a request to the service, as latin1: LIST is GET with `list=true`. Bodies are sent whole, so their length is always known.
+ *
+ * @param host the Host of the service
+ */
+export function renderRequestHead(head: RequestHead, host: string, client: Client, bodyBytes: number): string {
+  const isList = head.method === "LIST";
+  const method = isList ? "GET" : head.method;
   const named = connectionOptions(head.headers);
-  let text = `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n`;
+  let text = `${method} ${isList ? listTarget(head.target) : head.target} HTTP/1.1\r\nHost: ${host}\r\n`;
   for (const header of head.headers) {
     // How the client called the service: links in answers lead back here and not past the gateway.
     if (header.lower === "host") text += `X-Forwarded-Host: ${header.value}\r\n`;
@@ -61,7 +56,7 @@ export function renderRequestHead(head: RequestHead, request: PassedRequest): st
   }
   if (bodyBytes > 0 || method === "POST" || method === "PUT" || method === "PATCH")
     text += `Content-Length: ${bodyBytes}\r\n`;
-  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.chain}\r\n`;
+  return `${text}${CLIENT_ADDRESS_HEADER}: ${client.address}\r\nX-Forwarded-For: ${client.address}\r\n\r\n`;
 }
 
 /** The header lines of an answer that go on to the client, and a date where the service sends none. Its framing is the gateway's own. */
@@ -70,18 +65,18 @@ export function renderAnswerHeaders(headers: readonly Header[]): string {
   let text = "";
   let dated = false;
   for (const { name, lower, value } of headers) {
-    if (DROPPED.has(lower) || named.has(lower) || lower.startsWith("proxy-")) continue;
+    if (DROPPED.has(lower) || named.includes(lower) || lower.startsWith("proxy-")) continue;
     if (lower === "date") dated = true;
     text += `${name}: ${value}\r\n`;
   }
-  return dated ? text : `${text}${dateLine()}\r\n`;
+  return dated ? text : `${text}Date: ${new Date().toUTCString()}\r\n`;
 }
 
-function isDropped(lower: string, named: ReadonlySet<string>): boolean {
+function isDropped(lower: string, named: readonly string[]): boolean {
   // Some servers read `X_Forwarded_For` as `X-Forwarded-For`.
   const plain = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
   return (
-    named.has(lower) ||
+    named.includes(lower) ||
     DROPPED.has(plain) ||
     ADDRESS_CLAIMS.has(plain) ||
     DROPPED_PREFIXES.some((prefix) => plain.startsWith(prefix))

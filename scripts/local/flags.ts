@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
-import { err, ok, type Result } from "../src/base/result.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
 
 type FlagDefinitions = NonNullable<ParseArgsConfig["options"]>;
 type FlagValues<T extends FlagDefinitions> = ReturnType<typeof parseArgs<{ options: T; args: string[] }>>["values"];

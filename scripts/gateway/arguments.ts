@@ -1,9 +1,10 @@
-import { err, ok, type Result } from "../src/base/result.ts";
-import { parseTrustedProxies } from "./client-address.ts";
-import { readFlags } from "./flags.ts";
-import { CLIENT_SHARE_PERCENT } from "./limits.ts";
-import type { GatewayOptions, ListenAddress } from "./server.ts";
-import type { UpstreamAddress } from "./upstream.ts";
+import { CLIENT_SHARE_PERCENT } from "../../gateway/limits.ts";
+import type { GatewayOptions } from "../../gateway/server.ts";
+import type { UpstreamAddress } from "../../gateway/upstream-connection.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { readFlags } from "../local/flags.ts";
+import { parseListen } from "../local/listen.ts";
+import { parseTrustedProxies } from "./trusted-proxies.ts";
 
 export const HELP = `Usage: npm run gateway -- --to URL [options]
 
@@ -16,8 +17,8 @@ Everything else passes unchanged. Run it beside a client that insists on LIST.
                       X-Forwarded-For is believed (default none)
   --max-body BYTES    largest request body (default 1048576)
   --client-share PERCENT
-                      what one client address may use of the connections, of the room for bodies
-                      and of the requests under way (default 25; 100: no bound of its own)
+                      what one client address alone may use of the connections, of the requests
+                      and of the room for bodies and answers (default 25; 100: no bound of its own)
   --help              this text
 
 Requests that the gateway answers itself are on record on standard output, one JSON object a line.
@@ -66,16 +67,6 @@ export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCo
   });
 }
 
-/** Reads `HOST:PORT`, with an IPv6 address in brackets. */
-export function parseListen(text: string, flag = "--listen"): Result<ListenAddress, string> {
-  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? plain;
-  if (host === undefined || Number(port) > 65_535) {
-    return err(`${flag} takes HOST:PORT, for example 127.0.0.1:8200 or [::1]:8200, not "${text}"`);
-  }
-  return ok({ host, port: Number(port) });
-}
-
 /** Reads the value of `--client-share`, a number of percent. */
 export function parseClientShare(text: string = String(CLIENT_SHARE_PERCENT)): Result<number, string> {
   const percent = /^\d{1,3}$/.test(text) ? Number(text) : 0;
@@ -96,20 +87,4 @@ function parseUpstream(text: string): Result<UpstreamAddress, string> {
 
 function parseBytes(text: string): Result<number, string> {
   return /^[1-9]\d{0,11}$/.test(text) ? ok(Number(text)) : err(`--max-body takes a number of bytes, not "${text}"`);
-}
-
-/** What to tell an operator about an address that cannot be listened on, and which flag chooses another. */
-export function listenFailure(address: ListenAddress, code: string, advice: string): string {
-  const where = `${address.host}:${address.port}`;
-  switch (code) {
-    case "EADDRINUSE":
-      return `${where} is already in use by another program; ${advice}`;
-    case "EACCES":
-      return `this user may not listen on ${where}; ${advice}`;
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-      return `${address.host} is not an address of this machine; ${advice}`;
-    default:
-      return `cannot listen on ${where} (${code}); ${advice}`;
-  }
 }

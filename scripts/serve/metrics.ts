@@ -1,9 +1,9 @@
-import { err, ok, type Result } from "../src/base/result.ts";
-import { type Family, prometheusText, type Sample } from "../src/metrics/family.ts";
+import type { GatewayFigures, ListenAddress } from "../../gateway/server.ts";
+import { err, ok, type Result } from "../../src/base/result.ts";
+import { type Family, prometheusText, type Sample } from "../../src/metrics/family.ts";
 import { processFigures } from "./process-figures.ts";
-import type { GatewayFigures, ListenAddress } from "./server.ts";
 
-/** What the page of metrics tells about. */
+/** What the page of metrics shows. */
 export interface MetricsSource {
   figures(): GatewayFigures;
   /** Processes by the name that they have here. */
@@ -46,7 +46,7 @@ export async function serveMetrics(listen: ListenAddress, source: MetricsSource)
 
 /** The page. */
 export function metricsText({ figures, processes }: MetricsSource): string {
-  const { connections, requests, bodyBytes, refusals } = figures();
+  const { connections, requests, bodyBytes, answerBytes, refusals } = figures();
   const known = Object.entries(processes).flatMap(([name, pid]) => {
     const used = pid === undefined ? null : processFigures(pid);
     return used ? [{ labels: { process: name }, used }] : [];
@@ -58,6 +58,9 @@ export function metricsText({ figures, processes }: MetricsSource): string {
     gauge("grove_gateway_connections", "Connections of clients.", [{ value: connections }]),
     gauge("grove_gateway_requests", "Requests with the service, and waiting for it.", [{ value: requests }]),
     gauge("grove_gateway_body_bytes", "Room that bodies on their way take.", [{ value: bodyBytes }]),
+    gauge("grove_gateway_answer_bytes", "Room that answers take which clients have not read.", [
+      { value: answerBytes },
+    ]),
     {
       ...gauge("grove_gateway_refusals_total", "Requests that the gateway answered itself.", refused),
       type: "counter",
