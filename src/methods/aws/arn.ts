@@ -12,7 +12,7 @@ export type PrincipalArn = {
   readonly friendlyName: string;
   /** Between the type and the name, without slashes at its ends; "" when there is none. */
   readonly path: string;
-  /** Null unless the type is `assumed-role`. Whoever assumes the role chooses it. */
+  /** Null unless the type is `assumed-role`. The client that assumes the role chooses it. */
   readonly sessionName: string | null;
   /** Without path and session: `arn:<partition>:iam::<account>:<user|role|instance-profile>/<name>`. */
   readonly canonicalArn: string;

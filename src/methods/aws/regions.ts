@@ -60,13 +60,15 @@ const OTHER_STS_HOSTS: readonly StsHost[] = [
 ];
 
 const REGIONS: ReadonlyMap<string, Region> = new Map(
-  (Object.keys(PARTITIONS) as Partition[]).flatMap((partition) => {
-    const { suffix, regions } = PARTITIONS[partition];
-    return regions.map((name) => {
-      const region = { name, partition, stsHost: `sts.${name}.${suffix}`, ec2Host: `ec2.${name}.${suffix}` };
-      return [name, region] as const;
-    });
-  }),
+  Object.keys(PARTITIONS)
+    .filter(isPartition)
+    .flatMap((partition) => {
+      const { suffix, regions } = PARTITIONS[partition];
+      return regions.map((name) => {
+        const region = { name, partition, stsHost: `sts.${name}.${suffix}`, ec2Host: `ec2.${name}.${suffix}` };
+        return [name, region] as const;
+      });
+    }),
 );
 
 const STS_HOSTS: ReadonlyMap<string, StsHost> = new Map(

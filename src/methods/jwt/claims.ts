@@ -135,5 +135,5 @@ function matchesGlob(pattern: Scalar, value: Scalar): boolean {
 function own(value: unknown, key: string): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value) || !Object.hasOwn(value, key))
     return undefined;
-  return (value as Claims)[key];
+  return Reflect.get(value, key);
 }

@@ -8,7 +8,7 @@ const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 262_144;
 
 /**
- * Fetches a JSON object. A redirect is not followed: it would let whoever answers choose the next host.
+ * Fetches a JSON object. A redirect is not followed: it would let the server that answers choose the next host.
  *
  * @param listed hosts that may be called beside public ones.
  * @returns why there is none, as a phrase without anything of the answer.

@@ -6,12 +6,12 @@ import { type JwtConfig, urlProblem } from "./config.ts";
 import { fetchJson } from "./fetch-json.ts";
 import { isVerificationKey, readPublicKey } from "./public-key.ts";
 
-/** Longest time that fetched keys are used, and so that a withdrawn key is still accepted, whether or not the issuer answers. */
+/** Longest time that fetched keys are used, also while the issuer does not answer. A withdrawn key is accepted so long. */
 const KEEP_MS = 600_000;
-/** Age from which keys are fetched anew. Until `KEEP_MS` an issuer that does not answer then keeps nobody out. */
+/** Age from which keys are fetched anew. Until `KEEP_MS` logins go on when the issuer does not answer. */
 const REFRESH_MS = 300_000;
 /**
- * Shortest time between two fetches. Anybody can send tokens with unknown key ids; each must not become a request to
+ * Shortest time between two fetches. Any client can send tokens with unknown key ids; each must not become a request to
  * the issuer.
  */
 const COOL_DOWN_MS = 30_000;
@@ -61,7 +61,7 @@ export async function keysFor(
   return keys ? ok(keys) : answer;
 }
 
-/** Fetches the keys of a configuration, as a write of it does to tell its mistakes. */
+/** Fetches the keys of a configuration, as a write of it does to report its mistakes. */
 export async function fetchKeys(config: JwtConfig, listed: PrivateHosts): Promise<Result<readonly JWK[], string>> {
   const url = config.jwksUrl === "" ? await discover(config.discoveryUrl, listed) : ok(config.jwksUrl);
   if (!url.ok) return url;

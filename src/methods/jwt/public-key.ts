@@ -10,7 +10,7 @@ const ASYMMETRIC: ReadonlySet<string> = new Set(["RSA", "EC", "OKP"]);
 export function readPublicKey(pem: string): JWK | null {
   if (pem.length > MAX_PEM_LENGTH || pem.includes("PRIVATE KEY")) return null;
   try {
-    const jwk = createPublicKey(pem).export({ format: "jwk" }) as JWK;
+    const jwk: JWK = { ...createPublicKey(pem).export({ format: "jwk" }) };
     return isVerificationKey(jwk) ? jwk : null;
   } catch {
     return null;

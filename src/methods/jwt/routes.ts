@@ -83,7 +83,7 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
   loginRoute(
     "login",
     {
-      summary: "Gives a token to whoever has a signed token of a trusted issuer.",
+      summary: "Gives a token in exchange for a signed token of a trusted issuer.",
       operationId: "login",
       answers: AUTH,
     },

@@ -15,7 +15,7 @@ export interface JwtHead {
 
 /**
  * Reads the head of a token. Only the algorithm and the key id count: a key that a token brings along (`jwk`, `x5c`) or
- * points to (`jku`, `x5u`) is that of whoever made the token.
+ * points to (`jku`, `x5u`) is chosen by the maker of the token.
  *
  * @param allowed empty: all that a mount can allow.
  */

@@ -13,7 +13,7 @@ export type CloudAnswer = {
 export type Service = "STS" | "EC2" | "IAM";
 
 /**
- * No answer of a service that is read here is longer; whoever fetches one stops reading there. A description of the most
+ * No answer of a service that is read here is longer; reading stops there. A description of the most
  * instances that are asked for at once, each with the longest tags, is the longest.
  */
 export const MAX_ANSWER_BYTES: Readonly<Record<Service, number>> = {
@@ -36,7 +36,7 @@ const RETRY_AFTER_SECONDS = 5;
 
 /**
  * Reads the document of an answer: status 200, type text/xml, well-formed, with the root element of the operation.
- * Anything else could be written by somebody else. Of a refusal, only the status and the error code of the service are
+ * Anything else could be the text of an attacker. Of a refusal, only the status and the error code of the service are
  * named in messages: the rest of its body is never shown.
  */
 export function readAnswer(answer: CloudAnswer, service: Service, root: string): Result<XmlElement, Failure> {

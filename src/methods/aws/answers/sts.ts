@@ -51,7 +51,7 @@ export function readCallerIdentity(answer: CloudAnswer, partition: Partition): R
   return ok({ principal: principal.value, accountId, userId, uniqueId });
 }
 
-/** Reads the answer to this server's own GetCallerIdentity: the account of its credentials, whoever they belong to. */
+/** Reads the answer to this server's own GetCallerIdentity: the account of its credentials, of any kind of principal. */
 export function readOwnAccount(answer: CloudAnswer): Result<string, Failure> {
   const result = readIdentityResult(answer);
   return result.ok ? ok(result.value.accountId) : result;

@@ -63,7 +63,8 @@ function readNodes(nodes: unknown, depth: number): { text: string; children: Xml
   if (!Array.isArray(nodes) || depth > MAX_DEPTH) return null;
   let text = "";
   const children: XmlElement[] = [];
-  for (const node of nodes as Record<string, unknown>[]) {
+  const named: readonly Record<string, unknown>[] = nodes;
+  for (const node of named) {
     const [name, ...more] = Object.keys(node).filter((key) => key !== ":@");
     if (name === undefined || more.length > 0) return null;
     const value = node[name];

@@ -3,14 +3,14 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { unavailable } from "../answers/answer.ts";
 import { afterAnswer, afterRefusal, type CallWidth, mayBegin } from "./call-width.ts";
 
-/** Looks items up, in the Worker of whoever passes it. What was not found is left out. */
+/** Looks items up, in the Worker that passes it. What was not found is left out. */
 export type FetchItems<T> = (items: string[]) => Promise<Result<Record<string, T>, Failure>>;
 
-/** Who asked for an item, and how to answer. */
-export interface Waiter {
+/** A request for an item, and how to answer it. */
+export interface Waiter<T> {
   readonly item: string;
-  readonly fetch: FetchItems<unknown>;
-  readonly answer: (result: Result<unknown, Failure>) => void;
+  readonly fetch: FetchItems<T>;
+  readonly answer: (result: Result<T | null, Failure>) => void;
 }
 
 /** Most look-ups that wait for a call. With more than that, the cloud is not keeping up. */
@@ -22,14 +22,14 @@ const INTERRUPTED = unavailable("the look-up was interrupted");
  * Look-ups that calls can answer together. A look-up begins at once when no call is under way. Those that arrive meanwhile go
  * together with the next call; a further call beside it begins when there are enough of them to fill it.
  */
-export class CallQueue {
+export class CallQueue<T> {
   readonly #maxItems: number;
   readonly #clock: () => number;
   readonly #ended: () => void;
   /** By item: each is looked up once for all who asked. In the order of arrival. */
-  readonly #waiting = new Map<string, Waiter[]>();
+  readonly #waiting = new Map<string, Waiter<T>[]>();
   /** The same for items whose call is under way. */
-  readonly #inFlight = new Map<string, Waiter[]>();
+  readonly #inFlight = new Map<string, Waiter<T>[]>();
   #waiters = 0;
   #calls = 0;
   #width: CallWidth;
@@ -53,7 +53,7 @@ export class CallQueue {
   }
 
   /** Takes a look-up, which is answered once. */
-  add(waiter: Waiter): void {
+  add(waiter: Waiter<T>): void {
     const others = this.#inFlight.get(waiter.item);
     if (others) {
       others.push(waiter);
@@ -65,7 +65,7 @@ export class CallQueue {
     }
   }
 
-  #wait(waiter: Waiter): void {
+  #wait(waiter: Waiter<T>): void {
     this.#waiters++;
     const same = this.#waiting.get(waiter.item);
     if (same) same.push(waiter);
@@ -119,7 +119,7 @@ export class CallQueue {
    * Calls the fetch function of one waiter; of the next one when its Worker has gone, as when a client disconnects. null when
    * all have gone.
    */
-  async #fetchByOne(items: string[]): Promise<Result<Record<string, unknown>, Failure> | null> {
+  async #fetchByOne(items: string[]): Promise<Result<Record<string, T>, Failure> | null> {
     for (;;) {
       const waiters = items.map((item) => this.#inFlight.get(item) ?? []).find((some) => some.length > 0);
       const [waiter] = waiters ?? [];
@@ -127,7 +127,7 @@ export class CallQueue {
       try {
         return await waiter.fetch(items);
       } catch {
-        // Nobody reads this answer any more, but its call must not stay open.
+        // Its caller has gone, but the call must not stay open.
         waiters?.shift();
         waiter.answer(err(INTERRUPTED));
       }
@@ -135,7 +135,7 @@ export class CallQueue {
   }
 }
 
-function partOf(found: Result<Record<string, unknown>, Failure>, item: string): Result<unknown, Failure> {
+function partOf<T>(found: Result<Record<string, T>, Failure>, item: string): Result<T | null, Failure> {
   if (!found.ok) return found;
-  return ok(Object.hasOwn(found.value, item) ? found.value[item] : null);
+  return ok((Object.hasOwn(found.value, item) ? found.value[item] : null) ?? null);
 }

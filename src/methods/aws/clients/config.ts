@@ -135,7 +135,7 @@ function webIdentityChange(fields: ClientFields): WebIdentityChange | undefined 
 /**
  * The configuration after a write.
  *
- * @returns a 400 for a mixture of a stored key and a role that needs none: nobody could tell which one is used.
+ * @returns a 400 for a mixture of a stored key and a role that needs none: which one is used would not be clear.
  */
 export function changeClient(before: ClientConfig | null, change: ClientChange): Result<ClientConfig, Failure> {
   const { webIdentity: sent, ...rest } = change;

@@ -4,6 +4,7 @@ import { readInstances, runningInstance, type VmInstance } from "../answers/ec2.
 import { findRegion, type Region } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
+import type { Found } from "./lookups.ts";
 import { sharedLookup } from "./shared-lookup.ts";
 
 const API_VERSION = "2016-11-15";
@@ -22,10 +23,13 @@ export async function findRunningInstance(
   if (region === null) return err(invalid("the region of the instance is not a region of the cloud"));
   if (!INSTANCE_ID.test(instanceId)) return err(invalid("not the ID of an instance"));
   const group = { name: `instances ${region.name}`, maxItems: MAX_INSTANCES };
-  const found = await sharedLookup<VmInstance>(client, account, group, instanceId, (ids) =>
-    describeInstances(client, account, region, ids),
-  );
+  const describe = (ids: string[]) => describeInstances(client, account, region, ids);
+  const found = await sharedLookup(client, account, group, instanceId, describe, isInstance);
   return found.ok ? runningInstance(found.value) : found;
+}
+
+function isInstance(found: Found): found is VmInstance {
+  return "instanceId" in found;
 }
 
 /**

@@ -4,8 +4,13 @@ import type { Failure } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import type { Result } from "../../../base/result.ts";
 import type { Env } from "../../../env.ts";
+import type { VmInstance } from "../answers/ec2.ts";
+import type { IamPrincipal } from "../answers/iam.ts";
 import { CallQueue, type FetchItems } from "./call-queue.ts";
 import { type CallWidth, isFull, UNREFUSED } from "./call-width.ts";
+
+/** What is looked up. */
+export type Found = VmInstance | IamPrincipal;
 
 /** Groups whose refusals are remembered in one generation. There are as many as regions, and more only where IAM refuses. */
 const MAX_REFUSED = 256;
@@ -18,7 +23,7 @@ const MAX_REFUSED = 256;
  */
 export class CloudLookups extends DurableObject<Env> {
   /** The groups with look-ups, by name. */
-  readonly #queues = new Map<string, CallQueue>();
+  readonly #queues = new Map<string, CallQueue<Found>>();
   /** What is remembered of groups that the cloud refused a call of. */
   readonly #refused = new GenerationalCache<string, CallWidth>(MAX_REFUSED);
 
@@ -29,16 +34,16 @@ export class CloudLookups extends DurableObject<Env> {
    * @param maxItems most items of a call; the same for all of a group.
    * @returns what the call gives for the item, null when it gives nothing.
    */
-  ask<T>(group: string, item: string, maxItems: number, fetch: FetchItems<T>): Promise<Result<T | null, Failure>> {
-    return new Promise((resolve) => {
+  ask(group: string, item: string, maxItems: number, fetch: FetchItems<Found>): Promise<Result<Found | null, Failure>> {
+    return new Promise((answer) => {
       const queue = this.#queues.get(group) ?? this.#openQueue(group, maxItems);
-      queue.add({ item, fetch, answer: (result) => resolve(result as Result<T | null, Failure>) });
+      queue.add({ item, fetch, answer });
     });
   }
 
-  #openQueue(group: string, maxItems: number): CallQueue {
+  #openQueue(group: string, maxItems: number): CallQueue<Found> {
     const width = this.#refused.get(group) ?? UNREFUSED;
-    const queue = new CallQueue(maxItems, width, currentTime, () => {
+    const queue = new CallQueue<Found>(maxItems, width, currentTime, () => {
       this.#queues.delete(group);
       if (isFull(queue.width, currentTime())) this.#refused.forget(group);
       else this.#refused.set(group, queue.width, 1);

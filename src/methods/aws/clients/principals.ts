@@ -7,6 +7,7 @@ import { iamHostOf, type Partition } from "../regions.ts";
 import { callForAccount } from "./account-credentials.ts";
 import type { ApiCall } from "./call-api.ts";
 import type { CloudAccount, CloudClient } from "./client.ts";
+import type { Found } from "./lookups.ts";
 import { sharedLookup } from "./shared-lookup.ts";
 
 const API_VERSION = "2010-05-08";
@@ -71,6 +72,10 @@ export function iamCall(client: CloudClient, partition: Partition, form: Readonl
   };
 }
 
+function isPrincipal(found: Found): found is IamPrincipal {
+  return "uniqueId" in found;
+}
+
 async function lookUp(
   client: CloudClient,
   account: CloudAccount,
@@ -78,12 +83,13 @@ async function lookUp(
   { operation, parameter, read }: IamLookup,
 ): Promise<Result<IamPrincipal, Failure>> {
   const group = { name: `${operation} ${partition} ${friendlyName}`, maxItems: 1 };
-  const found = await sharedLookup<IamPrincipal>(client, account, group, friendlyName, async () => {
+  const ask = async () => {
     const call = iamCall(client, partition, { Action: operation, [parameter]: friendlyName });
     const answer = await callForAccount(client, account, partition, call);
     const principal = answer.ok ? read(answer.value, account.accountId) : answer;
     return principal.ok ? ok({ [friendlyName]: principal.value }) : principal;
-  });
+  };
+  const found = await sharedLookup(client, account, group, friendlyName, ask, isPrincipal);
   if (!found.ok) return found;
   return found.value === null ? err(invalid(`${operation} gives another name`)) : ok(found.value);
 }

@@ -31,8 +31,8 @@ export type SentAnswer = CloudAnswer & { readonly retryAfterSeconds: number | nu
 export type NoAnswer = "unreachable" | "timeout" | "unreadable" | "not_allowed";
 
 /**
- * Sends one request. A redirect is an answer like any other and is not followed: it would let whoever answers choose the
- * next host.
+ * Sends one request. A redirect is an answer like any other and is not followed: it would let the server that
+ * answers choose the next host.
  */
 export async function send(request: OutboundRequest, limits: SendLimits): Promise<Result<SentAnswer, NoAnswer>> {
   const { method, url, headers, body } = request;

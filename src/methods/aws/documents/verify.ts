@@ -62,7 +62,7 @@ export async function verifyPkcs7(
     const problem = await verifySigner(signer, content, certificates, options);
     if (problem !== null) return err(invalid(`failed to verify the signature: ${problem}`));
   }
-  // What somebody made up must not push out the documents of machines.
+  // Only verified messages: forged ones must not evict the documents of machines.
   if (!known) messages.set(pkcs7, message.value, pkcs7.length);
   return ok(document);
 }

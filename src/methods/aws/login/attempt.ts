@@ -17,11 +17,11 @@ import type { LoginSteps } from "../rules/steps.ts";
 /** A login under way. */
 export interface Attempt extends CloudAccess {
   readonly installation: Installation;
-  /** null when whatever stands in front did not say. */
+  /** null when the proxy in front did not send it. */
   readonly clientAddress: string | null;
   /** For the audit log: the role that is asked for, and who is proved to ask. */
   readonly notes: AuditNotes;
-  /** Is notified of each check. */
+  /** Records each check. */
   readonly steps: LoginSteps;
 }
 
@@ -56,7 +56,7 @@ export type LoginTarget = Target & JudgedRole;
 
 /**
  * The checks that need no proof: the role exists, allows this kind of login, and allows this address. They come first,
- * since anybody can send a proof, and to verify one costs more than everything else here.
+ * since any client can send a proof, and to verify one costs more than everything else here.
  *
  * @param name as the client sent it; "" or undefined when the proof names the role.
  */
@@ -66,13 +66,13 @@ export async function startLogin(
   name: string | undefined,
 ): Promise<Result<LoginStart, Failure>> {
   const read = readRoleName(name ?? "");
-  if (!read.ok) return attempt.steps.judge("role", {}, read);
+  if (!read.ok) return attempt.steps.record("role", {}, read);
   const roleName = read.value;
   if (roleName === "") {
     const { settings } = await configurationForLogin(attempt, null, null);
     const mayLead = (kind === "vm" ? settings.hasImageRoles : settings.hasRoles) && !settings.tampered;
     const start = { settings, named: null };
-    return mayLead ? ok(start) : attempt.steps.judge("role", {}, err(invalid("entry for role not found")));
+    return mayLead ? ok(start) : attempt.steps.record("role", {}, err(invalid("entry for role not found")));
   }
   attempt.notes.role = roleName;
   const { settings, role } = await configurationForLogin(attempt, roleName, null);
@@ -97,7 +97,7 @@ export async function findTarget(
     return ok(await targetOf(attempt, settings, named, { accountId, stsRole }));
   }
   const read = readRoleName(name);
-  if (!read.ok) return attempt.steps.judge("role", {}, read);
+  if (!read.ok) return attempt.steps.record("role", {}, read);
   attempt.notes.role = read.value;
   const { role, stsRole } = await rolesForLogin(attempt, read.value, accountId);
   const judged = judgeRole(attempt, role, read.value, kind);
@@ -127,16 +127,16 @@ function judgeRole(
   roleName: string,
   kind: AuthType,
 ): Result<JudgedRole, Failure> {
-  const found = steps.judge("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
+  const found = steps.record("role", { actual: roleName }, role ? ok(role) : err(notFound(roleName)));
   if (!found.ok) return found;
   notes.roleExists = true;
   const { token, authType } = found.value;
   const addresses = { bound: token.boundCidrs, actual: clientAddress };
-  const boundCidrs = steps.judge("address", addresses, bindAddress(token, clientAddress));
+  const boundCidrs = steps.record("address", addresses, bindAddress(token, clientAddress));
   if (!boundCidrs.ok) return boundCidrs;
   const taken = { roleName, role: found.value, boundCidrs: boundCidrs.value };
   const other = err(invalid(`auth method ${kind} not allowed for role ${roleName}`));
-  return steps.judge("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
+  return steps.record("auth_type", { bound: [authType], actual: kind }, authType === kind ? ok(taken) : other);
 }
 
 function notFound(roleName: string): Failure {

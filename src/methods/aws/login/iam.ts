@@ -22,7 +22,7 @@ import { isBoundTo } from "./principal.ts";
 import type { Signature } from "./signature-uses.ts";
 import { writeTokenData } from "./token-data.ts";
 
-/** Who logs in, and the signature that proved it; null where somebody only said so. */
+/** Who logs in, and the signature that proved it; null where it is only claimed. */
 export type ProvenCaller = CallerIdentity & { readonly signature: Signature | null };
 
 /** What proves, or is taken to prove, who logs in. */
@@ -54,7 +54,7 @@ export async function verifyPrincipal(
   if (!found.ok) return found;
   const target = found.value;
   const compared = { bound: target.role.bounds.bound_iam_principal_arn ?? [], actual: principal.arn };
-  const bound = steps.judge("principal", compared, await checkPrincipal(target, proven.value));
+  const bound = steps.record("principal", compared, await checkPrincipal(target, proven.value));
   if (!bound.ok) return bound;
   const inferred = await inferInstance(target, bound.value, steps);
   return inferred.ok ? ok(principalLogin(target, bound.value, inferred.value)) : inferred;
@@ -64,12 +64,12 @@ export async function verifyPrincipal(
 export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): CallerProof {
   return async ({ client }) => {
     const caller = await identifyCaller(env, client, fields);
-    return steps.judge("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
+    return steps.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
   };
 }
 
 /**
- * The caller, if the role is bound to it. One whose unique id nobody has said yet gets it from IAM, where it counts.
+ * The caller, if the role is bound to it. Where its unique id matters and is not known yet, IAM is asked for it.
  * Messages are those of the reference's AWS method (login).
  */
 async function checkPrincipal(target: LoginTarget, caller: ProvenCaller): Promise<Result<ProvenCaller, Failure>> {
@@ -115,8 +115,8 @@ async function identifyCaller(
 }
 
 /**
- * The id of the instance that the caller runs on; "" when the role infers none. A session is named by whoever assumes
- * the role, so the name alone proves nothing: the instance has to have the caller's role in its profile, which is how
+ * The id of the instance that the caller runs on; "" when the role infers none. The client that assumes a role names
+ * the session, so the name alone proves nothing: the instance has to have the caller's role in its profile, which is how
  * the sessions of instances come to be.
  */
 async function inferInstance(
@@ -128,14 +128,14 @@ async function inferInstance(
   if (role.inferredEntityType !== INSTANCE_ENTITY) return ok("");
   const { sessionName } = caller.principal;
   const named = sessionName === null ? err(invalid(NO_SESSION)) : ok(sessionName);
-  const instanceId = steps.judge("inferred_session", { actual: sessionName }, named);
+  const instanceId = steps.record("inferred_session", { actual: sessionName }, named);
   if (!instanceId.ok) return instanceId;
   const checked = await checkInstance(target, role.inferredRegion, instanceId.value, true, steps);
   if (!checked.ok) return checked;
   const { profileRole } = checked.value;
   const own = profileRole?.uniqueId === caller.uniqueId;
   const compared = { bound: profileRole ? [profileRole.arn.arn] : [], actual: caller.principal.canonicalArn };
-  return steps.judge("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
+  return steps.record("inferred_role", compared, own ? instanceId : err(invalid(OTHER_ROLE)));
 }
 
 const NO_SESSION = "only an assumed role can be inferred to be an instance";

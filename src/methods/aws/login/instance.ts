@@ -29,7 +29,7 @@ export async function checkInstance(
   const { client, account, role, roleName } = target;
   const found = await findRunningInstance(client, account, region, instanceId);
   const running = found.ok ? found : err(inContext("failed to verify instance ID", found.error));
-  const judged = steps.judge("instance", { actual: instanceId }, running);
+  const judged = steps.record("instance", { actual: instanceId }, running);
   if (!judged.ok) return judged;
   const instance = judged.value;
   for (const check of checkBounds(role, roleName, { instance, region })) {
@@ -38,11 +38,11 @@ export async function checkInstance(
   }
   const bound = role.bounds.bound_iam_role_arn ?? [];
   if (!withProfileRole && bound.length === 0) {
-    steps.judge("bound_iam_role_arn", {}, ok(null));
+    steps.record("bound_iam_role_arn", {}, ok(null));
     return ok({ instance, profileRole: null });
   }
   const profileRole = await lookUpProfileRole(target, instance);
-  if (!profileRole.ok) return steps.judge("bound_iam_role_arn", { bound }, profileRole);
+  if (!profileRole.ok) return steps.record("bound_iam_role_arn", { bound }, profileRole);
   const satisfied = judgeBound(steps, checkProfileRole(role, roleName, profileRole.value.arn.arn));
   return satisfied.ok ? ok({ instance, profileRole: profileRole.value }) : satisfied;
 }
@@ -57,7 +57,7 @@ async function lookUpProfileRole(
 }
 
 function judgeBound(steps: LoginSteps, { field, bound, actual, problem }: BoundCheck): Result<null, Failure> {
-  return steps.judge(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
+  return steps.record(field, { bound, actual }, problem === null ? ok(null) : refuse(problem));
 }
 
 function refuse(problem: string): Result<never, Failure> {

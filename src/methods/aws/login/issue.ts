@@ -19,12 +19,12 @@ export interface VerifiedLogin {
   readonly signature: Signature | null;
   /** The name that the mount knows the client by. */
   readonly alias: string;
-  /** InventoryUpdate to clients, in the inner vocabulary. */
+  /** Shown to clients, in the inner vocabulary. */
   readonly metadata: Metadata;
   /** The chosen part of it, kept with the alias. */
   readonly aliasMetadata: Metadata;
   readonly displayName: string;
-  /** What renewal wants to know again. */
+  /** What the token keeps for renewals. */
   readonly internal: Metadata;
 }
 
@@ -65,16 +65,16 @@ async function issue(attempt: Attempt, login: VerifiedLogin): Promise<Result<Iss
   return issueLogin(env, installation, mount, tokenOf(mount, login, entity.value.entity.id));
 }
 
-/** Tells the checks of the last step, and the token that would come of them, and makes nothing. */
+/** Records the checks of the last step and gives the token that would be made. Makes nothing. */
 export async function planVerifiedLogin(
   { env, installation, mount, steps }: Attempt,
   login: VerifiedLogin,
 ): Promise<Result<LoginPlan, Failure>> {
   const found = await findEntityForLogin(env, { mountAccessor: mount.accessor, aliasName: login.alias });
-  const entity = steps.judge("entity", { actual: login.alias }, found);
+  const entity = steps.record("entity", { actual: login.alias }, found);
   if (!entity.ok) return entity;
   const plan = planIssue(installation, mount, tokenOf(mount, login, entity.value ?? ""));
-  return steps.judge("token", {}, plan);
+  return steps.record("token", {}, plan);
 }
 
 function tokenOf(mount: Mount, { terms, displayName, metadata, internal }: VerifiedLogin, entityId: string): Login {

@@ -18,7 +18,7 @@ const DEFAULT_TOKENS = 100;
 /** Signatures that are remembered at least; 25 MB at most. */
 const MAX_SIGNATURES = 2 ** 16;
 
-/** Bytes of a signature that it is known by: by these alone nobody can show it again. */
+/** Bytes of a signature that identify it. They are too few to show it again. */
 const KEPT_BYTES = 16;
 
 /** The setting TOKENS_PER_SIGNATURE; one that is no positive whole number must not mean that there is no limit. */
@@ -28,9 +28,9 @@ export function tokensPerSignature(setting: string | undefined): number {
 }
 
 /**
- * How many tokens each signature has given, in the memory of this isolate: whoever finds a signed login in a log can't make
- * any number of tokens with it. Only genuine signatures that gave a token are counted, so nobody can push one out with others
- * that were made up. Times in ms.
+ * How many tokens each signature has given, in the memory of this isolate: a signed login that leaks into a log can't make
+ * any number of tokens. Only genuine signatures that gave a token are counted, so an attacker can't evict one by forged
+ * ones. Times in ms.
  */
 export class SignatureUses {
   readonly #uses = new ExpiringCache<{ count: number }>(MAX_SIGNATURES);

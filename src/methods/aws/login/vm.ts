@@ -30,7 +30,7 @@ export interface VerifiedInstance {
   readonly document: IdentityDocument;
   /** What the access list decides about. */
   readonly entry: InstanceLogin;
-  /** The new nonce that the client must be told, if any. */
+  /** The new nonce for the client, if any. */
   readonly generatedNonce: string | null;
   readonly login: VerifiedLogin;
 }
@@ -40,7 +40,7 @@ export type InstanceProof = (settings: LoginSettings) => Promise<Result<Identity
 
 /**
  * A login by the signed identity document of an instance. Documents don't end and are no secret, so the cloud is asked
- * whether the instance still runs, and the access list whether whoever shows the document may do so again.
+ * whether the instance still runs, and the access list whether the client may show the document again.
  *
  * Nothing is written before everything else is verified. The entry in the access list comes before the token: when the
  * answer is lost in between, the client repeats the login with its nonce, whereas a token without an entry would leave
@@ -78,19 +78,19 @@ export async function verifyInstance(
   const found = await findTarget(attempt, "vm", start.value, imageId, accountId);
   if (!found.ok) return found;
   const target = found.value;
-  const nonce = steps.judge("nonce", {}, await prepareNonce(keys, mount, instanceId, sentNonce));
+  const nonce = steps.record("nonce", {}, await prepareNonce(keys, mount, instanceId, sentNonce));
   if (!nonce.ok) return nonce;
   const checked = await checkInstance(target, region, instanceId, false, steps);
   if (!checked.ok) return checked;
   const { instance } = checked.value;
   const tagName = target.role.roleTag;
   const tags = { bound: tagName === "" ? [] : [tagName], actual: instance.tags.get(tagName) ?? null };
-  const tagged = steps.judge("role_tag", tags, await readTag(attempt, target, instance));
+  const tagged = steps.record("role_tag", tags, await readTag(attempt, target, instance));
   if (!tagged.ok) return tagged;
   const { grant, tag } = tagged.value;
   const denied = tag !== null && (await cloudAuthAt(env, mount).isDenied(tag));
   const admitted = denied ? err(invalid("role tag is deny listed")) : ok(null);
-  const undenied = steps.judge("deny_list", { actual: tag }, admitted);
+  const undenied = steps.record("deny_list", { actual: tag }, admitted);
   if (!undenied.ok) return undenied;
   const entry: InstanceLogin = {
     role: target.roleName,
@@ -110,7 +110,7 @@ export function signedDocument({ env, steps }: Pick<Attempt, "env" | "steps">, f
   const allowSha1 = env.ALLOW_SHA1_SIGNATURES === "true";
   return async ({ certificates }) => {
     const document = await verifyDocument(certificates, allowSha1, fields);
-    return steps.judge("document", { actual: document.ok ? document.value.instanceId : null }, document);
+    return steps.record("document", { actual: document.ok ? document.value.instanceId : null }, document);
   };
 }
 

@@ -4,7 +4,7 @@ import { ACCESS_SHARDS, accessShardName, accessShardOf } from "../../../system/a
 import type { Mount } from "../../../system/mount.ts";
 import type { CloudAccessList, ShardPlace } from "./access-list.ts";
 
-/** A shard as it is called: its object, and what that is told of where it is. */
+/** A shard: its object, and the place that is passed to it. */
 export interface AccessShard {
   readonly list: DurableObjectStub<CloudAccessList>;
   readonly place: ShardPlace;

@@ -8,7 +8,7 @@ import { cloudAuthAt } from "./mount.ts";
 
 /**
  * Makes a change of what isolates keep copies of, and announces it before it is answered: it holds here at once, and elsewhere
- * within POLICY_CACHE_SECONDS. After a crash in between it holds elsewhere within a minute; nobody was answered then.
+ * within POLICY_CACHE_SECONDS. After a crash in between it holds elsewhere within a minute; the change was not acknowledged then.
  */
 export async function changeConfiguration<T>(
   context: AtMount & { readonly env: Env },

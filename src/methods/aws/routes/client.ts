@@ -77,7 +77,7 @@ export const CLIENT_ROUTES: readonly Route[] = [
     "update",
     "config/rotate-root",
     {
-      summary: "Replaces the configured access key by a new one that nobody has seen.",
+      summary: "Replaces the configured access key by a new one that no operator has seen.",
       operationId: "rotate-root-credentials",
       answers: dataAnswer({ access_key: "string" }),
     },

@@ -15,13 +15,12 @@ import type { Attempt } from "../login/attempt.ts";
 import { chooseKind, LOGIN_FIELDS } from "../login/fields.ts";
 import { type CallerProof, signedCaller, verifyPrincipal } from "../login/iam.ts";
 import { planVerifiedLogin } from "../login/issue.ts";
-import { type Step, ToldSteps } from "../login/told-steps.ts";
 import { type InstanceProof, signedDocument, verifyInstance } from "../login/vm.ts";
 import { accessShardFor } from "../mount/access-shards.ts";
 import { configurationForLogin } from "../mount/for-login.ts";
 import { mountTypeOf } from "../mount/mount.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
-import { checksOf, wordsOf } from "../rules/steps.ts";
+import { checksOf, RecordedSteps, type Step, wordsOf } from "../rules/steps.ts";
 import { type CloudMountType, translateFieldName, translateKind, translateMessage } from "../vocabulary.ts";
 
 const FIELDS = fieldSchema({
@@ -37,7 +36,7 @@ type Fields = Values<typeof FIELDS>;
 /** Longest text of an IP address. */
 const MAX_ADDRESS_LENGTH = 64;
 
-/** What a login is explained of: which kind it is, and who is said or proved to log in. */
+/** What a login is explained of: its kind, and the claimed identity; null where it is proved. */
 type Explained =
   | { readonly kind: "vm"; readonly claim: IdentityDocument | null }
   | { readonly kind: "iam"; readonly claim: CallerIdentity | null };
@@ -50,7 +49,7 @@ export const EXPLAIN_LOGIN = tokenRoute(
   "update",
   "explain/login",
   {
-    summary: "Makes the checks of a login and tells each of them, without giving a token or remembering anything.",
+    summary: "Makes the checks of a login and reports each of them, without giving a token or storing anything.",
     operationId: "explain-login",
     answers: dataAnswer({
       auth_type: "string",
@@ -72,7 +71,7 @@ export const EXPLAIN_LOGIN = tokenRoute(
   { countsAs: "login", prepare: async (context) => readExplained(context), handle: explain },
 );
 
-/** Who logs in, by what was sent. What proves it is checked like that of a login; an ARN or a document alone are taken as said. */
+/** Who logs in, by what was sent. A proof is checked as at a login; an ARN or a document alone is taken as true. */
 async function readExplained({ fields }: PresentedContext<Fields>): Promise<Result<Explained, Failure>> {
   if ((fields.client_address ?? "").length > MAX_ADDRESS_LENGTH) return err(invalid("client_address is no address"));
   if (fields.arn !== undefined) return readClaimedCaller(fields);
@@ -104,7 +103,7 @@ function readClaimedDocument(sentDocument: string): Result<IdentityDocument, Fai
 
 async function explain(context: CallContext<Fields, Explained>): Promise<Result<Reply, Failure>> {
   const { prepared } = context;
-  const steps = new ToldSteps();
+  const steps = new RecordedSteps();
   const attempt = attemptOf(context, steps);
   const plan = await planOf(attempt, steps, context);
   const order = checksOf(prepared.kind, prepared.kind === "iam" && (await infersInstance(attempt)));
@@ -118,7 +117,7 @@ async function explain(context: CallContext<Fields, Explained>): Promise<Result<
   return ok(dataReply(data));
 }
 
-function attemptOf(context: PreparedContext<Fields, Explained>, steps: ToldSteps): Attempt {
+function attemptOf(context: PreparedContext<Fields, Explained>, steps: RecordedSteps): Attempt {
   const { env, installation, request, fields } = context;
   return {
     env,
@@ -126,7 +125,7 @@ function attemptOf(context: PreparedContext<Fields, Explained>, steps: ToldSteps
     mount: mountOf(context),
     installation,
     clientAddress: fields.client_address ?? request.clientAddress,
-    // The audit log says who proved to be whom. Here somebody else asks.
+    // The audit log notes proven identities. Here another caller asks about one.
     notes: {},
     steps,
   };
@@ -134,7 +133,7 @@ function attemptOf(context: PreparedContext<Fields, Explained>, steps: ToldSteps
 
 async function planOf(
   attempt: Attempt,
-  steps: ToldSteps,
+  steps: RecordedSteps,
   { fields, prepared }: PreparedContext<Fields, Explained>,
 ): Promise<Result<LoginPlan, Failure>> {
   if (prepared.kind === "iam") {
@@ -150,18 +149,18 @@ async function planOf(
   const { document, entry, login } = verified.value;
   const { list } = accessShardFor(attempt.env, attempt.mount, document.instanceId);
   const judged = await list.judgeLogin(document.instanceId, entry, currentTime());
-  const admitted = steps.judge<null>("access_list", { actual: document.instanceId }, judged);
+  const admitted = steps.record<null>("access_list", { actual: document.instanceId }, judged);
   return admitted.ok ? planVerifiedLogin(attempt, login) : admitted;
 }
 
-function assumedDocument(claim: IdentityDocument, steps: ToldSteps): InstanceProof {
+function assumedDocument(claim: IdentityDocument, steps: RecordedSteps): InstanceProof {
   return async () => {
     steps.assume("document", claim.instanceId);
     return ok(claim);
   };
 }
 
-function assumedCaller(claim: CallerIdentity, steps: ToldSteps): CallerProof {
+function assumedCaller(claim: CallerIdentity, steps: RecordedSteps): CallerProof {
   return async () => {
     steps.assume("caller", claim.principal.arn);
     return ok({ ...claim, signature: null });
@@ -173,7 +172,7 @@ async function infersInstance(attempt: Attempt): Promise<boolean> {
   return role?.inferredEntityType === INSTANCE_ENTITY;
 }
 
-/** Kinds of logins are told in the words of the mount, like names and messages. */
+/** Kinds of logins are shown in the vocabulary of the mount, like names and messages. */
 function renderStep(type: CloudMountType, { check, outcome, bound, actual, message }: Step): Record<string, unknown> {
   const isKind = check === "auth_type";
   const words = (value: string) => (isKind ? translateKind(type, value) : value);

@@ -12,7 +12,7 @@ export const IDENTITY_ROUTES: readonly Route[] = [
   showRoute(
     "config/identity",
     {
-      summary: "Shows what names the holders of tokens and what is told about them.",
+      summary: "Shows which properties name the holders of tokens and are shown of them.",
       operationId: "read-identity-integration-configuration",
       shape: IDENTITY_SHAPE,
     },
@@ -23,7 +23,7 @@ export const IDENTITY_ROUTES: readonly Route[] = [
     "update",
     "config/identity",
     {
-      summary: "Sets what names the holders of tokens and what is told about them.",
+      summary: "Sets which properties name the holders of tokens and are shown of them.",
       operationId: "configure-identity-integration",
       answers: NO_CONTENT,
     },

@@ -9,15 +9,15 @@ import type { Attempt } from "../login/attempt.ts";
 import { chooseKind, LOGIN_FIELDS, type LoginFields } from "../login/fields.ts";
 import { loginByPrincipal } from "../login/iam.ts";
 import { loginByInstance } from "../login/vm.ts";
-import { UNTOLD } from "../rules/steps.ts";
+import { UNRECORDED } from "../rules/steps.ts";
 import { EXPLAIN_LOGIN } from "./explain.ts";
 
-/** `login`: a token for whoever proves to be an instance or a principal of the cloud. `explain/login`: its checks, one by one. */
+/** `login`: a token for an instance or a principal of the cloud that proves its identity. `explain/login`: the checks, one by one. */
 export const LOGIN_ROUTES: readonly Route[] = [
   loginRoute(
     "login",
     {
-      summary: "Gives a token to whoever proves to be an instance or a principal of the cloud.",
+      summary: "Gives a token to an instance or a principal of the cloud that proves its identity.",
       operationId: "login",
       answers: AUTH,
     },
@@ -38,7 +38,7 @@ async function login(context: LoginContext<LoginFields>): Promise<Result<Reply, 
     installation,
     clientAddress: request.clientAddress,
     notes: request.notes,
-    steps: UNTOLD,
+    steps: UNRECORDED,
   };
   const issued = kind.value === "vm" ? await loginByInstance(attempt, fields) : await loginByPrincipal(attempt, fields);
   return issued.ok ? ok({ kind: "auth", auth: issued.value.auth, warnings: issued.value.warnings }) : issued;

@@ -23,9 +23,9 @@ export interface InstanceLogin {
 /**
  * Decides whether an instance may log in (again), and what is remembered of it.
  *
- * The nonce ties an instance to whoever logged in first: documents are no secret. After a migration to a new host, which
+ * The nonce ties an instance to the client that logged in first: documents are no secret. After a migration to a new host, which
  * shows as a newer pendingTime, another nonce is taken where the role allows that, and is the one that counts from then
- * on. That reauthentication is disallowed never ends but with the entry. Messages are those of the reference's AWS method (login).
+ * on. Once reauthentication is disallowed, it stays so until the entry is deleted. Messages are those of the reference's AWS method (login).
  *
  * @param entry what is remembered of the instance, null for its first login.
  * @param now ms.

@@ -1,7 +1,7 @@
 import type { CloudRole } from "./role.ts";
 import { readTagValue } from "./tag-value.ts";
 
-/** A role tag that nobody may use any more. Times in ms. */
+/** A role tag that may not be used any more. Times in ms. */
 export interface DenyEntry {
   readonly createdAt: number;
   /** When the last token that the tag gave has ended. The tag itself never ends. */

@@ -12,7 +12,7 @@ export type PresentedNonce =
   /** The client wants no next login. */
   | { readonly kind: "none"; readonly reserved: boolean };
 
-/** A nonce, and the new one that the client must be told, if any. */
+/** A nonce, and the new one for the client, if any. */
 export interface PreparedNonce {
   readonly nonce: PresentedNonce;
   /** A secret; null unless generated. */

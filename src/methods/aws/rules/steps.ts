@@ -68,11 +68,51 @@ export interface Compared {
   readonly actual?: string | null;
 }
 
-/** Where the rules of a login tell each check as they make it. */
+/** Where the rules of a login record each check as they make it. */
 export interface LoginSteps {
-  /** Tells a check that was made. Returns its result. */
-  judge<T>(check: CheckName, compared: Compared, result: Result<T, Failure>): Result<T, Failure>;
+  /** Records a check that was made. Returns its result. */
+  record<T>(check: CheckName, compared: Compared, result: Result<T, Failure>): Result<T, Failure>;
 }
 
-/** For whoever logs in: nobody reads the steps. */
-export const UNTOLD: LoginSteps = { judge: (_check, _compared, result) => result };
+/** For logins, whose steps are not read. */
+export const UNRECORDED: LoginSteps = { record: (_check, _compared, result) => result };
+
+/** How a check ended. `assumed`: the claim was taken as true, since there is no proof to check. */
+export type StepOutcome = "passed" | "failed" | "assumed" | "not_reached";
+
+/** A check of a login as it was made. */
+export interface Step {
+  readonly check: CheckName;
+  readonly outcome: StepOutcome;
+  readonly bound: readonly string[];
+  readonly actual: string | null;
+  /** What the login would be answered, when the check failed. */
+  readonly message: string | null;
+}
+
+/** The checks of a login, to be read afterwards. Of a check that is made twice the last result counts. */
+export class RecordedSteps implements LoginSteps {
+  readonly #steps = new Map<CheckName, Step>();
+
+  record<T>(check: CheckName, { bound = [], actual = null }: Compared, result: Result<T, Failure>): Result<T, Failure> {
+    const message = result.ok ? null : textOf(result.error);
+    this.#steps.set(check, { check, outcome: result.ok ? "passed" : "failed", bound, actual, message });
+    return result;
+  }
+
+  /** Records a check that can't be made, since there is only a claim. */
+  assume(check: CheckName, actual: string): void {
+    this.#steps.set(check, { check, outcome: "assumed", bound: [], actual, message: null });
+  }
+
+  /** The checks in their order, with those that the login did not reach. */
+  list(order: readonly CheckName[]): Step[] {
+    return order.map(
+      (check) => this.#steps.get(check) ?? { check, outcome: "not_reached", bound: [], actual: null, message: null },
+    );
+  }
+}
+
+function textOf(failure: Failure): string {
+  return "message" in failure ? failure.message : failure.code.replaceAll("_", " ");
+}

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../../base/result.ts";
 
-/** What a Signature Version 4 says it covers. Whether it is genuine, only STS can tell. */
+/** What a Signature Version 4 says it covers. Only STS can verify it. */
 export type SignatureScope = {
   /** Region of the credential scope. */
   readonly region: string;

@@ -29,7 +29,7 @@ export type CallerIdentityRequest = {
   readonly body: string | null;
   /** The partition of the region that was signed for: an answer about another one is wrong. */
   readonly partition: Partition;
-  /** 64 hex digits. Whether it is genuine, the answer tells. */
+  /** 64 hex digits. The answer of STS says whether it is genuine. */
   readonly signature: string;
   /** When the request is too old to be shown again, ms. */
   readonly endsAt: number;

@@ -1,23 +1,34 @@
 import { describe, expect, it } from "vitest";
 import type { Failure } from "../../../../src/base/errors.ts";
 import { err, ok, type Result } from "../../../../src/base/result.ts";
+import type { VmInstance } from "../../../../src/methods/aws/answers/ec2.ts";
 import { bindings } from "../../../support/service.ts";
 
-type Found = Result<Record<string, string>, Failure>;
+type Answer = Result<Record<string, VmInstance>, Failure>;
 
 let objects = 0;
 const lookups = () => bindings.CLOUD_LOOKUPS.getByName(`test ${++objects}`);
-const found = (items: string[]): Found => ok(Object.fromEntries(items.map((item) => [item, `<${item}>`])));
+const instance = (instanceId: string): VmInstance => ({
+  instanceId,
+  accountId: "111111111111",
+  state: "running",
+  imageId: null,
+  subnetId: null,
+  vpcId: null,
+  instanceProfileArn: null,
+  tags: new Map(),
+});
+const found = (items: string[]): Answer => ok(Object.fromEntries(items.map((item) => [item, instance(item)])));
 
 /** A call that is under way until the test ends it, and the items of every call. */
 function held() {
-  const gate = Promise.withResolvers<Found>();
+  const gate = Promise.withResolvers<Answer>();
   const calls: string[][] = [];
-  const first = async (items: string[]): Promise<Found> => {
+  const first = async (items: string[]): Promise<Answer> => {
     calls.push(items);
     return gate.promise;
   };
-  const later = async (items: string[]): Promise<Found> => {
+  const later = async (items: string[]): Promise<Answer> => {
     calls.push(items);
     return found(items);
   };
@@ -30,8 +41,8 @@ function gated() {
   const sizes: number[] = [];
   let most = 0;
   let oneBegan = Promise.withResolvers<void>();
-  const fetch = async (items: string[]): Promise<Found> => {
-    const gate = Promise.withResolvers<Found>();
+  const fetch = async (items: string[]): Promise<Answer> => {
+    const gate = Promise.withResolvers<Answer>();
     open.push(() => gate.resolve(found(items)));
     sizes.push(items.length);
     most = Math.max(most, open.length);
@@ -49,8 +60,8 @@ function gated() {
 describe("look-ups of one account", () => {
   it("begin at once when none is under way", async () => {
     const object = lookups();
-    expect(await object.ask("g", "a", 5, async (items) => found(items))).toEqual(ok("<a>"));
-    expect(await object.ask("g", "b", 5, async (items) => found(items))).toEqual(ok("<b>"));
+    expect(await object.ask("g", "a", 5, async (items) => found(items))).toEqual(ok(instance("a")));
+    expect(await object.ask("g", "b", 5, async (items) => found(items))).toEqual(ok(instance("b")));
   });
 
   it("that arrive during a call go together with the next, or with one beside it when there are enough of them", async () => {
@@ -61,7 +72,7 @@ describe("look-ups of one account", () => {
     await object.ask("other", "x", 1, later);
     expect(calls).toContainEqual(["b", "c"]);
     end(found(["a"]));
-    expect(await Promise.all(answers)).toEqual(["<a>", "<b>", "<c>", "<d>", "<b>"].map(ok));
+    expect(await Promise.all(answers)).toEqual(["a", "b", "c", "d", "b"].map((item) => ok(instance(item))));
   });
 
   it("of a whole fleet are in four calls at once, and never in more", async () => {
@@ -78,7 +89,7 @@ describe("look-ups of one account", () => {
       expect(underWay()).toBe(inAll - ended);
       endFirst();
     }
-    expect(await Promise.all(answers)).toEqual(items.map((item) => ok(`<${item}>`)));
+    expect(await Promise.all(answers)).toEqual(items.map((item) => ok(instance(item))));
     expect(sizes).toEqual(expected);
     expect(most()).toBe(4);
   });
@@ -101,19 +112,19 @@ describe("look-ups of one account", () => {
     const answers = [object.ask("g", "a", 2, first), object.ask("g", "a", 2, later), object.ask("g", "a", 2, later)];
     await object.ask("other", "x", 1, later);
     end(found(["a"]));
-    expect(await Promise.all(answers)).toEqual([ok("<a>"), ok("<a>"), ok("<a>")]);
+    expect(await Promise.all(answers)).toEqual([ok(instance("a")), ok(instance("a")), ok(instance("a"))]);
     expect(calls).toEqual([["a"], ["x"]]);
   });
 
   it("get null for what was not found", async () => {
-    expect(await lookups().ask("g", "a", 2, async () => ok({ b: 1 }))).toEqual(ok(null));
+    expect(await lookups().ask("g", "a", 2, async () => found(["b"]))).toEqual(ok(null));
   });
 
   it("of other groups do not wait", async () => {
     const object = lookups();
     const { end, first, later } = held();
     const slow = object.ask("g", "a", 2, first);
-    expect(await object.ask("h", "a", 2, later)).toEqual(ok("<a>"));
+    expect(await object.ask("h", "a", 2, later)).toEqual(ok(instance("a")));
     end(found(["a"]));
     await slow;
   });
@@ -127,7 +138,7 @@ describe("look-ups of one account", () => {
     end(err(busy));
     expect(await Promise.all(answers)).toEqual([err(busy), err(busy), err(busy)]);
     expect(calls).toEqual([["a"], ["x"]]);
-    expect(await object.ask("g", "d", 2, later)).toEqual(ok("<d>"));
+    expect(await object.ask("g", "d", 2, later)).toEqual(ok(instance("d")));
   });
 
   it("of others do not fail for a call that was refused", async () => {
@@ -137,20 +148,20 @@ describe("look-ups of one account", () => {
     const answers = ["a", "b"].map((item, at) => object.ask("g", item, 1, at === 0 ? first : later));
     await object.ask("other", "x", 1, later);
     end(err(refused));
-    expect(await Promise.all(answers)).toEqual([err(refused), ok("<b>")]);
+    expect(await Promise.all(answers)).toEqual([err(refused), ok(instance("b"))]);
   });
 
   it("are taken over when the request that makes the call goes away", async () => {
     const object = lookups();
     const { end, first, later } = held();
-    const gone = async (): Promise<Found> => {
+    const gone = async (): Promise<Answer> => {
       throw new Error("the client hung up");
     };
     const answers = [object.ask("g", "a", 2, first), object.ask("g", "b", 2, gone), object.ask("g", "b", 2, later)];
     await object.ask("other", "x", 1, later);
     end(found(["a"]));
     const [a, left, b] = await Promise.all(answers);
-    expect([a, b]).toEqual([ok("<a>"), ok("<b>")]);
+    expect([a, b]).toEqual([ok(instance("a")), ok(instance("b"))]);
     expect(left).toMatchObject({ ok: false, error: { code: "unavailable" } });
   });
 
@@ -163,16 +174,16 @@ describe("look-ups of one account", () => {
     gate.reject(new Error("the client hung up"));
     const [left, b] = await Promise.all(answers);
     expect(left).toMatchObject({ ok: false, error: { code: "unavailable" } });
-    expect(b).toEqual(ok("<b>"));
+    expect(b).toEqual(ok(instance("b")));
   });
 
   it("end when all requests have gone away", async () => {
     const object = lookups();
-    const gone = async (): Promise<Found> => {
+    const gone = async (): Promise<Answer> => {
       throw new Error("the client hung up");
     };
     expect(await object.ask("g", "a", 2, gone)).toMatchObject({ ok: false, error: { code: "unavailable" } });
-    expect(await object.ask("g", "a", 2, async (items) => found(items))).toEqual(ok("<a>"));
+    expect(await object.ask("g", "a", 2, async (items) => found(items))).toEqual(ok(instance("a")));
   });
 
   it("are limited in number", async () => {

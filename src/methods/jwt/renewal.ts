@@ -1,0 +1,19 @@
+import type { LoginRenewal } from "../../auth/login-renewal.ts";
+import { type Failure, invalid } from "../../base/errors.ts";
+import { err, ok, type Result } from "../../base/result.ts";
+import type { RenewTerms } from "../../token/rules/renew.ts";
+import { jwtAuthAt } from "./jwt-auth.ts";
+
+/** A token is renewed while its role is there, on the terms that the role has today. */
+export async function renewJwtLogin({
+  env,
+  mount,
+  token,
+  internal,
+}: LoginRenewal): Promise<Result<RenewTerms, Failure>> {
+  const roleName = internal.role ?? "";
+  const role = await jwtAuthAt(env, mount).readRole(roleName);
+  if (!role) return err(invalid(`role ${roleName} does not exist during renewal`));
+  const { ttl, maxTtl, period } = role.token;
+  return ok({ period, ttl, maxTtl, explicitMaxTtl: token.explicitMaxTtl });
+}
