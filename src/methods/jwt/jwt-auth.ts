@@ -7,6 +7,7 @@ import { SealedValues } from "../../storage/sealed-values.ts";
 import { GroveObject } from "../../system/grove-object.ts";
 import type { Mount, MountTtl } from "../../system/mount.ts";
 import type { JwtConfig } from "./config.ts";
+import type { JwtEnv } from "./env.ts";
 import { changeRole, type JwtRole, type RoleFields } from "./role.ts";
 
 const MAX_ROLES = 10_000;
@@ -107,6 +108,6 @@ export class JwtAuth extends GroveObject<Env> {
  * The object of a mount. Its name is the uuid of the mount, so that a method mounted anew at the same path begins
  * empty.
  */
-export function jwtAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
+export function jwtAuthAt(env: JwtEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {
   return within(env, env.JWT_AUTH).getByName(mount.uuid);
 }

@@ -4,12 +4,12 @@ import { AUTH, DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { privateHosts } from "../../base/private-hosts.ts";
 import { err, ok } from "../../base/result.ts";
-import type { Env } from "../../env.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
 import { listRoute, removeRoute, showRoute } from "../record-routes.ts";
 import { CONFIG_FIELDS, CONFIG_SHAPE, readConfig, renderConfig } from "./config.ts";
+import type { JwtEnv } from "./env.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";
 import { fetchKeys } from "./keys.ts";
 import { LOGIN_FIELDS, loginByJwt } from "./login.ts";
@@ -92,7 +92,7 @@ export const JWT_ROUTES: readonly Route[] = withCanonicalPath(canonicalPath, [
   ),
 ]);
 
-function at(context: AtMount & { readonly env: Env }) {
+function at(context: AtMount & { readonly env: JwtEnv }) {
   return jwtAuthAt(context.env, mountOf(context));
 }
 

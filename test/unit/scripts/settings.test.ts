@@ -8,7 +8,9 @@ import { SELF_HOSTED } from "../../../scripts/serve/worker.ts";
 const read = (path: string) => readFileSync(join(PROJECT, path), "utf8");
 
 /** Every setting that the Worker reads, as the types of its rooms list them. */
-const environment = ["src/env.ts", ...globSync("src/*/env.ts", { cwd: PROJECT })].map(read).join("\n");
+const environment = ["src/env.ts", ...globSync(["src/*/env.ts", "src/methods/*/env.ts"], { cwd: PROJECT })]
+  .map(read)
+  .join("\n");
 const settings = [...environment.matchAll(/^ {2}readonly (\w+)\?: string;$/gm)].map(([, name = ""]) => name);
 
 describe("every setting of the Worker", () => {

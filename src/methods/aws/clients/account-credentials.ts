@@ -7,10 +7,9 @@ import { type AssumedCredentials, readAssumedCredentials, readOwnAccount } from 
 import { parsePrincipalArn } from "../arn.ts";
 import type { Partition } from "../regions.ts";
 import { type ApiCall, callApi } from "./call-api.ts";
-import type { CloudAccount, CloudClient } from "./client.ts";
-import type { Credentials } from "./credentials.ts";
+import type { CloudAccount, CloudClient, Credentials } from "./client.ts";
 import { forgetServerCredentials, serverCredentials } from "./server-credentials.ts";
-import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
+import { STS_API_VERSION, stsEndpoint } from "./sts.ts";
 import type { StsRole } from "./sts-role.ts";
 import { forgetWebIdentitySession, webIdentityCredentials } from "./web-identity.ts";
 

@@ -3,7 +3,7 @@ import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import type { Result } from "../../../base/result.ts";
 import type { CloudAnswer, Service } from "../answers/answer.ts";
-import type { Credentials } from "./credentials.ts";
+import type { Credentials } from "./client.ts";
 import { type CallPolicy, callService } from "./retry.ts";
 import type { OutboundRequest } from "./send.ts";
 

@@ -3,7 +3,6 @@ import { currentTime } from "../../../base/clock.ts";
 import type { Failure } from "../../../base/errors.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
 import type { Result } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
 import type { VmInstance } from "../answers/ec2.ts";
 import type { IamPrincipal } from "../answers/iam.ts";
 import { CallQueue, type FetchItems } from "./call-queue.ts";
@@ -21,7 +20,7 @@ const MAX_REFUSED = 256;
  * are looked up together, one has its function called. No key and no address of the cloud comes here, and nothing is
  * stored.
  */
-export class CloudLookups extends DurableObject<Env> {
+export class CloudLookups extends DurableObject {
   /** The groups with look-ups, by name. */
   readonly #queues = new Map<string, CallQueue<Found>>();
   /** What is remembered of groups that the cloud refused a call of. */

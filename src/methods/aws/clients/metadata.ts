@@ -1,8 +1,8 @@
 import { parseRfc3339 } from "../../../base/rfc3339.ts";
-import type { Env } from "../../../env.ts";
 import { exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, isObject, readValues } from "../../../wire/fields.ts";
-import type { TemporaryCredentials } from "./credentials.ts";
+import type { AwsEnv } from "../env.ts";
+import type { TemporaryCredentials } from "./client.ts";
 import { type OutboundRequest, send } from "./send.ts";
 
 /** The metadata services answer at once or not at all: they are one network hop away. */
@@ -19,7 +19,7 @@ const TEXT = exactString("is missing", (text) => (text === "" ? "is empty" : nul
 const DOCUMENT = fieldSchema({ AccessKeyId: TEXT, SecretAccessKey: TEXT, Token: TEXT, Expiration: TEXT });
 
 /** The credentials of the container that this runs in, by the usual settings; null when there are none. */
-export async function containerCredentials(env: Env): Promise<TemporaryCredentials | null> {
+export async function containerCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   const url = containerUrl(env);
   if (url === null) return null;
   const token = env.AWS_CONTAINER_AUTHORIZATION_TOKEN;
@@ -30,7 +30,7 @@ export async function containerCredentials(env: Env): Promise<TemporaryCredentia
  * The credentials of the instance that this runs on (version 2 of its metadata service, which needs a token); null when
  * there are none. Only asked where CLOUD_METADATA_CREDENTIALS says that the service can be reached.
  */
-export async function instanceCredentials(env: Env): Promise<TemporaryCredentials | null> {
+export async function instanceCredentials(env: AwsEnv): Promise<TemporaryCredentials | null> {
   if (env.CLOUD_METADATA_CREDENTIALS !== "true") return null;
   const host = (env.AWS_EC2_METADATA_SERVICE_ENDPOINT || INSTANCE_HOST).replace(/\/$/, "");
   const token = await ask("PUT", `${host}/latest/api/token`, { "X-aws-ec2-metadata-token-ttl-seconds": "60" });
@@ -41,7 +41,7 @@ export async function instanceCredentials(env: Env): Promise<TemporaryCredential
   return ROLE_NAME.test(role) ? readCredentials(await ask("GET", roles + role, headers)) : null;
 }
 
-function containerUrl(env: Env): string | null {
+function containerUrl(env: AwsEnv): string | null {
   const relative = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI;
   if (relative?.startsWith("/")) return CONTAINER_HOST + relative;
   const full = env.AWS_CONTAINER_CREDENTIALS_FULL_URI;

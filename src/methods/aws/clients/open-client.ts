@@ -6,9 +6,9 @@ import type { Env } from "../../../env.ts";
 import { signMountToken } from "../../../issuer/service.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { openSecret } from "../secrets.ts";
+import type { Credentials } from "./client.ts";
 import { type CloudClient, nameOf } from "./client.ts";
 import { type ClientConfig, SECRET_KEY, type WebIdentity } from "./config.ts";
-import type { Credentials } from "./credentials.ts";
 
 /** On whose behalf the cloud is asked: the configuration of the mount says with which credentials. */
 export interface CloudAccess {

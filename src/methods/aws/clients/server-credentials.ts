@@ -1,9 +1,9 @@
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
+import type { AwsEnv } from "../env.ts";
 import { findRegion, iamHostOf, type Partition } from "../regions.ts";
-import type { Credentials, TemporaryCredentials } from "./credentials.ts";
+import type { Credentials, TemporaryCredentials } from "./client.ts";
 import { containerCredentials, instanceCredentials } from "./metadata.ts";
 
 /** Renewed this long before they end, so that a call under way does not outlive them. */
@@ -18,7 +18,7 @@ let kept: { readonly credentials: TemporaryCredentials | null; readonly until: n
  * The credentials that the installation itself has, for mounts that configure none: from the settings, else from the
  * metadata service of the container or of the instance that it runs on.
  */
-export async function serverCredentials(env: Env): Promise<Result<Credentials, Failure>> {
+export async function serverCredentials(env: AwsEnv): Promise<Result<Credentials, Failure>> {
   const configured = fromSettings(env);
   if (configured) return configured;
   const now = currentTime();
@@ -38,18 +38,18 @@ export function forgetServerCredentials(): boolean {
 }
 
 /** Where the server signs for in a partition: its own region when that is part of it, else the partition's first. */
-export function serverRegion(env: Env, partition: Partition): string {
+export function serverRegion(env: AwsEnv, partition: Partition): string {
   const region = findRegion(env.CLOUD_REGION || env.AWS_REGION || env.AWS_DEFAULT_REGION || "");
   return region?.partition === partition ? region.name : iamHostOf(partition).signingRegion;
 }
 
 /** The partition of the server's own credentials, as far as the settings say it. */
-export function serverPartition(env: Env): Partition {
+export function serverPartition(env: AwsEnv): Partition {
   return findRegion(env.CLOUD_REGION || env.AWS_REGION || env.AWS_DEFAULT_REGION || "")?.partition ?? "aws";
 }
 
 /** null when the settings hold nothing. Half of a pair is a mistake: other credentials must not step in for it. */
-function fromSettings(env: Env): Result<Credentials, Failure> | null {
+function fromSettings(env: AwsEnv): Result<Credentials, Failure> | null {
   const sets = [
     [env.CLOUD_ACCESS_KEY, env.CLOUD_SECRET_KEY, env.CLOUD_SESSION_TOKEN],
     [env.AWS_ACCESS_KEY_ID, env.AWS_SECRET_ACCESS_KEY, env.AWS_SESSION_TOKEN],

@@ -4,10 +4,9 @@ import { ExpiringCache } from "../../../base/expiring-cache.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
 import { readAssumedCredentials } from "../answers/sts.ts";
 import { parsePrincipalArn } from "../arn.ts";
-import type { CloudClient } from "./client.ts";
-import type { TemporaryCredentials } from "./credentials.ts";
+import type { CloudClient, TemporaryCredentials } from "./client.ts";
 import { callService } from "./retry.ts";
-import { STS_API_VERSION, stsEndpoint } from "./sts-endpoint.ts";
+import { STS_API_VERSION, stsEndpoint } from "./sts.ts";
 
 /** The default maximum duration of sessions of a role. */
 const SESSION_SECONDS = 3600;

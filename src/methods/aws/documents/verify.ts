@@ -9,8 +9,7 @@ import { readSignedMessage, type SignedMessage, type Signer } from "./cms.ts";
 import { type IdentityDocument, MAX_DOCUMENT_BYTES, parseIdentityDocument } from "./identity-document.ts";
 import { publishedCertificates } from "./published.ts";
 import { type RegisteredCertificate, registeredCertificates } from "./registered.ts";
-import { sha1Refusal } from "./sha1-policy.ts";
-import { verifySignature } from "./verify-signature.ts";
+import { sha1Refusal, verifySignature } from "./verify-signature.ts";
 
 export type VerifyOptions = {
   /** The installation's ALLOW_SHA1_SIGNATURES. */

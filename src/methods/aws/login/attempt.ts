@@ -11,7 +11,7 @@ import type { LoginSettings } from "../mount/copies.ts";
 import { configurationForLogin, rolesForLogin } from "../mount/for-login.ts";
 import type { IdentityConfig } from "../rules/identity.ts";
 import type { AuthType, CloudRole } from "../rules/role.ts";
-import { MAX_ROLE_NAME } from "../rules/role-limits.ts";
+import { MAX_ROLE_NAME } from "../rules/role-fields.ts";
 import type { LoginSteps } from "../rules/steps.ts";
 
 /** A login under way. */

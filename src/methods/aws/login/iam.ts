@@ -1,13 +1,12 @@
 import type { IssuedLogin } from "../../../auth/login.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { type Failure, inContext, invalid } from "../../../base/errors.ts";
-import { privateHosts } from "../../../base/private-hosts.ts";
+import { type PrivateHosts, privateHosts } from "../../../base/private-hosts.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
 import type { CallerIdentity } from "../answers/sts.ts";
-import { askCallerIdentity } from "../clients/caller-identity.ts";
 import type { ClientConfig } from "../clients/config.ts";
 import { findPrincipal } from "../clients/principals.ts";
+import { askCallerIdentity } from "../clients/sts.ts";
 import type { LoginSettings } from "../mount/copies.ts";
 import { chosenMetadata } from "../rules/identity.ts";
 import { INSTANCE_ENTITY } from "../rules/role.ts";
@@ -63,7 +62,7 @@ export async function verifyPrincipal(
 /** Who signed the request in the fields, as STS says. */
 export function signedCaller({ env, steps }: Pick<Attempt, "env" | "steps">, fields: LoginFields): CallerProof {
   return async ({ client }) => {
-    const caller = await identifyCaller(env, client, fields);
+    const caller = await identifyCaller(privateHosts(env), client, fields);
     return steps.record("caller", { actual: caller.ok ? caller.value.principal.arn : null }, caller);
   };
 }
@@ -93,7 +92,7 @@ async function withUniqueId(
 }
 
 async function identifyCaller(
-  env: Env,
+  hosts: PrivateHosts,
   config: ClientConfig,
   fields: LoginFields,
 ): Promise<Result<ProvenCaller, Failure>> {
@@ -108,7 +107,7 @@ async function identifyCaller(
     currentTime(),
   );
   if (!request.ok) return request;
-  const caller = await askCallerIdentity({ hosts: privateHosts(env), maxRetries: config.maxRetries }, request.value);
+  const caller = await askCallerIdentity({ hosts, maxRetries: config.maxRetries }, request.value);
   if (!caller.ok) return err(inContext("error making upstream request", caller.error));
   const { signature: text, endsAt } = request.value;
   return ok({ ...caller.value, signature: { text, endsAt } });

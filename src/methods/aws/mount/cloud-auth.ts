@@ -10,7 +10,7 @@ import { type DenyEntry, isStillGenuine } from "../rules/deny-entry.ts";
 import { DEFAULT_IDENTITY, type IdentityChange, type IdentityConfig } from "../rules/identity.ts";
 import type { CloudRole } from "../rules/role.ts";
 import { changeRole, type RoleChange, type RoleChangeInput } from "../rules/role-change.ts";
-import { MAX_ROLE_LENGTH } from "../rules/role-limits.ts";
+import { MAX_ROLE_LENGTH } from "../rules/role-fields.ts";
 import { DEFAULT_TIDY, type TidyChange, type TidyList, type TidySettings } from "../rules/tidy-settings.ts";
 import { ListTidy } from "./list-tidy.ts";
 import { type LoginAsk, type LoginParts, readLoginParts } from "./login-parts.ts";

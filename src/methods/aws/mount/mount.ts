@@ -2,10 +2,13 @@ import { type AtMount, mountOf } from "../../../auth/mount-of.ts";
 import { within } from "../../../base/location.ts";
 import type { Env } from "../../../env.ts";
 import type { Mount } from "../../../system/mount.ts";
+import { systemOf } from "../../../system/system.ts";
+import type { AwsEnv } from "../env.ts";
 import type { CloudMountType } from "../vocabulary.ts";
 import type { CloudAuth } from "./cloud-auth.ts";
+import { forgetCopies } from "./copies.ts";
 
-/** The vocabulary that a mount speaks. */
+/** The vocabulary of a mount. */
 export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
   return mount.type === "aws" ? "aws" : "cloud";
 }
@@ -14,11 +17,38 @@ export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
  * The object of a mount. Its name is the uuid of the mount, so that a method mounted anew at the same path begins
  * empty.
  */
-export function cloudAuthAt(env: Env, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {
+export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {
   return within(env, env.CLOUD_AUTH).getByName(mount.uuid);
 }
 
 /** The object of the mount that a request is for. */
-export function cloudAuthOf(context: AtMount & { readonly env: Env }): DurableObjectStub<CloudAuth> {
+export function cloudAuthOf(context: AtMount & { readonly env: AwsEnv }): DurableObjectStub<CloudAuth> {
   return cloudAuthAt(context.env, mountOf(context));
+}
+
+/**
+ * Makes a change of what isolates keep copies of, and announces it before it is answered: it holds here at once, and elsewhere
+ * within POLICY_CACHE_SECONDS. After a crash in between it holds elsewhere within a minute; the change was not acknowledged then.
+ */
+export async function changeConfiguration<T>(
+  context: AtMount & { readonly env: Env },
+  change: (auth: DurableObjectStub<CloudAuth>) => Promise<T>,
+): Promise<T> {
+  return changeConfigurationAt(context.env, mountOf(context), change);
+}
+
+/** The same for a mount. */
+export async function changeConfigurationAt<T>(
+  env: Env,
+  mount: Pick<Mount, "uuid">,
+  change: (auth: DurableObjectStub<CloudAuth>) => Promise<T>,
+): Promise<T> {
+  const auth = cloudAuthAt(env, mount);
+  try {
+    return await change(auth);
+  } finally {
+    // Also when the change failed: the object may have made it before its answer was lost.
+    forgetCopies();
+    await systemOf(env).announceMethodState(mount.uuid, await auth.configurationState());
+  }
 }

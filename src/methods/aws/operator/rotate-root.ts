@@ -5,8 +5,7 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { type ClientConfig, SECRET_KEY } from "../clients/config.ts";
 import type { CloudAccess } from "../clients/open-client.ts";
-import { changeConfigurationAt } from "../mount/change.ts";
-import { cloudAuthAt } from "../mount/mount.ts";
+import { changeConfigurationAt, cloudAuthAt } from "../mount/mount.ts";
 import { sealSecret } from "../secrets.ts";
 import { cloudApi, type NewAccessKey } from "./cloud-api.ts";
 

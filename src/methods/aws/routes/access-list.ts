@@ -3,7 +3,7 @@ import type { RequestContext, Route } from "../../../auth/route.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { accessShardFor, accessShardsOf } from "../mount/access-shards.ts";
-import { ENTRY_SHAPE, renderAccessEntry } from "../rules/access-entry.ts";
+import { ENTRY_SHAPE, renderAccessEntry } from "../rules/access.ts";
 
 const INSTANCE = { instance_id: "The id of the instance" };
 

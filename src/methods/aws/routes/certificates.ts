@@ -7,8 +7,7 @@ import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
-import { changeConfiguration } from "../mount/change.ts";
-import { cloudAuthOf } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 
 const PATH = `config/certificate/${namedSegment("cert_name")}`;
 const FIELDS = fieldSchema({

@@ -16,8 +16,7 @@ import {
   renderClient,
   SECRET_KEY,
 } from "../clients/config.ts";
-import { changeConfiguration } from "../mount/change.ts";
-import { cloudAuthOf } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { rotateRoot } from "../operator/rotate-root.ts";
 import { sealSecret } from "../secrets.ts";
 

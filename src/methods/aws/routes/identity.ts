@@ -3,8 +3,7 @@ import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { showRoute } from "../../record-routes.ts";
-import { changeConfiguration } from "../mount/change.ts";
-import { cloudAuthOf } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { IDENTITY_FIELDS, IDENTITY_SHAPE, readIdentityChange, renderIdentity } from "../rules/identity.ts";
 
 /** `config/identity`. It is always there: what was not written reads as its default. */

@@ -8,9 +8,8 @@ import { fieldSchema, flag, list, sent, sentDuration, text, unread, type Values 
 import { namedSegment } from "../../../wire/path-name.ts";
 import { dataReply, type Reply } from "../../../wire/reply.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
-import { isSubsetOfRole } from "../rules/restrict.ts";
 import { type CloudRole, tagKeyPurpose } from "../rules/role.ts";
-import { canonicalPolicies, newTagNonce, type RoleTag } from "../rules/role-tag.ts";
+import { canonicalPolicies, isSubsetOfRole, newTagNonce, type RoleTag } from "../rules/role-tag.ts";
 import { signRoleTag } from "../rules/tag-value.ts";
 import { openSecret } from "../secrets.ts";
 

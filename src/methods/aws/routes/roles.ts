@@ -13,14 +13,11 @@ import { mountTtl } from "../../../system/mount.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import type { Reply } from "../../../wire/reply.ts";
 import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
-import { changeConfiguration } from "../mount/change.ts";
-import { cloudAuthOf } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { resolvePrincipals } from "../operator/resolve.ts";
 import { tagKeyPurpose } from "../rules/role.ts";
 import type { RoleChange } from "../rules/role-change.ts";
-import { ROLE_FIELDS, type RoleFields } from "../rules/role-fields.ts";
-import { MAX_ROLE_NAME } from "../rules/role-limits.ts";
-import { ROLE_SHAPE, renderRole } from "../rules/role-render.ts";
+import { MAX_ROLE_NAME, ROLE_FIELDS, ROLE_SHAPE, type RoleFields, renderRole } from "../rules/role-fields.ts";
 import { newTagKey } from "../rules/tag-value.ts";
 import { sealSecret } from "../secrets.ts";
 

@@ -7,8 +7,7 @@ import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
 import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { readStsRole, type StsRoleFields, stsRoleWarning } from "../clients/sts-role.ts";
-import { changeConfiguration } from "../mount/change.ts";
-import { cloudAuthOf } from "../mount/mount.ts";
+import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 
 const PATH = `config/sts/${namedSegment("account_id")}`;
 const FIELDS = fieldSchema({

@@ -3,10 +3,10 @@ import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { BEGUN, ENVELOPE } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { ok } from "../../../base/result.ts";
-import type { Env } from "../../../env.ts";
 import type { Mount } from "../../../system/mount.ts";
 import { fieldSchema, sentDuration } from "../../../wire/fields.ts";
 import { tidyReply } from "../../../wire/reply.ts";
+import type { AwsEnv } from "../env.ts";
 import { accessShardsOf } from "../mount/access-shards.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { DEFAULT_SAFETY_BUFFER, readSafetyBuffer, type TidyList } from "../rules/tidy-settings.ts";
@@ -42,7 +42,7 @@ function tidyRoute(path: string, operationId: string, list: TidyList): Route {
 }
 
 /** False when one of the shards has not ended yet what was begun before; the others begin. */
-async function startAccessTidy(env: Env, mount: Mount, safetyBuffer: number): Promise<boolean> {
+async function startAccessTidy(env: AwsEnv, mount: Mount, safetyBuffer: number): Promise<boolean> {
   const now = currentTime();
   const started = accessShardsOf(env, mount).map(({ list }) => list.startTidy(safetyBuffer, now));
   return (await Promise.all(started)).every((one) => one);

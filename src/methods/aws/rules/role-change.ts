@@ -6,7 +6,7 @@ import { parsePrincipalArn, wildcardProblem } from "../arn.ts";
 import { isPlainWord } from "../fields.ts";
 import { type AuthType, BOUND_FIELDS, type Bounds, type CloudRole, checksInstance, INSTANCE_ENTITY } from "./role.ts";
 import type { RoleFields } from "./role-fields.ts";
-import { roleFieldsProblem } from "./role-limits.ts";
+import { roleFieldsProblem } from "./role-fields.ts";
 
 /** What a write of a role depends on besides its fields. */
 export interface RoleChangeInput {

@@ -1,5 +1,7 @@
-import { TOKEN_FIELDS } from "../../../auth/token-settings.ts";
+import { renderTokenSettings, TOKEN_FIELDS, TOKEN_SETTINGS_SHAPE } from "../../../auth/token-settings.ts";
 import { fieldSchema, flag, list, sent, text, unread, type Values } from "../../../wire/fields.ts";
+import type { Shape } from "../../../wire/shape.ts";
+import { BOUND_FIELDS, type CloudRole } from "./role.ts";
 
 /** The fields of a role as a client sends them; undefined when not sent. Durations in seconds, possibly negative. */
 export const ROLE_FIELDS = fieldSchema({
@@ -25,3 +27,68 @@ export const ROLE_FIELDS = fieldSchema({
 
 /** A write of a role, parsed but not validated. */
 export type RoleFields = Omit<Values<typeof ROLE_FIELDS>, "role">;
+
+/** Characters of a role's name. */
+export const MAX_ROLE_NAME = 128;
+/** Roles of one mount. */
+export const MAX_ROLES = 10_000;
+/** Characters of a role as it is stored: it travels with every login against it. */
+export const MAX_ROLE_LENGTH = 131_072;
+
+/** The cloud's longest names are ARNs. */
+const ITEM = /^[ -~]{1,2048}$/;
+const REGION = /^[a-z0-9-]{0,32}$/;
+const TAG_KEY = /^\P{Cc}{0,1024}$/u;
+
+/** Why the fields of a role can't be stored whatever they mean, or null. */
+export function roleFieldsProblem(sent: RoleFields): string | null {
+  for (const field of BOUND_FIELDS) {
+    const items = sent[field] ?? [];
+    const bad = items.findIndex((item) => !ITEM.test(item));
+    if (bad >= 0) return `${field}: item ${bad + 1} is too long or holds characters that no such name has`;
+  }
+  if (!REGION.test(sent.inferred_cloud_region ?? "")) return "inferred_cloud_region is not the name of a region";
+  if (!TAG_KEY.test(sent.role_tag ?? "")) return "role_tag can't be the key of a tag";
+  return null;
+}
+
+/** The shape of a read. */
+export const ROLE_SHAPE = {
+  auth_type: "string",
+  bound_account_id: ["string"],
+  bound_region: ["string"],
+  bound_image_id: ["string"],
+  bound_iam_instance_profile_arn: ["string"],
+  bound_vm_instance_id: ["string"],
+  bound_iam_role_arn: ["string"],
+  bound_iam_principal_arn: ["string"],
+  bound_iam_principal_id: ["string"],
+  bound_vpc_id: ["string"],
+  bound_subnet_id: ["string"],
+  inferred_entity_type: "string",
+  inferred_cloud_region: "string",
+  resolve_cloud_unique_ids: "boolean",
+  role_id: "string",
+  role_tag: "string",
+  allow_instance_migration: "boolean",
+  disallow_reauthentication: "boolean",
+  ...TOKEN_SETTINGS_SHAPE,
+} as const satisfies Shape;
+
+/** What a read shows of a role: everything but the key of its tags. */
+export function renderRole(role: CloudRole): Record<string, unknown> {
+  const bounds = Object.fromEntries(BOUND_FIELDS.map((field) => [field, role.bounds[field] ?? []]));
+  return {
+    ...bounds,
+    auth_type: role.authType,
+    bound_iam_principal_id: role.principalIds,
+    inferred_entity_type: role.inferredEntityType,
+    inferred_cloud_region: role.inferredRegion,
+    resolve_cloud_unique_ids: role.resolveUniqueIds,
+    role_id: role.roleId,
+    role_tag: role.roleTag,
+    allow_instance_migration: role.allowInstanceMigration,
+    disallow_reauthentication: role.disallowReauthentication,
+    ...renderTokenSettings(role.token),
+  };
+}

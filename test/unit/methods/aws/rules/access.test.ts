@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { importKeys, newKeyRing } from "../../../../../src/crypto/key-ring.ts";
+import type { AccessEntry } from "../../../../../src/methods/aws/rules/access.ts";
 import { decideLogin, type InstanceLogin } from "../../../../../src/methods/aws/rules/access.ts";
-import type { AccessEntry } from "../../../../../src/methods/aws/rules/access-entry.ts";
 import { type PresentedNonce, prepareNonce } from "../../../../../src/methods/aws/rules/nonce.ts";
 
 const keys = await importKeys(newKeyRing(0));

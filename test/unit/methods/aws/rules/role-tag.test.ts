@@ -1,8 +1,13 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isSubsetOfRole, tagRefusal } from "../../../../../src/methods/aws/rules/restrict.ts";
-import { canonicalPolicies, newTagNonce, type RoleTag } from "../../../../../src/methods/aws/rules/role-tag.ts";
+import {
+  canonicalPolicies,
+  isSubsetOfRole,
+  newTagNonce,
+  type RoleTag,
+  tagRefusal,
+} from "../../../../../src/methods/aws/rules/role-tag.ts";
 import {
   newTagKey,
   readTagValue,

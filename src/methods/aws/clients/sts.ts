@@ -1,7 +1,10 @@
 import { type Failure, invalid } from "../../../base/errors.ts";
 import { err, ok, type Result } from "../../../base/result.ts";
+import { type CallerIdentity, readCallerIdentity } from "../answers/sts.ts";
 import { findRegion, type Partition } from "../regions.ts";
+import type { CallerIdentityRequest } from "../sts/signed-request.ts";
 import type { CloudClient } from "./client.ts";
+import { type CallPolicy, callService } from "./retry.ts";
 import { serverRegion } from "./server-credentials.ts";
 
 export const STS_API_VERSION = "2011-06-15";
@@ -15,4 +18,14 @@ export function stsEndpoint(
   const region = findRegion(name);
   if (region === null) return err(invalid("the configured sts_region is not a region of the cloud"));
   return ok({ endpoint: client.endpoints.sts || `https://${region.stsHost}`, region: region.name });
+}
+
+/** Has STS say who signed a request that was checked. Only STS can: it alone knows the secrets of the signers. */
+export async function askCallerIdentity(
+  policy: CallPolicy,
+  request: CallerIdentityRequest,
+): Promise<Result<CallerIdentity, Failure>> {
+  const { method, url, headers, body } = request;
+  const answer = await callService("STS", policy, async () => ({ method, url, headers, body }));
+  return answer.ok ? readCallerIdentity(answer.value, request.partition) : answer;
 }

@@ -1,0 +1,7 @@
+import type { SystemEnv } from "../../system/env.ts";
+import type { JwtAuth } from "./jwt-auth.ts";
+
+/** The bindings that the JWT method uses. */
+export interface JwtEnv extends SystemEnv {
+  readonly JWT_AUTH: DurableObjectNamespace<JwtAuth>;
+}
