@@ -74,7 +74,7 @@ function readClaims(payload: Uint8Array): Result<Claims, string> {
     const claims: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
     if (typeof claims === "object" && claims !== null && !Array.isArray(claims)) return ok({ ...claims });
   } catch {
-    // InventoryUpdate below.
+    // Refused below.
   }
   return err("error parsing token: its claims are no JSON object");
 }
