@@ -177,13 +177,14 @@ const MIN_REPEATED_VALUE = 4;
  * @param data the fields of the request.
  */
 export function auditMessage(message: string, data: Readonly<Record<string, unknown>>): string {
-  const values = textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE);
+  const values = new Set(textsIn(data, MAX_JSON_DEPTH).filter((text) => text.length >= MIN_REPEATED_VALUE));
   // Names of roles and policies are repeated in lower case.
   const known = message.toLowerCase();
-  const repeated = values.filter((text) => known.includes(text.toLowerCase()));
+  const repeated = [...values].filter((text) => known.includes(text.toLowerCase()));
   const longestFirst = repeated.sort((a, b) => b.length - a.length);
-  const masked = message.replace(TOKEN_WORD, "$1<token>");
-  return longestFirst.reduce((text, value) => text.replace(wholeWords(value), "<value>"), masked);
+  const masked = longestFirst.reduce((text, value) => text.replace(wholeWords(value), "<value>"), message);
+  // The words of tokens go last: a value that has one in its middle must not be cut before it is found.
+  return masked.replace(TOKEN_WORD, "$1<token>");
 }
 
 function wholeWords(text: string): RegExp {

@@ -183,6 +183,7 @@ describe("auditMessage with the fields of a request", () => {
     ["a role is not a roll", { role: "a", other: "is" }, "a role is not a roll"],
     ["unknown roles", { role: "role" }, "unknown roles"],
     ["no $& here", { role: "here" }, "no $& <value>"],
+    ["unknown role chosen+s.ab+c", { role_name: "chosen+s.ab+c" }, "unknown role <value>"],
   ])("%s of %j is logged as %s", (message, data, logged) => expect(auditMessage(message, data)).toBe(logged));
 });
 

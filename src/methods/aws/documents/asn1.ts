@@ -53,12 +53,16 @@ export function readSmallInteger(element: Element | undefined): number | null {
   return value !== undefined && value < 0x80 && more.length === 0 ? value : null;
 }
 
+const DER_TIME = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/;
+
 /** UTCTime until 2049 and GeneralizedTime after it, both in DER's only form: seconds, no fraction, `Z`. Result in ms. */
 export function readTime(element: Element | undefined): number | null {
   const [utc, generalized] = [contentOf(element, TAG.UTC_TIME), contentOf(element, TAG.GENERALIZED_TIME)];
   const text = String.fromCharCode(...(utc ?? generalized ?? []));
   const digits = utc ? `${Number(text.slice(0, 2)) < 50 ? "20" : "19"}${text}` : text;
-  const iso = digits.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)Z$/, "$1-$2-$3T$4:$5:$6.000Z");
+  // A text that is an ISO time already is none of DER's.
+  if (!DER_TIME.test(digits)) return null;
+  const iso = digits.replace(DER_TIME, "$1-$2-$3T$4:$5:$6.000Z");
   const time = Date.parse(iso);
   return Number.isNaN(time) || new Date(time).toISOString() !== iso ? null : time;
 }

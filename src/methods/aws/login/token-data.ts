@@ -1,4 +1,4 @@
-import { ok } from "../../../base/result.ts";
+import { err, ok } from "../../../base/result.ts";
 import { exact, exactString } from "../../../wire/exact-fields.ts";
 import { fieldSchema, readValues, type Values } from "../../../wire/fields.ts";
 
@@ -15,7 +15,9 @@ const INSTANCE_DATA = fieldSchema({
   region: TEXT,
   accountId: TEXT,
   /** Seconds; 0: the role tag set no limit, or there was none. */
-  tagMaxTtl: exact("integer", (value) => ok(Number(value))),
+  tagMaxTtl: exact("integer", (value) =>
+    typeof value === "string" && /^\d+$/.test(value) ? ok(Number(value)) : err("is not a number of seconds"),
+  ),
 });
 
 const PRINCIPAL_DATA = fieldSchema({

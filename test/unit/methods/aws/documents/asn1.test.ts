@@ -47,5 +47,7 @@ it("a time has seconds, no fraction and no zone but Z", () => {
     expect(readTime(text(TAG.UTC_TIME, value)), value).toBeNull();
   }
   expect(readTime(text(TAG.GENERALIZED_TIME, "491231235959Z"))).toBeNull();
+  expect(readTime(text(TAG.GENERALIZED_TIME, "2049-12-31T23:59:59.000Z"))).toBeNull();
+  expect(readTime(text(TAG.UTC_TIME, "49-12-31T23:59:59.000Z"))).toBeNull();
   expect(readTime(text(TAG.OCTET_STRING, "491231235959Z"))).toBeNull();
 });
