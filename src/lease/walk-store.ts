@@ -75,7 +75,7 @@ export const LEASE_WALK_MIGRATIONS: readonly Migration[] = [
 
 interface WalkRow extends Record<string, SqlStorageValue> {
   generation: number;
-  mode: string;
+  mode: WalkMode;
   prefix: string;
   /** JSON of a `LeavingMount`. */
   mount: string | null;
@@ -162,7 +162,7 @@ export class WalkStore {
 function walkOfRow(row: WalkRow): Walk {
   return {
     generation: row.generation,
-    mode: row.mode as WalkMode,
+    mode: row.mode,
     prefix: row.prefix,
     mount: parsed<LeavingMount>(row.mount),
     watermark: parsed<WalkWatermark>(row.watermark),

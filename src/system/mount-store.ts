@@ -1,5 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { type Mount, SYSTEM_TTL_SECONDS } from "./mount.ts";
 
 /** The table of auth mounts. */
@@ -28,7 +29,7 @@ export class MountStore {
   /** All mounts, by path. */
   all(): Mount[] {
     const rows = this.#sql.exec<WithSeal<MountRow>>("SELECT * FROM mounts ORDER BY path").toArray();
-    return this.sealed.admitted(rows).map(({ mount }) => JSON.parse(mount) as Mount);
+    return this.sealed.admitted(rows).map(({ mount }) => storedJson<Mount>(mount));
   }
 
   /** The mount at `path`, or null. */

@@ -5,6 +5,7 @@ import { ROOT_POLICY } from "../policy/name.ts";
 import { parsePolicy } from "../policy/parse.ts";
 import type { NamedPolicy, PathRule } from "../policy/rule.ts";
 import { type TemplateContext, usesClock, usesTemplates } from "../policy/template.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { PoliciesForIsolates, PolicyRules } from "./policy-store.ts";
 
 /** Rules in the compiled sets of policies that an isolate keeps; a set counts one more. */
@@ -80,7 +81,7 @@ interface KnownPolicy extends NamedPolicy {
 
 /** A stored policy with its rules; one that expires has no rule that outlives it. */
 function policyWithRules({ name, rulesJson, expiresAt, allowSlashes, allowWildcards }: PolicyRules): KnownPolicy {
-  const rules = JSON.parse(rulesJson) as PathRule[];
+  const rules = storedJson<PathRule[]>(rulesJson);
   const alive = expiresAt === null ? rules : rules.map((rule) => endingBy(rule, expiresAt));
   return knownPolicy({ name, rules: alive, allowSlashes, allowWildcards }, expiresAt);
 }

@@ -44,7 +44,7 @@ export interface StoredWatermark extends Watermark {
 interface WatermarkRow extends Record<string, SqlStorageValue> {
   number: number;
   id: string;
-  scope: string;
+  scope: WatermarkScope;
   created_before: number | null;
   made_at: number;
   cleaned_at: number | null;
@@ -175,7 +175,7 @@ function storedWatermark(row: WatermarkRow): StoredWatermark {
   return {
     number: row.number,
     id: row.id,
-    scope: row.scope as WatermarkScope,
+    scope: row.scope,
     createdBefore: row.created_before,
     cleaned: row.cleaned_at !== null,
     madeAt: row.made_at,

@@ -81,7 +81,7 @@ export interface RevocationJob {
 
 interface JobRow extends Record<string, SqlStorageValue> {
   id: string;
-  state: string;
+  state: JobState;
   selection: string;
   started_at: number;
   finished_at: number | null;
@@ -269,7 +269,7 @@ function beforeNow({ createdBefore }: TokenFilter, now: number): number {
 function jobOf(row: JobRow): RevocationJob {
   return {
     id: row.id,
-    state: row.state as JobState,
+    state: row.state,
     selection: storedJson<Selection>(row.selection),
     startedAt: row.started_at,
     finishedAt: row.finished_at,
