@@ -6,7 +6,7 @@ import { copyProject } from "./support/copied-project.ts";
 
 const PROJECT = copyProject();
 const MODULE = join(PROJECT, "dist/worker/index.js");
-const BUNDLE = join(PROJECT, "dist/bundled/gateway-main.js");
+const BUNDLE = join(PROJECT, "dist/bundled/scripts-gateway.js");
 
 afterAll(() => rmSync(PROJECT, { recursive: true, force: true }));
 
