@@ -151,7 +151,7 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     await shows("No webhooks yet");
   });
 
-  it("makes a key and a role of identity tokens, and rotates the key", async () => {
+  it("makes a key and a role of identity tokens, rotates the key, and keeps what is typed as soon as a form appears", async () => {
     await visit(page, "Identity tokens");
     await shows("No roles yet");
     await page.getByRole("link", { name: "Keys" }).click();
@@ -174,8 +174,15 @@ describe.skipIf(executable === undefined)("the console beside other services", (
     await page.getByRole("heading", { name: "Role billing" }).waitFor();
     const role = await call(server, "GET", "/v1/identity/oidc/role/billing", { token: server.rootToken });
     expect(role.body.data).toMatchObject({ key: "services", ttl: 900 });
+    // Types in the same task in which the form appears, before its first paint.
+    await page.evaluate(`new MutationObserver((_, observer) => {
+      const input = document.querySelector('input[title="issuer"]');
+      if (!input) return;
+      observer.disconnect();
+      input.value = "https://grove.example.com";
+      input.dispatchEvent(new InputEvent("input", { bubbles: true }));
+    }).observe(document.body, { childList: true, subtree: true })`);
     await page.getByRole("link", { name: "Issuer" }).click();
-    await page.getByLabel("Address").fill("https://grove.example.com");
     await page.getByRole("button", { name: "Save" }).click();
     await shows("Saved");
     await expectAccessible(page);
