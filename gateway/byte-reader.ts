@@ -8,7 +8,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const HEAD_END = "\r\n\r\n";
 /** A line feed without a carriage return before it: recipients that disagree on it disagree on where a message ends. */
-const BARE_LF = /(?:^|[^\r])\n/;
+const BARE_LF = /(?<!\r)\n/g;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
@@ -56,13 +56,16 @@ export class ByteReader {
    * the part that is here.
    *
    * @param maxBytes longest head accepted
+   * @param seen bytes of it that were here the last time: they are not searched again, or a head that comes byte by byte would take the
+   *   time of its length squared
    */
-  head(maxBytes: number): Result<{ readonly text: string; readonly isWhole: boolean }, LineError> {
-    const end = this.#buffer.indexOf(HEAD_END, this.#start, "latin1");
+  head(maxBytes: number, seen = 0): Result<{ readonly text: string; readonly isWhole: boolean }, LineError> {
+    const end = this.#buffer.indexOf(HEAD_END, this.#start + Math.max(seen - HEAD_END.length, 0), "latin1");
     const isWhole = end !== -1;
     const length = isWhole ? end + HEAD_END.length - this.#start : this.unread;
     if (length > maxBytes) return err("too-long");
     const text = this.#buffer.toString("latin1", this.#start, this.#start + length);
+    BARE_LF.lastIndex = seen;
     if (BARE_LF.test(text)) return err("malformed");
     if (isWhole) this.#advance(length);
     return ok({ text, isWhole });

@@ -65,18 +65,18 @@ export function renderAnswerHeaders(headers: readonly Header[]): string {
   let text = "";
   let dated = false;
   for (const { name, lower, value } of headers) {
-    if (DROPPED.has(lower) || named.includes(lower) || lower.startsWith("proxy-")) continue;
+    if (DROPPED.has(lower) || named.has(lower) || lower.startsWith("proxy-")) continue;
     if (lower === "date") dated = true;
     text += `${name}: ${value}\r\n`;
   }
   return dated ? text : `${text}Date: ${new Date().toUTCString()}\r\n`;
 }
 
-function isDropped(lower: string, named: readonly string[]): boolean {
+function isDropped(lower: string, named: ReadonlySet<string>): boolean {
   // Some servers read `X_Forwarded_For` as `X-Forwarded-For`.
   const plain = lower.includes("_") ? lower.replaceAll("_", "-") : lower;
   return (
-    named.includes(lower) ||
+    named.has(lower) ||
     DROPPED.has(plain) ||
     ADDRESS_CLAIMS.has(plain) ||
     DROPPED_PREFIXES.some((prefix) => plain.startsWith(prefix))

@@ -28,7 +28,7 @@ const LENGTH = /^\d{1,15}$/;
  * Reads the head of a request or of an answer. The grammar is RFC 9112 without its tolerances (folded lines, bare line
  * feeds, blanks before the colon): each has been used to make two readers see different messages.
  *
- * @param parseFirst reads the first line, as soon as it is there
+ * @param parseFirst reads the first line, once, as soon as it is there
  * @param onWait called before the first waiting for bytes that are not here yet
  */
 export async function readHead<First>(
@@ -36,27 +36,24 @@ export async function readHead<First>(
   parseFirst: (line: string) => Result<First, Refusal>,
   onWait: () => void,
 ): Promise<Result<MessageHead<First>, HeadError>> {
-  for (let waits = 0; ; waits++) {
-    const head = reader.head(MAX_HEAD_BYTES);
+  let first: Result<First, Refusal> | undefined;
+  for (let seen = 0, waits = 0; ; waits++) {
+    const head = reader.head(MAX_HEAD_BYTES, seen);
     if (!head.ok && head.error === "malformed") return err(badRequest("a line must end with CRLF"));
     if (!head.ok) return err({ status: 431, message: "the request's headers are too large" });
     const { text, isWhole } = head.value;
-    if (isWhole) return parseHead(text.slice(0, -4).split("\r\n"), parseFirst);
-    const firstEnd = text.indexOf("\r\n");
+    const firstEnd = first ? -1 : text.indexOf("\r\n", Math.max(seen - 1, 0));
+    if (firstEnd !== -1) first = parseFirst(text.slice(0, firstEnd));
     // The rest of something that is no HTTP may never come.
-    const first = firstEnd === -1 ? undefined : parseFirst(text.slice(0, firstEnd));
     if (first?.ok === false) return first;
+    if (isWhole && first) return parseHeaders(first.value, text.slice(0, -4).split("\r\n").slice(1));
     if (waits === 0) onWait();
+    seen = text.length;
     if (!(await reader.more())) return err("ended");
   }
 }
 
-function parseHead<First>(
-  [firstLine = "", ...lines]: readonly string[],
-  parseFirst: (line: string) => Result<First, Refusal>,
-): Result<MessageHead<First>, Refusal> {
-  const first = parseFirst(firstLine);
-  if (!first.ok) return first;
+function parseHeaders<First>(first: First, lines: readonly string[]): Result<MessageHead<First>, Refusal> {
   if (lines.length > MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
   const headers: Header[] = [];
   for (const line of lines) {
@@ -67,7 +64,7 @@ function parseHead<First>(
     if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
     headers.push({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
   }
-  return ok({ first: first.value, headers });
+  return ok({ first, headers });
 }
 
 /** The values of all headers of a name (lower case), in order. */
@@ -78,10 +75,10 @@ export function valuesOf(headers: readonly Header[], name: string): string[] {
 }
 
 /** The options of the Connection header, in lower case: `close`, `keep-alive`, and names of headers for this hop only. */
-export function connectionOptions(headers: readonly Header[]): readonly string[] {
-  const values = valuesOf(headers, "connection");
-  if (values.length === 0) return values;
-  return values.flatMap((value) => value.split(",")).map((option) => trimBlanks(option).toLowerCase());
+export function connectionOptions(headers: readonly Header[]): ReadonlySet<string> {
+  const options = valuesOf(headers, "connection").flatMap((value) => value.split(","));
+  // A set: a client can name 16,000 options, and each header is looked for among them.
+  return new Set(options.map((option) => trimBlanks(option).toLowerCase()));
 }
 
 /** Where a message's body ends. */

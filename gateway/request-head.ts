@@ -75,7 +75,7 @@ function interpret(line: RequestLine, headers: readonly Header[]): Result<Reques
     ...line,
     headers,
     body: body.value,
-    keepAlive: !http10 && !connectionOptions(headers).includes("close"),
+    keepAlive: !http10 && !connectionOptions(headers).has("close"),
     expectsContinue: expectations.length > 0 && !http10 && announcesBody(body.value),
   });
 }

@@ -63,7 +63,7 @@ function parseStatusLine(line: string): Result<StatusLine, Refusal> {
 function interpret(line: StatusLine, headers: readonly Header[], isHead: boolean): Result<ResponseHead, "malformed"> {
   const framing = framingOf(headers);
   if (!framing.ok) return err("malformed");
-  const keepAlive = !connectionOptions(headers).includes("close");
+  const keepAlive = !connectionOptions(headers).has("close");
   if (line.status === 204 || line.status === 304 || isHead) {
     // A service that announces a body for a 204 may send it too.
     const contradicts = line.status === 204 && announcesBody(framing.value);

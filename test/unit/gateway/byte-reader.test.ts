@@ -108,6 +108,27 @@ describe("a head", () => {
     );
   });
 
+  it("that comes byte by byte has its first line read once and waits once for its deadline", async () => {
+    const reader = new ByteReader(new PassThrough());
+    const lines: string[] = [];
+    const waits: number[] = [];
+    const parseFirst = (line: string) => {
+      lines.push(line);
+      return ok(line);
+    };
+    const read = readHead(reader, parseFirst, () => waits.push(reader.unread));
+    for (const byte of "GET / HTTP/1.1\r\nA: b\r\nC: d\r\n\r\n") {
+      reader.receive(Buffer.from(byte));
+      await new Promise(setImmediate);
+    }
+    expect(await read).toMatchObject({
+      ok: true,
+      value: { first: "GET / HTTP/1.1", headers: [{ name: "A" }, { name: "C" }] },
+    });
+    expect(lines).toEqual(["GET / HTTP/1.1"]);
+    expect(waits).toEqual([0]);
+  });
+
   it("is too long at the same place", async () => {
     const head = (bytes: number) => `GET / HTTP/1.1\r\nA: ${"a".repeat(bytes - 23)}\r\n\r\n`;
     for (const bytes of [32 * 1024 - 1, 32 * 1024, 32 * 1024 + 1, 32 * 1024 + 2, 32 * 1024 + 3, 40_000]) {
