@@ -16,7 +16,7 @@ export interface Revocation {
   readonly leaseId: string;
   readonly path: string;
   readonly record: LeaseRecord;
-  /** As `sealLeaseData` made it, or null. */
+  /** Sealed for the lease and its target (`leaseDataContext`), or null. */
   readonly data: Uint8Array | null;
 }
 
