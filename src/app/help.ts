@@ -86,8 +86,8 @@ function section(title: string, lines: readonly string[]): string {
 }
 
 function methodsOf(operations: readonly Operation[]): string[] {
-  const methods = Object.entries(METHODS).filter(([operation]) => operations.includes(operation as Operation));
-  return methods.map(([, method]) => method);
+  const names: readonly string[] = operations;
+  return Object.entries(METHODS).flatMap(([operation, method]) => (names.includes(operation) ? [method] : []));
 }
 
 /** The route's path with its parameters as `:name`. */

@@ -2,6 +2,7 @@ import type { RowSeals } from "../storage/row-seals.ts";
 import type { Migration } from "../storage/schema.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
 import { SealedValues, valuesTable } from "../storage/sealed-values.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { Sql } from "../storage/tables.ts";
 import type { IssuerRole, KeyConfig, SealedKey, SealedKeyPair } from "./model.ts";
 
@@ -208,5 +209,5 @@ export class IssuerStore {
 }
 
 function keyOfRow({ name, config, next_rotation: nextRotation }: KeyRow): NamedKey {
-  return { name, config: JSON.parse(config) as KeyConfig, nextRotation };
+  return { name, config: storedJson<KeyConfig>(config), nextRotation };
 }

@@ -98,7 +98,7 @@ async function openLeaseData(keys: Keys, { leaseId, record, data }: Revocation):
   if (!data) return null;
   const tail = leaseId.slice(leaseId.lastIndexOf("/") + 1);
   const plain = await openData(keys, leaseDataContext(tail, record.target), data);
-  return plain ? (JSON.parse(new TextDecoder().decode(plain)) as unknown) : undefined;
+  return plain ? JSON.parse(new TextDecoder().decode(plain)) : undefined;
 }
 
 function failed(error: string, hopeless: boolean): Delivery {

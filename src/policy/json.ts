@@ -105,7 +105,7 @@ class JsonParser {
   #string(): string | null {
     const at = this.#at;
     const literal = this.#take(STRING);
-    return literal === null ? this.#fail("expected a string", at) : (JSON.parse(literal) as string);
+    return literal === null ? this.#fail("expected a string", at) : String(JSON.parse(literal));
   }
 
   #take(pattern: RegExp): string | null {

@@ -2,6 +2,7 @@ import { ok, type Result } from "../base/result.ts";
 import { RANDOM_REVISION } from "../storage/revision.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../storage/sealed-table.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "./quota.ts";
 import { checkQuotaConfig, newQuota, type QuotaPlace, type QuotaWrite } from "./rules.ts";
 
@@ -41,7 +42,7 @@ export class QuotaStore {
   /** All quotas, by name. */
   all(): RateLimitQuota[] {
     const rows = this.#sql.exec<WithSeal<QuotaRow>>("SELECT * FROM rate_limit_quotas ORDER BY name").toArray();
-    return this.sealed.admitted(rows).map(({ quota }) => JSON.parse(quota) as RateLimitQuota);
+    return this.sealed.admitted(rows).map(({ quota }) => storedJson<RateLimitQuota>(quota));
   }
 
   /** Makes or replaces a quota. The error says why it is refused. */
@@ -71,7 +72,7 @@ export class QuotaStore {
 
   config(): QuotaConfig {
     const row = this.#sql.exec<WithSeal<ConfigRow>>("SELECT * FROM quota_config").toArray()[0];
-    return row && this.sealedConfig.admits(row) ? (JSON.parse(row.config) as QuotaConfig) : DEFAULT_QUOTA_CONFIG;
+    return row && this.sealedConfig.admits(row) ? storedJson<QuotaConfig>(row.config) : DEFAULT_QUOTA_CONFIG;
   }
 
   /** Replaces the configuration. The error says why it is refused. */

@@ -14,8 +14,8 @@ const MAX_DESCRIPTION = 1024;
 const MAX_LIST = 64;
 const MAX_LIST_ITEM = 128;
 
-const TOKEN_TYPES: readonly string[] = ["default-service", "default-batch", "service", "batch"];
-const VISIBILITIES: readonly string[] = ["", "hidden", "unauth"];
+const TOKEN_TYPES: readonly MountTokenType[] = ["default-service", "default-batch", "service", "batch"];
+const VISIBILITIES: readonly MountConfig["listingVisibility"][] = ["", "hidden", "unauth"];
 
 /** What an operator sets on a mount; null leaves a value as it is. TTLs in seconds, 0 for the system's. */
 export interface MountChange {
@@ -107,10 +107,10 @@ export function tuneMount(mount: Mount, change: MountChange): Result<Mount, stri
 }
 
 function apply(base: MountConfig, change: MountChange): Result<MountConfig, string> {
-  const tokenType = change.tokenType ?? base.tokenType;
-  if (!TOKEN_TYPES.includes(tokenType)) return err("invalid value for 'token_type'");
-  const listingVisibility = change.listingVisibility ?? base.listingVisibility;
-  if (!VISIBILITIES.includes(listingVisibility)) return err("invalid listing_visibility");
+  const tokenType = TOKEN_TYPES.find((type) => type === (change.tokenType ?? base.tokenType));
+  if (tokenType === undefined) return err("invalid value for 'token_type'");
+  const listingVisibility = VISIBILITIES.find((one) => one === (change.listingVisibility ?? base.listingVisibility));
+  if (listingVisibility === undefined) return err("invalid listing_visibility");
   if ((change.description ?? "").length > MAX_DESCRIPTION) return err("the description is too long");
   const lists = {
     passthroughRequestHeaders: change.passthroughRequestHeaders ?? base.passthroughRequestHeaders,
@@ -128,8 +128,8 @@ function apply(base: MountConfig, change: MountChange): Result<MountConfig, stri
   return ok({
     defaultLeaseTtl: change.defaultLeaseTtl ?? base.defaultLeaseTtl,
     maxLeaseTtl: change.maxLeaseTtl ?? base.maxLeaseTtl,
-    tokenType: tokenType as MountTokenType,
-    listingVisibility: listingVisibility as MountConfig["listingVisibility"],
+    tokenType,
+    listingVisibility,
     ...lists,
     ...(hint.value && { locationHint: hint.value }),
   });

@@ -1,5 +1,5 @@
 import { RANDOM_REVISION } from "../storage/revision.ts";
-import { PART_NAMES, type PartName, type PartVersions } from "./snapshot.ts";
+import type { PartName, PartVersions } from "./snapshot.ts";
 
 /** The table of the versions of the snapshot's parts. */
 export const PART_VERSION_TABLE = `
@@ -30,8 +30,15 @@ export class PartVersionStore {
   #read(): PartVersions {
     const rows = this.#sql.exec<{ part: string; version: number }>("SELECT part, version FROM part_versions").toArray();
     const stored = new Map(rows.map(({ part, version }) => [part, version]));
-    const versions = PART_NAMES.map((part) => [part, stored.get(part) ?? this.#renew(part)] as const);
-    return Object.fromEntries(versions) as PartVersions;
+    const version = (part: PartName): number => stored.get(part) ?? this.#renew(part);
+    return {
+      keys: version("keys"),
+      policies: version("policies"),
+      mounts: version("mounts"),
+      customIds: version("customIds"),
+      quotas: version("quotas"),
+      watermarks: version("watermarks"),
+    };
   }
 
   #renew(part: PartName): number {

@@ -2,6 +2,7 @@ import { nameKey } from "../base/name.ts";
 import type { Env } from "../env.ts";
 import { readPageOf } from "../storage/pages.ts";
 import type { Migration } from "../storage/schema.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import { GroveObject } from "../system/grove-object.ts";
 import type { OrganizationPage, OrganizationRecord, Page, PageRequest } from "./record.ts";
 
@@ -76,5 +77,5 @@ export class OrganizationDirectory extends GroveObject<Env> {
 }
 
 function recordOf(row: OrganizationRow): OrganizationRecord {
-  return JSON.parse(row.record) as OrganizationRecord;
+  return storedJson<OrganizationRecord>(row.record);
 }

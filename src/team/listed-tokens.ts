@@ -1,5 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { readPageOf } from "../storage/pages.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { Sql } from "../storage/tables.ts";
 import type { ListedToken, Page, PageRequest, TeamToken } from "./record.ts";
 import { TOKEN_SORTS, type TokenOrder, type TokenSort } from "./rules/sort.ts";
@@ -111,5 +112,5 @@ function keysOf(name: string, token: TeamToken): TokenKeys {
 }
 
 function tokenOf({ token }: TokenRow): TeamToken {
-  return JSON.parse(token) as TeamToken;
+  return storedJson<TeamToken>(token);
 }

@@ -1,5 +1,6 @@
 import type { RowSeals } from "../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { Sql } from "../storage/tables.ts";
 import type { OrganizationRecord } from "./record.ts";
 
@@ -44,7 +45,7 @@ export class OrganizationRow {
   /** The record of an organization that exists. Null after its end, and for one that was tampered with. */
   record(): OrganizationRecord | null {
     const row = this.#rows.find(1);
-    return row && !row.ended ? (JSON.parse(row.record) as OrganizationRecord) : null;
+    return row && !row.ended ? storedJson<OrganizationRecord>(row.record) : null;
   }
 
   /** The name and id of the organization, after its end too. */

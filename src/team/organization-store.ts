@@ -1,5 +1,6 @@
 import { nameKey } from "../base/name.ts";
 import { readPageOf } from "../storage/pages.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { Sql } from "../storage/tables.ts";
 import { ListedTokens } from "./listed-tokens.ts";
 import type { Page, PageRequest, TeamRecord, TeamState } from "./record.ts";
@@ -115,5 +116,5 @@ function known(row: TeamRow): KnownTeam {
 }
 
 function teamOf(row: TeamRow): TeamRecord {
-  return JSON.parse(row.team) as TeamRecord;
+  return storedJson<TeamRecord>(row.team);
 }

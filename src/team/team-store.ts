@@ -1,6 +1,7 @@
 import { type AgedTerm, termsAbout } from "../crypto/key-terms.ts";
 import type { RowSeals } from "../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../storage/sealed-table.ts";
+import { storedJson } from "../storage/stored-json.ts";
 import type { Sql } from "../storage/tables.ts";
 import { nextDueAt } from "./notices/rules.ts";
 import type { NewTeamTokenRecord, TeamRecord, TeamSettings, TeamState, TeamToken } from "./record.ts";
@@ -69,7 +70,7 @@ export class TeamStore {
     return this.#sql
       .exec<{ record: string }>("SELECT record FROM tokens")
       .toArray()
-      .flatMap(({ record }) => termsAbout(aged, (JSON.parse(record) as TeamToken).createdAt));
+      .flatMap(({ record }) => termsAbout(aged, storedJson<TeamToken>(record).createdAt));
   }
 
   /** The token with this id, or with "" the one without a description. */
@@ -101,7 +102,7 @@ export class TeamStore {
   update(settings: Partial<TeamSettings>): void {
     const row = this.#teams.find(1);
     if (!row) return;
-    const record = JSON.stringify({ ...(JSON.parse(row.record) as TeamRecord), ...settings });
+    const record = JSON.stringify({ ...storedJson<TeamRecord>(row.record), ...settings });
     this.#teams.put({ ...row, record, revision: row.revision + 1 });
   }
 
@@ -152,7 +153,7 @@ export class TeamStore {
   dueTokens(now: number, limit: number): { readonly token: TeamToken; readonly dueAt: number }[] {
     const { good, tampered } = this.#tokens.judged("WHERE due_at <= ? ORDER BY due_at LIMIT ?", now, limit);
     for (const { token_id: tokenId } of tampered) this.setDue(tokenId, null);
-    return good.map((row) => ({ token: JSON.parse(row.record) as TeamToken, dueAt: row.due_at ?? now }));
+    return good.map((row) => ({ token: storedJson<TeamToken>(row.record), dueAt: row.due_at ?? now }));
   }
 
   /** Deletes tokens. */
@@ -219,7 +220,7 @@ export class TeamStore {
     const [row] = this.#tokens.list(`WHERE ${column} = ?`, value);
     if (!row) return null;
     return {
-      token: JSON.parse(row.record) as TeamToken,
+      token: storedJson<TeamToken>(row.record),
       verifier: new Uint8Array(row.verifier),
       current: row.slot !== null,
       replay: row.replay && new Uint8Array(row.replay),
@@ -241,7 +242,7 @@ export class TeamStore {
 }
 
 function stateOf({ record, revision, ended }: TeamRow): Pick<TeamState, "ended" | "revision" | "team"> {
-  return { team: JSON.parse(record) as TeamRecord, revision, ended: ended !== 0 };
+  return { team: storedJson<TeamRecord>(record), revision, ended: ended !== 0 };
 }
 
 function slotOf(description: string | null): string {

@@ -10,7 +10,7 @@ export const ROLE_TOKEN_TYPES = ["service", "batch", "default", "default-service
 export type RoleTokenType = (typeof ROLE_TOKEN_TYPES)[number];
 
 /** Fields that have a deprecated name and one that begins with `token_`. */
-const RENAMED_FIELDS = ["period", "bound_cidrs", "explicit_max_ttl"] as const;
+export const RENAMED_FIELDS = ["period", "bound_cidrs", "explicit_max_ttl"] as const;
 export type RenamedField = (typeof RENAMED_FIELDS)[number];
 
 /** A named configuration that constrains the creation of tokens. Durations in seconds. */

@@ -1,5 +1,6 @@
 import { MAX_JSON_DEPTH, MAX_JSON_STRINGS, MAX_JSON_VALUES } from "../base/limits.ts";
 import { err, ok, type Result } from "../base/result.ts";
+import { isObject } from "./fields.ts";
 import { jsonMistakePlace } from "./json-mistake.ts";
 
 const QUOTE = 0x22;
@@ -34,10 +35,10 @@ export function parseJsonObject(text: string): Result<Record<string, unknown>, s
     return err("failed to decode JSON input: a number is too large to be kept as it is; send it as a string");
   }
   if (value === null) return ok({});
-  if (typeof value !== "object" || Array.isArray(value)) {
+  if (!isObject(value)) {
     return err("failed to decode JSON input: the body must be a JSON object");
   }
-  return ok(value as Record<string, unknown>);
+  return ok(value);
 }
 
 /** `JSON.parse`, and `onNumber` gets the text of every number. */

@@ -268,7 +268,7 @@ export async function readBodyText(request: Request, env: Env): Promise<Result<s
   if (announced !== null) return readWhole(request, limit);
   if (!request.body) return ok("");
   const decoder = new TextDecoder("utf-8", UTF_8_STRICTLY);
-  const reader = (request.body as ReadableStream<Uint8Array>).getReader();
+  const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
   let text = "";
   let size = 0;
   try {

@@ -188,14 +188,7 @@ function enveloped(properties: Readonly<Record<string, JsonSchema>>, beside: Jso
 }
 
 function withProperties(schema: JsonSchema, more: Readonly<Record<string, JsonSchema>>): JsonSchema {
-  const {
-    properties = {},
-    required = [],
-    ...rest
-  } = schema as {
-    readonly properties?: Readonly<Record<string, JsonSchema>>;
-    readonly required?: readonly string[];
-  };
+  const { properties = {}, required = [], ...rest } = schema;
   return { ...rest, properties: { ...properties, ...more }, required: [...required, ...Object.keys(more)] };
 }
 

@@ -7,6 +7,9 @@ import { type JsonSchema, schemaOf } from "./json-schema.ts";
 import { answersOf, operationIdOf } from "./operation-description.ts";
 import { type DocumentedField, fieldsOf, parameterDescription, pathParameters } from "./operation-fields.ts";
 
+/** A parameter object of OpenAPI 3. */
+type Parameter = Readonly<Record<string, unknown>>;
+
 /** Routes that stand below one path. */
 export interface DocumentedRoutes {
   readonly routes: readonly Route[];
@@ -127,7 +130,7 @@ function needsSudo({ mount, route, operation }: PlacedOperation): boolean {
   return requiresSudo(operation, operation === "list" ? `${path}/` : path);
 }
 
-function parametersOf({ mount, route }: PlacedOperation): JsonSchema[] {
+function parametersOf({ mount, route }: PlacedOperation): Parameter[] {
   const inPrefix = Object.entries(mount.parameters);
   const inPath = pathParameters(route).map((name) => [name, parameterDescription(route, name)] as const);
   return [...inPrefix, ...inPath].map(([name, description]) => ({
@@ -178,7 +181,7 @@ function tagOf({ mount, route }: PlacedOperation): string {
   return first === "sys" ? "system" : first.replace(/^\./, "");
 }
 
-function queryOf(fields: readonly DocumentedField[], lists: boolean, listOnly: boolean): JsonSchema[] {
+function queryOf(fields: readonly DocumentedField[], lists: boolean, listOnly: boolean): Parameter[] {
   const list = {
     name: "list",
     in: "query",

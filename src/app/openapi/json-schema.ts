@@ -1,7 +1,11 @@
 import type { Shape } from "../../wire/shape.ts";
 
 /** A schema of OpenAPI 3.0: that of JSON Schema with `nullable`. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly [keyword: string]: unknown;
+}
 
 /** The schema of a shape. */
 export function schemaOf(shape: Shape): JsonSchema {

@@ -2,6 +2,7 @@ import { nameKey } from "../../base/name.ts";
 import { RANDOM_REVISION } from "../../storage/revision.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import type { AliasPlace, GroupState, GroupType, GroupWrite, Metadata } from "../model.ts";
 import { usablePolicies } from "../rules.ts";
 import { MembershipStore } from "./membership-store.ts";
@@ -149,10 +150,10 @@ export class GroupStore {
 
 /** Metadata as stored. */
 export function metadataOf(json: string): Metadata {
-  return JSON.parse(json) as Metadata;
+  return storedJson<Metadata>(json);
 }
 
 /** Names as stored. */
 export function namesOf(json: string): string[] {
-  return JSON.parse(json) as string[];
+  return storedJson<string[]>(json);
 }

@@ -2,6 +2,7 @@ import { nameKey } from "../../base/name.ts";
 import { RANDOM_REVISION } from "../../storage/revision.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape, type WithSeal } from "../../storage/sealed-table.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import type { AliasPlace } from "../model.ts";
 import { type Entity, isSamePlace } from "./entity.ts";
 
@@ -162,5 +163,5 @@ function columnsOf(entity: Entity, indexed: AliasPlace | null, directoryVersion:
 }
 
 function entityOf({ id, name, content }: Columns): Entity {
-  return { ...(JSON.parse(content) as Omit<Entity, "id" | "name">), id, name };
+  return { ...storedJson<Omit<Entity, "id" | "name">>(content), id, name };
 }

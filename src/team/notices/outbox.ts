@@ -3,6 +3,7 @@ import { inGroups } from "../../base/parallel.ts";
 import type { Env } from "../../env.ts";
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import type { Sql } from "../../storage/tables.ts";
 import { loadInstallation } from "../../system/installation.ts";
 import { organizationNamed } from "../find.ts";
@@ -118,7 +119,7 @@ export class NoticeOutbox {
     const deliveries: Delivery[] = [];
     await inGroups(claimed, async (notice) => {
       const webhook = webhooks.find(({ id }) => id === notice.webhook_id);
-      const before = JSON.parse(notice.delivery) as Delivery;
+      const before = storedJson<Delivery>(notice.delivery);
       if (notice.done || !webhook) {
         // Either the organization has not recorded the result yet, or the webhook was disabled and wants no more
         // notices.

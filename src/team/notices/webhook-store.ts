@@ -1,5 +1,6 @@
 import type { RowSeals } from "../../storage/row-seals.ts";
 import { blobsOf, SealedTable, type TableShape } from "../../storage/sealed-table.ts";
+import { storedJson } from "../../storage/stored-json.ts";
 import type { Sql } from "../../storage/tables.ts";
 import type { Page, PageRequest } from "../record.ts";
 import type { Delivery, SealedWebhook, Webhook } from "./record.ts";
@@ -99,10 +100,10 @@ export class WebhookStore {
       size,
       Math.min((number - 1) * size, MAX_DELIVERIES),
     );
-    return { items: rows.toArray().map(({ record }) => JSON.parse(record) as Delivery), total };
+    return { items: rows.toArray().map(({ record }) => storedJson<Delivery>(record)), total };
   }
 }
 
 function webhookOf({ record, secret }: WebhookRow): SealedWebhook {
-  return { ...(JSON.parse(record) as Webhook), secret: secret && new Uint8Array(secret) };
+  return { ...storedJson<Webhook>(record), secret: secret && new Uint8Array(secret) };
 }

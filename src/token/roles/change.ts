@@ -4,7 +4,7 @@ import { hasUnprintable } from "../../base/name.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { normalizePolicyName, normalizePolicyNames, policyNameProblem } from "../../policy/name.ts";
 import type { MountTtl } from "../../system/mount.ts";
-import { type RenamedField, ROLE_TOKEN_TYPES, type RoleTokenType, type TokenRole } from "../role.ts";
+import { RENAMED_FIELDS, ROLE_TOKEN_TYPES, type TokenRole } from "../role.ts";
 import { MAX_CIDRS, parseCidr } from "../rules/address.ts";
 import { checkRoleType } from "./check-type.ts";
 import type { RoleFields } from "./fields.ts";
@@ -66,7 +66,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
     bound_cidrs: pickRenamed("bound_cidrs", sent.token_bound_cidrs, sent.bound_cidrs, warnings),
     explicit_max_ttl: pickRenamed("explicit_max_ttl", sent.token_explicit_max_ttl, sent.explicit_max_ttl, warnings),
   };
-  const oldNames = (Object.keys(renamed) as RenamedField[]).filter(
+  const oldNames = RENAMED_FIELDS.filter(
     (field) => renamed[field]?.byOldName ?? before.writtenByOldName.includes(field),
   );
   const cidrs = renamed.bound_cidrs ? readCidrs(renamed.bound_cidrs.value ?? [], renamed.bound_cidrs.label) : null;
@@ -91,7 +91,7 @@ export function changeRole(before: TokenRole, sent: RoleFields, mount: MountTtl)
     tokenPeriod: renamed.period?.value ?? before.tokenPeriod,
     tokenNumUses: sent.token_num_uses ?? before.tokenNumUses,
     tokenNoDefaultPolicy: sent.token_no_default_policy ?? before.tokenNoDefaultPolicy,
-    tokenType: (sent.token_type as RoleTokenType | undefined) ?? before.tokenType,
+    tokenType: ROLE_TOKEN_TYPES.find((type) => type === sent.token_type) ?? before.tokenType,
     writtenByOldName: oldNames,
     ...(location && { locationHint: location }),
   };
@@ -115,7 +115,7 @@ function problemOf(role: TokenRole, sent: RoleFields): string | null {
     }
   }
   if (role.tokenNumUses < 0) return "error parsing role fields: 'token_num_uses' cannot be negative";
-  if (!ROLE_TOKEN_TYPES.includes(role.tokenType)) return "invalid 'token_type' value";
+  if (sent.token_type !== undefined && sent.token_type !== role.tokenType) return "invalid 'token_type' value";
   return checkRoleType(role) ?? checkSuffix(role.pathSuffix) ?? checkNames(role);
 }
 

@@ -265,7 +265,7 @@ function jobObject(job: RevocationJob): Record<string, unknown> {
   return {
     id: job.id,
     state: job.state,
-    filter: JSON.parse(job.selection.sent) as unknown,
+    filter: JSON.parse(job.selection.sent),
     started: formatRfc3339(job.startedAt),
     finished: job.finishedAt === null ? null : formatRfc3339(job.finishedAt),
     expected: job.expected,
