@@ -275,7 +275,7 @@ describe("the audit log", () => {
     await call("POST", `auth/token/create/${root}`, { token: root, body: {} });
     await call("POST", "auth/token/create/narrow", { token: root, body: { policies: [root] } });
     const errors = parsed().flatMap(({ error }) => (error === undefined ? [] : [error]));
-    expect(errors).toEqual(["unknown role <token>", "unknown role <token>", expect.stringContaining('"<token>"])')]);
+    expect(errors).toEqual(["unknown role <value>", "unknown role <token>", expect.stringContaining('"<value>"])')]);
     expect(lines.join().toLowerCase()).not.toContain(root.toLowerCase());
   });
 
