@@ -1,4 +1,5 @@
 import { currentTime } from "../../../base/clock.ts";
+import { EarliestAlarm } from "../../../storage/earliest-alarm.ts";
 import type { Tables } from "../../../storage/tables.ts";
 import type { TidyList, TidySettings } from "../rules/tidy-settings.ts";
 import type { ExpiringValues } from "./expiring-values.ts";
@@ -49,22 +50,22 @@ export interface TidiedList<T extends { readonly expiresAt: number }> {
  */
 export class ListTidy<T extends { readonly expiresAt: number }> {
   readonly #of: TidiedList<T>;
-  /** When the alarm is set for (ms); null when it is not set. */
-  #alarmAt: number | null = null;
+  readonly #alarm: EarliestAlarm;
 
   constructor(of: TidiedList<T>) {
     this.#of = of;
+    this.#alarm = new EarliestAlarm(of.storage);
   }
 
   /** For the start of the object. The alarm can be lost to a restore or to a fault of the platform. */
   async restore(): Promise<void> {
-    this.#alarmAt = await this.#of.storage.getAlarm();
+    await this.#alarm.load();
     this.setAlarm();
   }
 
   /** The storage was deleted, and the alarm with it. */
   forget(): void {
-    this.#alarmAt = null;
+    this.#alarm.rang();
   }
 
   /** Sets the alarm for the next job, if it is not set for an earlier time. */
@@ -95,7 +96,7 @@ export class ListTidy<T extends { readonly expiresAt: number }> {
    * @param report called with what a finished job did.
    */
   async run(readSettings: () => Promise<TidySettings>, report: (done: TidyReport) => void): Promise<void> {
-    this.#alarmAt = null;
+    this.#alarm.rang();
     try {
       const settings = await readSettings();
       const now = currentTime();
@@ -121,9 +122,8 @@ export class ListTidy<T extends { readonly expiresAt: number }> {
   }
 
   #setAlarmFor(due: number | null): void {
-    if (due === null || (this.#alarmAt !== null && this.#alarmAt <= due)) return;
-    this.#alarmAt = due;
-    this.#of.storage.setAlarm(due);
+    // The runtime sends no answer before the alarm is on disk.
+    void this.#alarm.atLatest(due);
   }
 
   #start(safetyBuffer: number, now: number): boolean {

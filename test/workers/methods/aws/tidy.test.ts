@@ -206,6 +206,19 @@ describe.each(VOCABULARIES)("tidy of a mount of the type $type", (words) => {
     expect(await names("deny_list")).toEqual([]);
   });
 
+  it.each<Table>(["access_list", "deny_list"])("of the table %s sets an alarm again that was lost", async (table) => {
+    await fill(table, "a", 1, NOW + DAY);
+    await ring(table);
+    const due = await alarmAt(table);
+    expect(due).toBeGreaterThan(NOW);
+    await runInDurableObject(await objectOf(table), async (_, state) => {
+      await state.storage.setAlarm(NOW - HOUR);
+      if (table === "deny_list") new CloudAuth(state, bindings);
+      else new CloudAccessList(state, bindings);
+    });
+    expect(await alarmAt(table)).toBe(due);
+  });
+
   it("of the access list happens by itself in the hour after its end and what is configured by then", async () => {
     await fill("access_list", "a", 1, NOW + 1);
     await fill("access_list", "b", 1, NOW + 2 * HOUR);
