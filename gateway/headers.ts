@@ -6,7 +6,7 @@ import { listTarget } from "./target.ts";
 /** Carries the client's address to the service; only the gateway ever sets it. */
 export const CLIENT_ADDRESS_HEADER = "X-Grove-Client-Address";
 
-/** For one connection only (RFC 9110 section 7.6.1), or set anew by the gateway. */
+/** For one connection only (RFC 9110 section 7.6.1), or set again by the gateway. */
 const DROPPED = new Set([
   "connection",
   "keep-alive",

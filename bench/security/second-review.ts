@@ -194,7 +194,7 @@ async function shownAgain(subject: Subject): Promise<string> {
   } finally {
     await close();
   }
-  return "a hundred tokens, then 400 until the request is signed anew";
+  return "a hundred tokens, then 400 until the request is signed again";
 }
 
 async function chosenIdAsName(subject: Subject): Promise<string> {

@@ -106,7 +106,7 @@ function Forest({ mount }: { readonly mount: string }) {
   );
 }
 
-/** Loads the map anew from time to time, and often while something on it is swept. */
+/** Loads the map again from time to time, and often while something on it is swept. */
 function useRefresh(reload: () => void, items: readonly Item[]): void {
   const isSwept = useMemo(() => items.some(goes), [items]);
   useEffect(() => {

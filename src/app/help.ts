@@ -6,7 +6,7 @@ import type { JsonSchema } from "./openapi/json-schema.ts";
 import { fieldsOf, parameterDescription, pathParameters } from "./openapi/operation-fields.ts";
 import type { RouteTable } from "./route-table.ts";
 
-/** What `path-help` tells of a path: a text for people, and a document for programs. */
+/** What `path-help` answers for a path: a text for people, and a document for programs. */
 export interface Help {
   readonly text: string;
   /** The OpenAPI document of the endpoints that the text is about. */
@@ -24,7 +24,7 @@ const METHODS: Readonly<Partial<Record<Operation, string>>> = {
 };
 
 /**
- * What `path-help` tells: of an endpoint its methods and parameters, of a mount or a part of one the endpoints below.
+ * What `path-help` answers: of an endpoint its methods and parameters, of a mount or a part of one the endpoints below.
  *
  * @param path as the table has it; "" for all of the table.
  * @param idPrefix stands before the names of operations.
@@ -62,7 +62,7 @@ function endpointText(request: string, serving: ReadonlyMap<Route, readonly Oper
       ? [
           section(
             "PARAMETERS",
-            lines.map(([name, told]) => `${name} ${told}`),
+            lines.map(([name, text]) => `${name} ${text}`),
           ),
         ]
       : []),

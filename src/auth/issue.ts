@@ -61,7 +61,7 @@ export async function issue(
   return started.ok ? ok(authOfToken(started.value.token, started.value.ids.token)) : started;
 }
 
-/** Creates a child in the tree of its parent. Draws another row number when the drawn one is taken. */
+/** Creates a child in the tree of its parent. Generates another row number when the first one is taken. */
 async function addChild(
   env: Env,
   installation: Installation,

@@ -41,7 +41,7 @@ export async function runKnown(
   });
 }
 
-/** True for what the Worker can do without the tree, as far as the request tells. */
+/** True for what the Worker can do without the tree, as far as the request shows. */
 function isReadOnly(action: CallerAction): boolean {
   if (action.kind === "lookup") return action.target.by === "self" || action.target.by === "token";
   if (action.kind !== "create") return false;

@@ -4,10 +4,10 @@ import { inTime } from "./in-time.ts";
 
 /** How long (ms) a request waits for an answer that another request asked for. */
 const MAX_UPDATE_DELAY_MS = 1_000;
-/** The share of its time after which a copy may be read anew while requests go on with it. */
+/** The share of its time after which a copy may be read again while requests go on with it. */
 const RENEWAL_SHARE = 0.8;
 
-/** The beginning of a reading. It tells whether the answer may be older than something that was written or kept meanwhile. */
+/** The beginning of a reading. It shows whether the answer may be older than something that was written or kept meanwhile. */
 export interface Reading {
   /** ms. */
   readonly beganAt: number;
@@ -75,7 +75,7 @@ export class IsolateCopy<K, V extends NonNullable<unknown> | null> {
    * wait for it for ever.
    *
    * @param read asks for the value; undefined for one that is not to be kept. It is counted with a size of 1.
-   * @param inBackground keeps work going after the request, when a copy shall be read anew shortly before it is too old, so that
+   * @param inBackground keeps work going after the request, when a copy shall be read again shortly before it is too old, so that
    * no request waits for it.
    */
   async load(

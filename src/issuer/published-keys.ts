@@ -34,7 +34,7 @@ export async function loadPublishedKeys(env: Env, installation: Installation): P
   return copy.known;
 }
 
-/** Makes this isolate read the keys anew. Called after every own write, so that the writer sees it at once. */
+/** Makes this isolate read the keys again. Called after every own write, so that the writer sees it at once. */
 export function forgetPublishedKeys(): void {
   copies.clear();
 }

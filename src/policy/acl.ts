@@ -162,7 +162,7 @@ export class Acl {
     return this.#indexAt(now).grants;
   }
 
-  /** The index without the rules that have expired; built anew only when `now` passes an expiry. */
+  /** The index without the rules that have expired; built again only when `now` passes an expiry. */
   #indexAt(now: number): RuleIndex {
     if (now < this.#validFrom || now > this.#validUntil) {
       const alive = this.#rules.filter(({ rule }) => rule.expiresAt === undefined || now <= rule.expiresAt);

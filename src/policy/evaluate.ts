@@ -36,7 +36,7 @@ export function isDenied(
   return paths.some((each) => acl.denies(each, now));
 }
 
-/** What a caller may do on a path and its alternate, if there is one, as `Acl.capabilities` tells it for one. */
+/** What a caller may do on a path and its alternate, if there is one, as `Acl.capabilities` gives it for one. */
 export function capabilitiesOf(acl: Acl, path: string, alternatePath: string | undefined, now: number): string[] {
   if (isDenied(acl, { path, alternatePath }, now)) return ["deny"];
   const own = acl.capabilities(path, now);

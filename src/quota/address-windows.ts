@@ -77,7 +77,7 @@ function noteRefusal(window: Window): boolean {
   return first;
 }
 
-/** A clock that went back begins anew. A client that is blocked stays so beyond its interval. */
+/** A clock that went back begins again. A client that is blocked stays so beyond its interval. */
 function isCurrent({ startedAt, blockedUntil }: Window, intervalMs: number, now: number): boolean {
   return now >= startedAt && (now < startedAt + intervalMs || now < blockedUntil);
 }

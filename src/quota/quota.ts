@@ -19,7 +19,7 @@ export interface RateLimitQuota extends RateLimit {
   readonly role: string;
   /** Kept for clients: there are no namespaces that could inherit. */
   readonly inheritable: boolean;
-  /** Another one after every write: counting begins anew then. */
+  /** Another one after every write: counting begins again then. */
   readonly revision: number;
 }
 

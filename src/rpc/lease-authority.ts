@@ -22,7 +22,7 @@ const NO_OBSERVER = { clientAddress: null, token: "" } as const;
  * revoke it yourself.
  */
 export class LeaseAuthority extends WorkerEntrypoint<Env> implements LeaseAuthorityBinding {
-  /** Gives a lease on a secret to a token. When either ends, Grove tells the target to revoke the secret. */
+  /** Gives a lease on a secret to a token. When either ends, Grove notifies the target to revoke the secret. */
   async register(lease: NewLease): Promise<LeaseAnswer> {
     const registration = readRegistration(lease);
     const { path, accessor, token, target, ttl, maxTtl } = lease;

@@ -52,7 +52,7 @@ export class RowSeals {
   readonly #object: string;
   readonly #keys: () => RowKeys | null;
   readonly #tables: CheckedTable[] = [];
-  /** Rows whose seal was found good, as text, with the seal. A row with another content or seal is checked anew. */
+  /** Rows whose seal was found good, as text, with the seal. A row with another content or seal is checked again. */
   #checked = new GenerationalCache<string, Uint8Array>(MAX_CHECKED_CHARACTERS);
   /** The keys with which they were checked. */
   #checkedWith: RowKeys | null = null;

@@ -18,7 +18,7 @@ export interface SealStep extends CheckedRows {
 export const NOTHING_TO_CHECK: SealStep = { sealed: 0, tampered: 0, terms: [], next: null };
 
 /**
- * Checks the seals of the rows of an object, a bounded step at a time, and seals those anew whose seal is of an older term.
+ * Checks the seals of the rows of an object, a bounded step at a time, and seals those again whose seal is of an older term.
  *
  * @param from null for the first step.
  */

@@ -112,7 +112,7 @@ export class SealedTable<Row extends Columns> implements CheckedTable {
     this.#writeSeal(row, this.sealOf(row));
   }
 
-  /** See `CheckedTable`. Rows with a seal of an older term are sealed anew. */
+  /** See `CheckedTable`. Rows with a seal of an older term are sealed again. */
   checkAfter(after: RowKey | null, limit: number): CheckedPage {
     const { table, key } = this.#shape;
     const columns = key.join(", ");

@@ -56,7 +56,7 @@ export class Tables implements Sql {
     return this.#sql.exec<Row>(query, ...values);
   }
 
-  /** The whole storage is being deleted: what is written later begins anew. */
+  /** The whole storage is being deleted: what is written later begins again. */
   forget(): void {
     this.#schema.forget();
   }

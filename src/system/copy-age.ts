@@ -1,6 +1,6 @@
 import { isWithin } from "../base/clock.ts";
 
-/** The share of a copy's time after which it is read anew while requests go on with it. */
+/** The share of a copy's time after which it is read again while requests go on with it. */
 const RENEWAL_SHARE = 0.8;
 /** A reading can end with the request that began it; after so long (ms) another one begins. */
 const RENEWAL_MS = 500;
@@ -26,8 +26,8 @@ export interface CopyLimits {
 }
 
 /**
- * What a request does about its isolate's copy: `use` it, use it while it is read anew in the background (`renew`), read it
- * anew first but go on with it when there is no answer (`try`), or read it anew whatever comes (`wait`).
+ * What a request does about its isolate's copy: `use` it, use it while it is read again in the background (`renew`), read it
+ * again first but go on with it when there is no answer (`try`), or read it anew whatever comes (`wait`).
  */
 export type CopyUse = "use" | "renew" | "try" | "wait";
 

@@ -64,7 +64,7 @@ export class CopySource {
     }
   }
 
-  /** Reads the source anew. Returns null when there is no answer in time; the reading goes on then. */
+  /** Reads the source again. Returns null when there is no answer in time; the reading goes on then. */
   async #tryToRead<T>(copy: UsedCopy, read: () => Promise<T>): Promise<T | null> {
     this.#renewalBegan = currentTime();
     const reading = read();

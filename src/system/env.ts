@@ -5,7 +5,7 @@ export interface SystemEnv {
   readonly SYSTEM: DurableObjectNamespace<System>;
   /** `<version>:<base64 of 32 bytes>`; wraps the key ring. A secret. */
   readonly GROVE_SEAL_KEY?: string;
-  /** The seal key before the last rotation, until the key ring has been wrapped anew. A secret. */
+  /** The seal key before the last rotation, until the key ring has been wrapped again. A secret. */
   readonly GROVE_SEAL_KEY_PREVIOUS?: string;
   /** Seconds that an isolate works with the policies, mounts and keys that it read last. */
   readonly POLICY_CACHE_SECONDS?: string;

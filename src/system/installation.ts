@@ -113,7 +113,7 @@ const source = new CopySource("system");
  * The installation as this isolate knows it, no older than POLICY_CACHE_SECONDS; while the system object is slow or away,
  * POLICY_GRACE_SECONDS older.
  *
- * Of many requests at once one reads it anew, shortly before the copy is too old, and all use the copy meanwhile. They do
+ * Of many requests at once one reads it again, shortly before the copy is too old, and all use the copy meanwhile. They do
  * not wait for that one's promise: the runtime drops it when its request is cancelled, and they would hang with it.
  *
  * @returns "sealed" while there is no seal key, a wrong one, or nothing is initialised, with the command that helps.
@@ -143,7 +143,7 @@ export function installationAgeMs(now: number): number {
   return cached ? Math.max(0, now - cached.checkedAt) : 0;
 }
 
-/** Reads the installation anew when it changed. Called after every own write, so that the writer sees it at once. */
+/** Reads the installation again when it changed. Called after every own write, so that the writer sees it at once. */
 export async function refreshInstallation(env: SystemEnv): Promise<Result<Installation, Failure>> {
   const checkedAt = currentTime();
   const reading = ++readings;
@@ -193,7 +193,7 @@ export async function mustLoadInstallation(env: SystemEnv, watermark = 0): Promi
   return loaded.value;
 }
 
-/** Makes this isolate read the installation, and open its keys, anew: as a freshly started one would. */
+/** Makes this isolate read the installation, and open its keys, again: as a freshly started one would. */
 export function forgetInstallation(): void {
   cached = null;
 }

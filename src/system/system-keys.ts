@@ -24,7 +24,7 @@ export class SystemKeys {
 
   /**
    * Opens the key ring that is stored, unless it is open. False when it can't be opened with the settings of this object and
-   * none was opened before; a ring that is only wrapped anew has the same keys.
+   * none was opened before; a ring that is only wrapped again has the same keys.
    */
   async open(): Promise<boolean> {
     const sealed = this.#installation.sealedKeyRing;

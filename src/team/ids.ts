@@ -50,7 +50,7 @@ export async function newTeamId(keys: Keys): Promise<string> {
   for (;;) {
     const body = `team-${randomBase58(ROUTE)}`;
     const ending = await tag(keys, body, TEAM_TAG);
-    // Clients import teams by ids in base58 only. Three of five tags are; the others are drawn again.
+    // Clients import teams by ids in base58 only. Three of five tags are; the others are generated again.
     if (isBase58(ending)) return body + ending;
   }
 }

@@ -13,7 +13,7 @@ export function resendPause(failures: number): number {
 }
 
 /** The result of telling the organization: it knows everything now, or the team or the organization has ended. */
-export type InventoryUpdate = "told" | "ended" | "no_organization";
+export type SyncResult = "sent" | "ended" | "no_organization";
 
 /** What telling the organization needs of the team. */
 export interface OrganizationSyncDeps {
@@ -38,7 +38,7 @@ export class OrganizationSync {
    *
    * @throws when it does not answer.
    */
-  async run(): Promise<InventoryUpdate> {
+  async run(): Promise<SyncResult> {
     const { env, store, exists, wipe } = this.#deps;
     if (!exists()) return "ended";
     for (let state = store.unsent(); state; state = store.unsent()) {
@@ -56,7 +56,7 @@ export class OrganizationSync {
         return "ended";
       } else store.sent(state.revision);
     }
-    return "told";
+    return "sent";
   }
 
   #restoreName(refused: string, name: string): void {

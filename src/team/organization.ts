@@ -121,7 +121,7 @@ export class Organization extends GroveObject<Env> {
 
   /**
    * Deletes the organization. From the first write here the organization does not exist any more. The tokens of its
-   * teams end as soon as each team hears of it, at most POLICY_CACHE_SECONDS later.
+   * teams end as soon as each team is notified, at most POLICY_CACHE_SECONDS later.
    *
    * @returns "done" when every team is gone, "going" when the alarm ends the rest; null when there was none.
    */

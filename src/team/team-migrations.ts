@@ -4,7 +4,7 @@ import type { Migration } from "../storage/schema.ts";
 export const TEAM_MIGRATIONS: readonly Migration[] = [
   {
     version: 1,
-    description: "the team, its tokens, what the organization has to hear of, and notices of tokens that end",
+    description: "the team, its tokens, what the organization has to be notified of, and notices of tokens that end",
     // revision > known_revision is the outbox: a change and the note that it has to be passed on are one row. An entry of
     // unsent stands for the token as it is now; without a row in tokens it was deleted. The slot is what makes a token the
     // only one of its kind: "" for the one without a description, "=" and the description for others, NULL for one that

@@ -44,7 +44,7 @@ export interface StoredToken {
 }
 
 /**
- * The rows of one team. Every write counts as a change that the organization has to hear of. Rows that were tampered with
+ * The rows of one team. Every write counts as a change of which the organization has to be notified. Rows that were tampered with
  * count as absent.
  */
 export class TeamStore {
@@ -165,7 +165,7 @@ export class TeamStore {
     this.#changed(tokenIds);
   }
 
-  /** Deletes the team but for the note that the organization has to hear of it. */
+  /** Deletes the team but keeps the note that the organization has to be notified. */
   end(): void {
     this.#sql.exec("DELETE FROM tokens");
     this.#sql.exec("DELETE FROM unsent");
@@ -179,12 +179,12 @@ export class TeamStore {
     return row && stateOf(row);
   }
 
-  /** True while the organization has to hear of something. */
+  /** True while the organization has to be notified of something. */
   get hasUnsent(): boolean {
     return this.#teams.count("WHERE revision > known_revision") > 0;
   }
 
-  /** What the organization has to hear of, or null when it knows everything. */
+  /** What the organization has to be notified of, or null. */
   unsent(): TeamState | null {
     const row = this.#teams.find(1);
     if (!row || row.revision <= row.known_revision) return null;
@@ -232,7 +232,7 @@ export class TeamStore {
     return unsent.map(({ token_id: tokenId }) => ({ tokenId, token: this.token(tokenId)?.token ?? null }));
   }
 
-  /** Notes that the organization has to hear of these tokens. */
+  /** Records that the organization has to be notified of these tokens. */
   #changed(tokenIds: readonly string[]): void {
     this.#sql.exec("UPDATE team SET revision = revision + 1");
     for (const tokenId of tokenIds) {

@@ -20,7 +20,7 @@ import {
 import { LastUses } from "./last-uses.ts";
 import { NoticeOutbox } from "./notices/outbox.ts";
 import { REPLAY_MS } from "./notices/rules.ts";
-import { type InventoryUpdate, OrganizationSync, resendPause } from "./organization-sync.ts";
+import { OrganizationSync, resendPause, type SyncResult } from "./organization-sync.ts";
 import { NO_ANSWER, OrganizationView } from "./organization-view.ts";
 import type {
   ComparedTeam,
@@ -95,10 +95,10 @@ export class Team extends GroveObject<Env> {
     if (this.tables.exist)
       return err({ code: "unavailable", message: "the id is taken; try again", retryAfterSeconds: 1 });
     this.#store.create(team);
-    const told = await this.#tell();
-    if (told === "told") return ok(team);
-    if (told === "no_organization") return err(NO_ORGANIZATION);
-    if (told === "ended") return err(NAME_TAKEN);
+    const synced = await this.#syncOrganization();
+    if (synced === "sent") return ok(team);
+    if (synced === "no_organization") return err(NO_ORGANIZATION);
+    if (synced === "ended") return err(NAME_TAKEN);
     // The organization may have taken the team in although its answer was lost: it is notified of the end, too.
     if (this.tables.exist) this.#store.end();
     return err(NO_ANSWER);
@@ -121,21 +121,21 @@ export class Team extends GroveObject<Env> {
     if (before.owners && settings.name !== undefined && settings.name !== before.name) return err(OWNERS_STAY);
     const organizationAccess = { ...before.organizationAccess, ...settings.organizationAccess };
     this.#store.update({ ...settings, organizationAccess });
-    const told = await this.#tell();
+    const synced = await this.#syncOrganization();
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
-    if (told === "failed" && settings.name !== undefined) return err(NO_ANSWER);
+    if (synced === "failed" && settings.name !== undefined) return err(NO_ANSWER);
     return settings.name === undefined || settings.name === team.name ? ok(team) : err(NAME_TAKEN);
   }
 
-  /** Deletes the team. Its tokens end with this write, before the organization hears of it. */
+  /** Deletes the team. Its tokens end with this write, before the organization is notified. */
   async remove(): Promise<Result<null, Failure>> {
     await this.keys.open();
     const team = this.#store.team();
     if (!team) return NOT_FOUND;
     if (team.owners) return err(OWNERS_STAY);
     this.#store.end();
-    await this.#tell();
+    await this.#syncOrganization();
     return ok(null);
   }
 
@@ -165,7 +165,7 @@ export class Team extends GroveObject<Env> {
     if (!replaced && this.#store.countTokens() >= MAX_TEAM_TOKENS) return err(TOO_MANY_TOKENS);
     if (replaced) this.#removeTokens([replaced.token.tokenId]);
     this.#store.addToken(token);
-    await this.#tell();
+    await this.#syncOrganization();
     const { verifier, ...shown } = token;
     // The organization may have answered that it is gone, and the team with it.
     return this.#store.team() ? ok({ team, token: shown }) : NOT_FOUND;
@@ -197,7 +197,7 @@ export class Team extends GroveObject<Env> {
     const { token, retired } = planned.value;
     this.#store.retireToken(retired, rotation.replay, now);
     this.#store.addToken({ ...token, verifier });
-    await this.#tell();
+    await this.#syncOrganization();
     return this.#store.team() ? ok({ team, token, replay: null }) : NOT_FOUND;
   }
 
@@ -213,7 +213,7 @@ export class Team extends GroveObject<Env> {
     const found = this.#token(tokenId);
     if (!found) return null;
     this.#removeTokens([found.token.tokenId]);
-    await this.#tell();
+    await this.#syncOrganization();
     return found.token.tokenId;
   }
 
@@ -231,7 +231,7 @@ export class Team extends GroveObject<Env> {
     const there = tokenIds.filter((tokenId) => this.#store.token(tokenId));
     if (there.length === 0) return;
     this.#removeTokens(there);
-    await this.#tell();
+    await this.#syncOrganization();
   }
 
   /** The team whose token this is the verifier of, if the token is good now. */
@@ -271,7 +271,7 @@ export class Team extends GroveObject<Env> {
     await this.keys.open();
     if (typeof this.#revision(organizationId) !== "number") return;
     this.#store.forgotten(knownRevision);
-    await this.#tell();
+    await this.#syncOrganization();
   }
 
   #token(tokenId: string): TeamWithToken | null {
@@ -288,9 +288,9 @@ export class Team extends GroveObject<Env> {
   }
 
   /** Tells the organization what it has not heard yet; the alarm will when that fails. */
-  async #tell(): Promise<InventoryUpdate | "failed"> {
-    const told = await this.alarms.attempt("team_index", () => this.#sync.run());
-    return told.ok ? told.value : told.error;
+  async #syncOrganization(): Promise<SyncResult | "failed"> {
+    const synced = await this.alarms.attempt("team_index", () => this.#sync.run());
+    return synced.ok ? synced.value : synced.error;
   }
 
   /** When there is something to do about a notice or a token (ms); null: never, also when the team has ended. */
@@ -315,7 +315,7 @@ export class Team extends GroveObject<Env> {
     const written = this.#lastUses.note(token, currentTime());
     if (!written) return;
     this.#store.updateToken(written);
-    this.ctx.waitUntil(this.#tell());
+    this.ctx.waitUntil(this.#syncOrganization());
   }
 
   #removeTokens(tokenIds: readonly string[]): void {

@@ -144,7 +144,7 @@ export class TokenRows {
   }
 
   /**
-   * Checks the seals of the rows from `first` to `last`, and seals those anew whose seal is of an older term.
+   * Checks the seals of the rows from `first` to `last`, and seals those again whose seal is of an older term.
    *
    * @returns how many were sealed, and how many are forged.
    */

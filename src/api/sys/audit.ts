@@ -10,7 +10,7 @@ const DEVICE = { path: "The name of an audit device" };
 const DEVICE_FIELDS = {
   type: { shape: "string", description: "The type of the device" },
   description: { shape: "string", description: "For people" },
-  options: { shape: "object", description: "What the device is told" },
+  options: { shape: "object", description: "The settings of the device" },
   local: { shape: "boolean", description: "Not replicated" },
 } as const;
 

@@ -98,7 +98,7 @@ export const CAPABILITY_ROUTES: readonly Route[] = [
     },
   ),
 
-  // The text comes from the caller, so this tells nothing of the policies that are stored.
+  // The text comes from the caller, so this reveals nothing of the policies that are stored.
   simpleRoute(
     "update",
     "sys/capabilities-policy",

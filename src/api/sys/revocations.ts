@@ -14,7 +14,7 @@ import { NO_FIELDS } from "../../wire/fields.ts";
 import { dataReply } from "../../wire/reply.ts";
 import type { Shape } from "../../wire/shape.ts";
 
-/** Clean-ups that one answer asks about; of more it tells only that they go on. */
+/** Clean-ups that one answer asks about; of more it says only that they go on. */
 const MAX_ASKED = 64;
 
 const REVOCATION_SHAPE = {

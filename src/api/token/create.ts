@@ -88,7 +88,7 @@ function createRoute(path: string, description: Omit<RouteDescription, "answers"
       const role = name === "" ? null : await loadRole(env, name);
       // Without its role the creation must not be tried at all: it would be one without the role's limits.
       if (name !== "" && !role) return null;
-      // Ids are drawn for what the tree can write in this step; what the rules make of the request otherwise gets its own.
+      // Ids are generated for what the tree can write in this step; what the rules make of the request otherwise gets its own.
       const { noParent, type } = prepared;
       const isChild = role
         ? !role.orphan && role.tokenType !== "batch"

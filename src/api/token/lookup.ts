@@ -98,7 +98,7 @@ function lookUpCaller({ env, caller, presented }: CallContext<unknown, unknown>)
   return shown(env, callerRecord(caller), lookupOf(caller, presented.text, currentTime()));
 }
 
-/** What a look-up tells, with the policies of the token's entity if it has any. */
+/** What a look-up answers, with the policies of the token's entity if it has any. */
 async function shown(
   env: Env,
   { entityId }: TokenRecord,

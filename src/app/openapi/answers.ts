@@ -90,7 +90,7 @@ const SUCCESSES: Readonly<Record<number, string>> = {
   200: "OK",
   201: "Made.",
   202: "Begun; it goes on by itself.",
-  204: "Done; there is nothing to tell.",
+  204: "Done; the answer has no body.",
 };
 
 /** The responses of one operation: what it answers when it succeeds, and its refusals. */

@@ -44,7 +44,7 @@ type Row = TokenRowOfShard & { ends: number };
 
 /**
  * The walk of a shard over its tokens in the order of their ends: it asks trees of one token for theirs, so that such a tree needs no
- * alarm. Where the walk is stays in memory: after a restart it begins anew, and asks again what was asked.
+ * alarm. Where the walk is stays in memory: after a restart it begins again, and asks again what was asked.
  */
 export class SingleTokenWalk {
   readonly #sql: Sql;

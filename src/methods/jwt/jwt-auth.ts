@@ -105,7 +105,7 @@ export class JwtAuth extends GroveObject<Env> {
 }
 
 /**
- * The object of a mount. Its name is the uuid of the mount, so that a method mounted anew at the same path begins
+ * The object of a mount. Its name is the uuid of the mount, so that a method mounted again at the same path begins
  * empty.
  */
 export function jwtAuthAt(env: JwtEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<JwtAuth> {

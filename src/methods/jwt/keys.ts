@@ -8,7 +8,7 @@ import { isVerificationKey, readPublicKey } from "./public-key.ts";
 
 /** Longest time that fetched keys are used, also while the issuer does not answer. A withdrawn key is accepted so long. */
 const KEEP_MS = 600_000;
-/** Age from which keys are fetched anew. Until `KEEP_MS` logins go on when the issuer does not answer. */
+/** Age from which keys are fetched again. Until `KEEP_MS` logins go on when the issuer does not answer. */
 const REFRESH_MS = 300_000;
 /**
  * Shortest time between two fetches. Any client can send tokens with unknown key ids; each must not become a request to

@@ -20,7 +20,7 @@ export async function loadRole(env: TokenEnv, name: string): Promise<TokenRole |
   return role ?? null;
 }
 
-/** Makes this isolate read a role anew. Called after every own write of it, so that the writer sees it at once. */
+/** Makes this isolate read a role again. Called after every own write of it, so that the writer sees it at once. */
 export function forgetRole(name: string): void {
   copies.forget(name);
 }

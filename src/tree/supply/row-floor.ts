@@ -37,7 +37,7 @@ export class RowFloor {
     this.#row = row;
   }
 
-  /** The storage of the tree was deleted, and the tree is to be taken again: the floor is written anew. */
+  /** The storage of the tree was deleted, and the tree is to be taken again: the floor is written again. */
   keep(): void {
     const row = this.#row;
     this.#row = 0;

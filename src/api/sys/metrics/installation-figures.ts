@@ -10,7 +10,7 @@ import { type Installation, installationAgeMs } from "../../../system/installati
 import { tidyOf } from "../../../tidy/tidy.ts";
 import { mountNames } from "../tokens/token-view.ts";
 
-/** How long an isolate answers the same figures of the installation, in ms: asking anew takes some hundred calls to objects. */
+/** How long an isolate answers the same figures of the installation, in ms: asking again takes some hundred calls to objects. */
 const MAX_AGE_MS = 30_000;
 /** A request can end with its client before it has read the figures; after so long (ms) another one tries. */
 const READING_MS = 10_000;
@@ -48,7 +48,7 @@ let known: { readonly figures: InstallationFigures; readonly readAt: number } | 
 let readingSince = Number.NEGATIVE_INFINITY;
 
 /**
- * The figures of the installation, at most half a minute old. Of many requests at once one reads them anew; the others
+ * The figures of the installation, at most half a minute old. Of many requests at once one reads them again; the others
  * have those of before.
  */
 export async function installationFigures(env: Env, installation: Installation): Promise<InstallationFigures> {
@@ -163,16 +163,16 @@ function grouped(name: string, help: string, label: string, groups: readonly Gro
 function byEnd({ groups, total }: GroupCounts, now: number): GroupCount[] {
   const counts = new Map(SPANS.map(([name]) => [name, 0]));
   let never = 0;
-  let told = 0;
+  let counted = 0;
   for (const { key, count } of groups) {
     if (key === NEVER_KEY) never += count;
     else {
       const span = SPANS.find(([, hours]) => Date.parse(key) < now + hours * HOUR_MS);
       if (!span) continue;
       counts.set(span[0], (counts.get(span[0]) ?? 0) + count);
-      told += count;
+      counted += count;
     }
   }
   const spans = [...counts].map(([key, count]) => ({ key, count }));
-  return [...spans, { key: "later", count: Math.max(0, total - told - never) }, { key: "never", count: never }];
+  return [...spans, { key: "later", count: Math.max(0, total - counted - never) }, { key: "never", count: never }];
 }

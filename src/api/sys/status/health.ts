@@ -120,7 +120,7 @@ async function health({ env, request, loaded }: OpenContext): Promise<Result<Rep
       server_time_utc: Math.floor(now / 1000),
       version: API_VERSION,
       grove_version: groveVersion(env),
-      // Only while policies, mounts and keys, or what a cloud mount is configured with, can't be read anew.
+      // Only while policies, mounts and keys, or what a cloud mount is configured with, can't be read again.
       ...(stale !== null && { grove_stale_seconds: Math.floor(stale / 1000) }),
       ...(!sealed && { snapshot_age_seconds: installationAgeMs(currentTime()) / 1000 }),
       ...(!sealed && { failing_objects: lastReadiness()?.failing ?? [] }),

@@ -36,7 +36,7 @@ const STALE_CODES: ReadonlySet<string> = new Set([
 
 /**
  * Calls an operation about an account, with credentials that belong to that account and to no other. Credentials that
- * have gone stale before their time are got anew, once.
+ * have gone stale before their time are got again, once.
  *
  * @param partition the account's.
  */

@@ -57,7 +57,7 @@ export async function webIdentityCredentials(
   return assumed;
 }
 
-/** Makes the next call assume the role anew. */
+/** Makes the next call assume the role again. */
 export function forgetWebIdentitySession(client: CloudClient): void {
   sessions.forget(client.revision);
 }

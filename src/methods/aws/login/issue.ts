@@ -32,7 +32,7 @@ export interface VerifiedLogin {
 const signatureUses = new SignatureUses();
 
 const SIGNATURE_USED_UP = invalid(
-  "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request anew",
+  "this signed request has given as many tokens as one may (TOKENS_PER_SIGNATURE): sign the request again",
 );
 
 /**

@@ -170,7 +170,7 @@ export class CloudAuth extends GroveObject<Env> {
 
   /**
    * Makes or changes the role `name` (lower case), unless principals have to be looked up first: then the Worker does that
-   * and calls again, and the rules judge anew what is stored by then.
+   * and calls again, and the rules judge again what is stored by then.
    */
   async writeRole(
     name: string,

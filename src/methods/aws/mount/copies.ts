@@ -40,7 +40,7 @@ export interface CopyOf {
 /** A copy that may be used. */
 export interface KnownPart<T> extends UsedCopy {
   readonly part: T;
-  /** Whether to read it anew, and whether to wait for that. */
+  /** Whether to read it again, and whether to wait for that. */
   readonly use: Exclude<CopyUse, "wait">;
 }
 

@@ -100,7 +100,7 @@ async function loadParts(access: MountAccess, needed: Needed): Promise<Parts> {
   return copy ? source.serve(copy.oldest.use, copy.oldest, copy.parts, read) : read();
 }
 
-/** What is needed from copies alone, with the one of them that has to be read anew first; null when one is lacking. */
+/** What is needed from copies alone, with the one of them that has to be read again first; null when one is lacking. */
 function wholeCopy({ settings, role, stsRole }: Known) {
   if (settings === undefined || role === undefined || stsRole === undefined) return null;
   const parts: Parts = { settings: settings?.part ?? null, role: role?.part ?? null, stsRole: stsRole?.part ?? null };
@@ -129,7 +129,7 @@ async function readAnew({ env, mount }: MountAccess, of: CopyOf, needed: Needed,
   };
 }
 
-/** A copy that need not be read anew. */
+/** A copy that need not be read again. */
 function fresh<P extends { readonly use: CopyUse }>(known: P | null | undefined): P | null {
   return known?.use === "use" ? known : null;
 }

@@ -14,7 +14,7 @@ export function mountTypeOf(mount: Pick<Mount, "type">): CloudMountType {
 }
 
 /**
- * The object of a mount. Its name is the uuid of the mount, so that a method mounted anew at the same path begins
+ * The object of a mount. Its name is the uuid of the mount, so that a method mounted again at the same path begins
  * empty.
  */
 export function cloudAuthAt(env: AwsEnv, mount: Pick<Mount, "uuid">): DurableObjectStub<CloudAuth> {

@@ -25,7 +25,7 @@ const PATH = `role/${namedSegment("role")}`;
 
 const ROLE = { role: "The name of the role" };
 
-/** How often a write begins anew because another one changed the role while principals were looked up. */
+/** How often a write begins again because another one changed the role while principals were looked up. */
 const MAX_ROUNDS = 3;
 
 /** Roles: `role/:role`, and the list under both of its names. */

@@ -10,7 +10,7 @@ export interface Principal {
 /**
  * Whether a principal is one that the role is bound to, as far as that is known without asking IAM.
  *
- * With unique ids resolved, a principal without a wildcard is known by its id alone: one that was deleted and made anew
+ * With unique ids resolved, a principal without a wildcard is known by its id alone: one that was deleted and made again
  * under its name is another one. Otherwise it is known by its canonical ARN, without its path. A wildcard is about the
  * ARN with the path, which STS leaves out: then IAM has to be asked.
  */

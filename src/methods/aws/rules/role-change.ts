@@ -150,7 +150,7 @@ type Principals =
   | { readonly kind: "ids"; readonly ids: readonly string[] }
   | Extract<RoleChange, { kind: "unresolved" }>;
 
-/** Bound principals are known by their unique ids, so that one that is made anew under an old name is another one. */
+/** Bound principals are known by their unique ids, so that one that is made again under an old name is another one. */
 function resolvePrincipals(role: CloudRole, resolved: RoleChangeInput["resolved"]): Result<Principals, string> {
   if (!role.resolveUniqueIds || role.principalIds.length > 0) return ok({ kind: "ids", ids: role.principalIds });
   const arns = exactPrincipals(role);

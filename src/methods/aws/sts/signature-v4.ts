@@ -29,7 +29,7 @@ export function ageProblem(amzDate: string, now: number): string | null {
   const signedAt = signedAtOf(amzDate);
   if (Number.isNaN(signedAt)) return "X-Amz-Date is missing or malformed";
   const isFar = Math.abs(now - signedAt) > MAX_AGE_SECONDS * 1000;
-  return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request anew" : null;
+  return isFar ? "X-Amz-Date is more than 15 minutes away: sign the request again" : null;
 }
 
 /** The first moment at which a request with this `X-Amz-Date` is too old to be shown, ms; NaN for one that is malformed. */

@@ -53,7 +53,7 @@ const PRESIGNED_KEYS: ReadonlySet<string> = new Set([
 
 /**
  * Checks a signed GetCallerIdentity request and builds the request to send, before anything is sent. The request is put
- * together anew from what was checked, so nothing unchecked goes along: a client that could make STS run another action,
+ * together again from what was checked, so nothing unchecked goes along: a client that could make STS run another action,
  * or have another host answer, could be anyone. Messages are those of the reference's AWS method (login).
  *
  * @param now in ms

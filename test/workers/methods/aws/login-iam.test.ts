@@ -134,7 +134,7 @@ describe("the principal of a login", () => {
     expect((await mount.loginCaller(sessionOf(role))).status).toBe(200);
     const again = cloud.world.recreateRole(role);
     expect((await mount.loginCaller(sessionOf(again))).status).toBe(400);
-    // Writing the same ARN again looks the id up anew.
+    // Writing the same ARN again looks the id up again.
     await mount.write("role/phoenix", { bound_iam_principal_arn: roleArn(role) });
     expect((await mount.loginCaller(sessionOf(again))).status).toBe(200);
   });
@@ -159,7 +159,7 @@ describe("the principal of a login", () => {
     expect((await mount.loginCaller(sessionOf(elsewhere), { role: "wild" })).status).toBe(400);
   });
 
-  it("that was made anew since it signed matches no wildcard", async () => {
+  it("that was made again since it signed matches no wildcard", async () => {
     const role = cloud.world.addRole(HOME, "Ghost", { path: "/jobs/" });
     const session = sessionOf(role);
     cloud.world.recreateRole(role);
@@ -222,9 +222,9 @@ describe("one signature", () => {
     const statuses = (await Promise.all(logins)).map(({ status }) => status).sort();
     expect(statuses).toEqual([...Array(10).fill(200), ...Array(4).fill(400)]);
     const refused = refusalOf(await mount.login({ role: "captured", ...fields }));
-    expect(refused).toEqual([400, expect.stringContaining("sign the request anew")]);
-    const anew = await signCaller(key, { now: Date.now() + 1000 });
-    expect((await mount.login({ role: "captured", ...anew })).status).toBe(200);
+    expect(refused).toEqual([400, expect.stringContaining("sign the request again")]);
+    const again = await signCaller(key, { now: Date.now() + 1000 });
+    expect((await mount.login({ role: "captured", ...again })).status).toBe(200);
   });
 
   it("gives them to logins that make one: those that are refused do not count", async () => {
