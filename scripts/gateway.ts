@@ -1,33 +1,25 @@
 import { startGateway } from "../gateway/server.ts";
-import { HELP, parseGatewayArguments } from "./gateway/arguments.ts";
+import { type GatewayCommand, HELP, parseGatewayArguments } from "./gateway/arguments.ts";
+import { runCommand } from "./local/command-line.ts";
 import { listenFailure } from "./local/listen.ts";
+import { askedToStop } from "./local/supervise.ts";
 
-const log = (line: string): void => console.error(`gateway: ${line}`);
+const say = (line: string): void => console.error(`gateway: ${line}`);
 
-const command = parseGatewayArguments(process.argv.slice(2));
-if (!command.ok) {
-  log(command.error);
-  log("--help lists the options");
-  process.exit(2);
-}
-if (command.value.kind === "help") {
-  process.stdout.write(HELP);
-  process.exit(0);
-}
-
-const { listen, upstream } = command.value;
-const gateway = await startGateway({ ...command.value, log, audit: console.log });
-if (!gateway.ok) {
-  log(listenFailure(listen, gateway.error, "choose another address with --listen HOST:PORT"));
-  process.exit(1);
-}
-const target = upstream.kind === "socket" ? `unix:${upstream.path}` : upstream.url.origin;
-log(`http://${listen.host}:${gateway.value.port} -> ${target}`);
-
-const stop = async (): Promise<void> => {
-  log("stopping");
+async function run(command: GatewayCommand): Promise<number> {
+  const { listen, upstream } = command;
+  const asked = askedToStop();
+  const gateway = await startGateway({ ...command, log: say, audit: console.log });
+  if (!gateway.ok) {
+    say(listenFailure(listen, gateway.error, "choose another address with --listen HOST:PORT"));
+    return 1;
+  }
+  const target = upstream.kind === "socket" ? `unix:${upstream.path}` : upstream.url.origin;
+  say(`http://${listen.host}:${gateway.value.port} -> ${target}`);
+  await asked;
+  say("stopping");
   await gateway.value.stop();
-  process.exit(0);
-};
-process.once("SIGINT", stop);
-process.once("SIGTERM", stop);
+  return 0;
+}
+
+process.exit(await runCommand(parseGatewayArguments(process.argv.slice(2)), HELP, say, run));

@@ -1,10 +1,9 @@
-import { CLIENT_SHARE_PERCENT } from "../../gateway/limits.ts";
+import { MAX_BODY_BYTES } from "../../gateway/limits.ts";
 import type { GatewayOptions } from "../../gateway/server.ts";
 import type { UpstreamAddress } from "../../gateway/upstream-connection.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { readFlags } from "../local/flags.ts";
-import { parseListen } from "../local/listen.ts";
-import { parseTrustedProxies } from "./trusted-proxies.ts";
+import { type NotRun, readWords } from "../local/command-line.ts";
+import { GATEWAY_FLAGS, parseGatewayFlags } from "./shared-flags.ts";
 
 export const HELP = `Usage: npm run gateway -- --to URL [options]
 
@@ -26,52 +25,25 @@ Certificates are always checked. For a private authority set NODE_EXTRA_CA_CERTS
 `;
 
 /** What the command line asks for. */
-export type GatewayCommand =
-  | { readonly kind: "help" }
-  | ({ readonly kind: "run" } & Omit<GatewayOptions, "log" | "audit">);
+export type GatewayCommand = Omit<GatewayOptions, "log" | "audit">;
 
-/** Reads the command line of the gateway; the error is a message for the operator. */
-export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCommand, string> {
-  const flags = readFlags(argv, {
+/** Reads the command line of the gateway. */
+export function parseGatewayArguments(argv: readonly string[]): Result<GatewayCommand, NotRun> {
+  const flags = readWords(argv, {
+    ...GATEWAY_FLAGS,
     to: { type: "string" },
-    listen: { type: "string" },
-    "trust-proxy": { type: "string" },
-    "max-body": { type: "string" },
-    "client-share": { type: "string" },
-    help: { type: "boolean", short: "h" },
+    "max-body": { type: "string", default: String(MAX_BODY_BYTES) },
   });
   if (!flags.ok) return flags;
-  const { help, to, listen, "trust-proxy": trustProxy, "max-body": maxBody, "client-share": share } = flags.value;
-  if (help) return ok({ kind: "help" });
-
+  const { to, "max-body": maxBody } = flags.value.values;
   if (to === undefined)
     return err("--to is needed: the address of the service, for example --to https://grove.example");
   const upstream = parseUpstream(to);
   if (!upstream.ok) return upstream;
-  const address = parseListen(listen ?? "127.0.0.1:8200");
-  if (!address.ok) return address;
-  const trustedProxies = parseTrustedProxies(trustProxy);
-  if (!trustedProxies.ok) return trustedProxies;
-  const maxBodyBytes = maxBody === undefined ? undefined : parseBytes(maxBody);
-  if (maxBodyBytes?.ok === false) return maxBodyBytes;
-  const clientSharePercent = parseClientShare(share);
-  if (!clientSharePercent.ok) return clientSharePercent;
-
-  return ok({
-    kind: "run",
-    listen: address.value,
-    upstream: upstream.value,
-    trustedProxies: trustedProxies.value,
-    clientSharePercent: clientSharePercent.value,
-    ...(maxBodyBytes === undefined ? {} : { maxBodyBytes: maxBodyBytes.value }),
-  });
-}
-
-/** Reads the value of `--client-share`, a number of percent. */
-export function parseClientShare(text: string = String(CLIENT_SHARE_PERCENT)): Result<number, string> {
-  const percent = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (percent >= 1 && percent <= 100) return ok(percent);
-  return err(`--client-share takes a number of percent from 1 to 100, not "${text}"`);
+  const shared = parseGatewayFlags(flags.value.values);
+  if (!shared.ok) return shared;
+  if (!/^[1-9]\d{0,11}$/.test(maxBody)) return err(`--max-body takes a number of bytes, not "${maxBody}"`);
+  return ok({ ...shared.value, upstream: upstream.value, maxBodyBytes: Number(maxBody) });
 }
 
 function parseUpstream(text: string): Result<UpstreamAddress, string> {
@@ -83,8 +55,4 @@ function parseUpstream(text: string): Result<UpstreamAddress, string> {
   // Compared with what an origin looks like, so that a path, a query or a password is refused and not dropped.
   if (url.href !== `${url.origin}/`) return err("--to takes a scheme, a host and a port, and nothing more");
   return ok({ kind: "origin", url });
-}
-
-function parseBytes(text: string): Result<number, string> {
-  return /^[1-9]\d{0,11}$/.test(text) ? ok(Number(text)) : err(`--max-body takes a number of bytes, not "${text}"`);
 }

@@ -1,8 +1,6 @@
-import type { BlockList } from "node:net";
 import type { ListenAddress } from "../../gateway/server.ts";
 import { err, ok, type Result } from "../../src/base/result.ts";
-import { parseClientShare } from "../gateway/arguments.ts";
-import { parseTrustedProxies } from "../gateway/trusted-proxies.ts";
+import { GATEWAY_FLAGS, type GatewayFlags, parseGatewayFlags } from "../gateway/shared-flags.ts";
 import { type NotRun, readWords } from "../local/command-line.ts";
 import { parseListen } from "../local/listen.ts";
 import { type PrivateHostList, parsePrivateHosts } from "../local/private-hosts.ts";
@@ -31,11 +29,8 @@ Audit lines go to standard output, everything else to standard error.
 `;
 
 /** What the command line asks for. */
-export interface ServeCommand {
-  readonly listen: ListenAddress;
+export interface ServeCommand extends GatewayFlags {
   readonly data: string;
-  readonly trustedProxies: BlockList;
-  readonly clientSharePercent: number;
   /** Where the Worker can be reached past the gateway. */
   readonly direct: ListenAddress | undefined;
   /** Where metrics of the gateway and the processes are answered. */
@@ -47,35 +42,26 @@ export interface ServeCommand {
 /** Reads the command line. */
 export function parseServeArguments(argv: readonly string[]): Result<ServeCommand, NotRun> {
   const flags = readWords(argv, {
-    listen: { type: "string", default: "127.0.0.1:8200" },
+    ...GATEWAY_FLAGS,
     data: { type: "string", default: ".grove/data" },
-    "trust-proxy": { type: "string" },
-    "client-share": { type: "string" },
     direct: { type: "string" },
     metrics: { type: "string" },
     "allow-private-host": { type: "string", default: "" },
   });
   if (!flags.ok) return flags;
   const { values } = flags.value;
-  const { listen, data } = values;
-  if (data === "") return err("--data takes a directory");
-  const address = parseListen(listen);
-  if (!address.ok) return address;
-  const trustedProxies = parseTrustedProxies(values["trust-proxy"]);
-  if (!trustedProxies.ok) return trustedProxies;
-  const clientSharePercent = parseClientShare(values["client-share"]);
-  if (!clientSharePercent.ok) return clientSharePercent;
-  const direct = parseDirect(values.direct, address.value);
+  if (values.data === "") return err("--data takes a directory");
+  const shared = parseGatewayFlags(values);
+  if (!shared.ok) return shared;
+  const direct = parseDirect(values.direct, shared.value.listen);
   if (!direct.ok) return direct;
   const metrics = values.metrics === undefined ? ok(undefined) : parseListen(values.metrics, "--metrics");
   if (!metrics.ok) return metrics;
   const privateHosts = parsePrivateHosts(values["allow-private-host"]);
   if (!privateHosts.ok) return privateHosts;
   return ok({
-    listen: address.value,
-    data,
-    trustedProxies: trustedProxies.value,
-    clientSharePercent: clientSharePercent.value,
+    ...shared.value,
+    data: values.data,
     direct: direct.value,
     metrics: metrics.value,
     privateHosts: privateHosts.value,
