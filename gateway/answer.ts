@@ -35,18 +35,10 @@ const LAST_CHUNK = Buffer.from("0\r\n\r\n");
 export async function sendAnswer(target: AnswerTarget, answer: UpstreamAnswer): Promise<"open" | "closing" | "broken"> {
   const { socket, room, key, hurry } = target;
   const { body, head } = answer;
-  const whole = body.takeWhole();
-  if (whole !== undefined && (whole.length === 0 || room.take(key, whole.length))) {
-    answer.release(true);
-    const outcome = await writeWhole(target, answer, whole);
-    room.giveBack(key, whole.length);
-    return outcome;
-  }
   const most = head.body.kind === "length" ? head.body.bytes : MAX_KEPT_ANSWER_BYTES;
   const kept = new KeptBytes(room, key, most > MAX_KEPT_ANSWER_BYTES ? 0 : most);
   try {
-    let unfit = whole;
-    while (unfit === undefined) {
+    for (;;) {
       hurry(0);
       const piece = await body.next();
       if (!piece.ok || socket.destroyed) return "broken";
@@ -54,9 +46,8 @@ export async function sendAnswer(target: AnswerTarget, answer: UpstreamAnswer): 
         answer.release(true);
         return await writeWhole(target, answer, kept.bytes);
       }
-      if (!kept.add(piece.value)) unfit = piece.value;
+      if (!kept.add(piece.value)) return await passPieces(target, answer, kept, piece.value);
     }
-    return await passPieces(target, answer, kept, unfit);
   } finally {
     kept.release();
     answer.release(false);

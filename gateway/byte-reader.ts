@@ -6,14 +6,11 @@ const HIGH_WATER_BYTES = 64 * 1024;
 
 const LF = 0x0a;
 const CR = 0x0d;
-const HEAD_END = "\r\n\r\n";
-/** A line feed without a carriage return before it: recipients that disagree on it disagree on where a message ends. */
-const BARE_LF = /(?<!\r)\n/g;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** Why a line cannot be read. */
-export type LineError = "too-long" | "malformed" | "ended";
+/** Why a line, a body or an answer cannot be read: it is longer than may be, it is malformed, or the sender broke off. */
+export type ReadError = "too-long" | "malformed" | "ended";
 
 /** The received, unread bytes of a socket: read as lines or as runs of bytes, with back-pressure. */
 export class ByteReader {
@@ -52,31 +49,12 @@ export class ByteReader {
   }
 
   /**
-   * The head of a message as latin1, so that every byte survives, with the empty line at its end. Read when it is whole; until then
-   * the part that is here.
-   *
-   * @param maxBytes longest head accepted
-   * @param seen bytes of it that were here the last time: they are not searched again, or a head that comes byte by byte would take the
-   *   time of its length squared
-   */
-  head(maxBytes: number, seen = 0): Result<{ readonly text: string; readonly isWhole: boolean }, LineError> {
-    const end = this.#buffer.indexOf(HEAD_END, this.#start + Math.max(seen - HEAD_END.length, 0), "latin1");
-    const isWhole = end !== -1;
-    const length = isWhole ? end + HEAD_END.length - this.#start : this.unread;
-    if (length > maxBytes) return err("too-long");
-    const text = this.#buffer.toString("latin1", this.#start, this.#start + length);
-    BARE_LF.lastIndex = seen;
-    if (BARE_LF.test(text)) return err("malformed");
-    if (isWhole) this.#advance(length);
-    return ok({ text, isWhole });
-  }
-
-  /**
-   * The next line without its CRLF, as latin1. Waits for its end.
+   * The next line without its CRLF, as latin1, so that every byte survives. Waits for its end. A bare line feed is malformed:
+   * recipients that disagree on it disagree on where a message ends.
    *
    * @param maxBytes longest line accepted, without the CRLF
    */
-  async nextLine(maxBytes: number): Promise<Result<string, LineError>> {
+  async nextLine(maxBytes: number): Promise<Result<string, ReadError>> {
     for (;;) {
       const end = this.#buffer.indexOf(LF, this.#start);
       const length = (end === -1 ? this.unread : end - this.#start) - 1;

@@ -74,9 +74,9 @@ export class ClientConnection {
 
   /** Serves requests until the connection ends. */
   async run(): Promise<void> {
-    const hurry = (): void => this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse(LATE));
     while (await this.#awaitRequest()) {
-      const head = await readRequestHead(this.#reader, hurry);
+      this.#deadline.arm(this.#settings.timeouts.headMs, () => this.#refuse(LATE));
+      const head = await readRequestHead(this.#reader);
       if (!head.ok) {
         if (head.error === "ended") this.#close();
         else this.#refuse(head.error);
@@ -150,7 +150,7 @@ export class ClientConnection {
       this.#deadline.arm(left, () => this.#refuse(LATE, head));
       const piece = await body.next();
       if (!piece.ok && piece.error === "ended") return err("ended");
-      if (!piece.ok) return err(piece.error === "too-large" ? TOO_LARGE : badRequest("malformed chunked body"));
+      if (!piece.ok) return err(piece.error === "too-long" ? TOO_LARGE : badRequest("malformed chunked body"));
       if (piece.value === undefined) return ok(undefined);
       if (!kept.add(piece.value)) return err(BUSY);
     }

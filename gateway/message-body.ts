@@ -1,9 +1,6 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ByteReader } from "./byte-reader.ts";
+import type { ByteReader, ReadError } from "./byte-reader.ts";
 import type { BodyFraming } from "./message-head.ts";
-
-/** Why a body has no end: the sender broke off, it is malformed, or it is longer than may be. */
-export type BodyError = "ended" | "malformed" | "too-large";
 
 /** Bytes read from a body at a time. */
 const PIECE_BYTES = 64 * 1024;
@@ -43,7 +40,7 @@ export class MessageBody {
   }
 
   /** The next piece; undefined is the end. */
-  async next(): Promise<Result<Buffer | undefined, BodyError>> {
+  async next(): Promise<Result<Buffer | undefined, ReadError>> {
     if (this.#isChunked && this.#remaining === 0 && !this.#isOver) {
       const begun = await this.#beginChunk();
       if (!begun.ok) return begun;
@@ -59,12 +56,12 @@ export class MessageBody {
     return ok(piece);
   }
 
-  async #beginChunk(): Promise<Result<void, BodyError>> {
+  async #beginChunk(): Promise<Result<void, ReadError>> {
     const line = await this.#line(CHUNK_SIZE_DIGITS);
     if (!line.ok) return line;
     if (!CHUNK_SIZE.test(line.value)) return err("malformed");
     const size = Number.parseInt(line.value, 16);
-    if (size > this.#allowance) return err("too-large");
+    if (size > this.#allowance) return err("too-long");
     this.#allowance -= size;
     this.#remaining = size;
     if (size > 0) return ok(undefined);
@@ -74,7 +71,7 @@ export class MessageBody {
     return end.ok ? ok(undefined) : end;
   }
 
-  async #line(maxBytes: number): Promise<Result<string, BodyError>> {
+  async #line(maxBytes: number): Promise<Result<string, ReadError>> {
     const line = await this.#reader.nextLine(maxBytes);
     return line.ok ? line : err(line.error === "ended" ? "ended" : "malformed");
   }

@@ -13,58 +13,45 @@ export interface Header {
 /** Why a head cannot be used: the sender broke off, or what a client gets to read about it. */
 export type HeadError = "ended" | Refusal;
 
-/** A first line and the header lines after it. */
-export interface MessageHead<First> {
-  readonly first: First;
-  readonly headers: readonly Header[];
-}
-
+const CRLF_BYTES = 2;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Visible characters, blanks, tabs and bytes above ASCII: no carriage return, line feed, NUL or other control character. */
 const FIELD_VALUE = /^[\t -~\x80-\xff]*$/;
 const LENGTH = /^\d{1,15}$/;
 
 /**
- * Reads the head of a request or of an answer. The grammar is RFC 9112 without its tolerances (folded lines, bare line
- * feeds, blanks before the colon): each has been used to make two readers see different messages.
- *
- * @param parseFirst reads the first line, once, as soon as it is there
- * @param onWait called before the first waiting for bytes that are not here yet
+ * Reads the first line of a request or of an answer. The grammar of heads is RFC 9112 without its tolerances (folded lines, bare
+ * line feeds, blanks before the colon): each has been used to make two readers see different messages.
  */
-export async function readHead<First>(
-  reader: ByteReader,
-  parseFirst: (line: string) => Result<First, Refusal>,
-  onWait: () => void,
-): Promise<Result<MessageHead<First>, HeadError>> {
-  let first: Result<First, Refusal> | undefined;
-  for (let seen = 0, waits = 0; ; waits++) {
-    const head = reader.head(MAX_HEAD_BYTES, seen);
-    if (!head.ok && head.error === "malformed") return err(badRequest("a line must end with CRLF"));
-    if (!head.ok) return err({ status: 431, message: "the request's headers are too large" });
-    const { text, isWhole } = head.value;
-    const firstEnd = first ? -1 : text.indexOf("\r\n", Math.max(seen - 1, 0));
-    if (firstEnd !== -1) first = parseFirst(text.slice(0, firstEnd));
-    // The rest of something that is no HTTP may never come.
-    if (first?.ok === false) return first;
-    if (isWhole && first) return parseHeaders(first.value, text.slice(0, -4).split("\r\n").slice(1));
-    if (waits === 0) onWait();
-    seen = text.length;
-    if (!(await reader.more())) return err("ended");
-  }
+export function readFirstLine(reader: ByteReader): Promise<Result<string, HeadError>> {
+  return readLine(reader, MAX_HEAD_BYTES);
 }
 
-function parseHeaders<First>(first: First, lines: readonly string[]): Result<MessageHead<First>, Refusal> {
-  if (lines.length > MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
+/** Reads the header lines that follow a first line, with the empty line at their end. */
+export async function readHeaders(reader: ByteReader, firstLine: string): Promise<Result<Header[], HeadError>> {
   const headers: Header[] = [];
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(colon, 0));
+  let bytesLeft = MAX_HEAD_BYTES - firstLine.length - CRLF_BYTES;
+  for (;;) {
+    const line = await readLine(reader, bytesLeft - CRLF_BYTES);
+    if (!line.ok) return line;
+    if (line.value === "") return ok(headers);
+    if (headers.length === MAX_HEADER_COUNT) return err({ status: 431, message: "too many header lines" });
+    bytesLeft -= line.value.length + CRLF_BYTES;
+    const colon = line.value.indexOf(":");
+    const name = line.value.slice(0, Math.max(colon, 0));
     if (!TOKEN.test(name)) return err(badRequest("malformed header line"));
-    const value = line.slice(colon + 1);
+    const value = line.value.slice(colon + 1);
     if (!FIELD_VALUE.test(value)) return err(badRequest("malformed header value"));
     headers.push({ name, lower: name.toLowerCase(), value: trimBlanks(value) });
   }
-  return ok({ first, headers });
+}
+
+async function readLine(reader: ByteReader, maxBytes: number): Promise<Result<string, HeadError>> {
+  const line = await reader.nextLine(maxBytes);
+  if (line.ok) return line;
+  if (line.error === "ended") return err("ended");
+  if (line.error === "malformed") return err(badRequest("a line must end with CRLF"));
+  return err({ status: 431, message: "the request's headers are too large" });
 }
 
 /** The values of all headers of a name (lower case), in order. */

@@ -7,7 +7,8 @@ import {
   framingOf,
   type HeadError,
   type Header,
-  readHead,
+  readFirstLine,
+  readHeaders,
   UNKNOWN_CODING,
   valuesOf,
 } from "./message-head.ts";
@@ -37,12 +38,16 @@ const HOST = /^[A-Za-z0-9._~!$&'()*+,;=:%[\]-]*$/;
 /**
  * Reads one request's head.
  *
- * @param onWait called before the first waiting for bytes that are not here yet
  * @returns a refusal (400, 405, 417, 431) after which the connection must close
  */
-export async function readRequestHead(reader: ByteReader, onWait: () => void): Promise<Result<RequestHead, HeadError>> {
-  const head = await readHead(reader, parseRequestLine, onWait);
-  return head.ok ? interpret(head.value.first, head.value.headers) : head;
+export async function readRequestHead(reader: ByteReader): Promise<Result<RequestHead, HeadError>> {
+  const first = await readFirstLine(reader);
+  if (!first.ok) return first;
+  // Refused at once: the rest of something that is no HTTP may never come.
+  const line = parseRequestLine(first.value);
+  if (!line.ok) return line;
+  const headers = await readHeaders(reader, first.value);
+  return headers.ok ? interpret(line.value, headers.value) : headers;
 }
 
 type RequestLine = Pick<RequestHead, "method" | "target" | "http10">;

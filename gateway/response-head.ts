@@ -1,14 +1,14 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import type { ByteReader } from "./byte-reader.ts";
+import type { ByteReader, ReadError } from "./byte-reader.ts";
 import {
   announcesBody,
   type BodyFraming,
   connectionOptions,
   framingOf,
   type Header,
-  readHead,
+  readFirstLine,
+  readHeaders,
 } from "./message-head.ts";
-import { badRequest, type Refusal } from "./refusal.ts";
 
 /** A status line and its headers, checked. */
 export interface ResponseHead {
@@ -22,9 +22,6 @@ export interface ResponseHead {
   readonly keepAlive: boolean;
 }
 
-/** Why an answer can't be used: its connection was lost, or it is not certain what it means or where it ends. */
-export type ResponseError = "ended" | "malformed";
-
 const STATUS_LINE = /^HTTP\/1\.1 (\d{3})(?: ([\t -~\x80-\xff]*))?$/;
 
 /** Informational answers before the one that counts; a service that sends more of them is broken. */
@@ -37,27 +34,26 @@ const MAX_INFORMATIONAL = 16;
  *
  * @param isHead true when HEAD was asked: then no body follows
  */
-export async function readResponseHead(
-  reader: ByteReader,
-  isHead: boolean,
-): Promise<Result<ResponseHead, ResponseError>> {
+export async function readResponseHead(reader: ByteReader, isHead: boolean): Promise<Result<ResponseHead, ReadError>> {
   for (let count = 0; count <= MAX_INFORMATIONAL; count++) {
-    const head = await readHead(reader, parseStatusLine, () => {});
-    if (!head.ok) return err(head.error === "ended" ? "ended" : "malformed");
-    const { first, headers } = head.value;
+    const first = await readFirstLine(reader);
+    if (!first.ok) return err(first.error === "ended" ? "ended" : "malformed");
+    const line = parseStatusLine(first.value);
     // 101 would hand the connection over to another protocol.
-    if (first.status === 101) return err("malformed");
-    if (first.status >= 200) return interpret(first, headers, isHead);
+    if (line === undefined || line.status === 101) return err("malformed");
+    const headers = await readHeaders(reader, first.value);
+    if (!headers.ok) return err(headers.error === "ended" ? "ended" : "malformed");
+    if (line.status >= 200) return interpret(line, headers.value, isHead);
   }
   return err("malformed");
 }
 
 type StatusLine = Pick<ResponseHead, "status" | "reason">;
 
-function parseStatusLine(line: string): Result<StatusLine, Refusal> {
+function parseStatusLine(line: string): StatusLine | undefined {
   const [, digits, reason = ""] = STATUS_LINE.exec(line) ?? [];
   const status = Number(digits ?? 0);
-  return status >= 100 && status <= 599 ? ok({ status, reason }) : err(badRequest("malformed status line"));
+  return status >= 100 && status <= 599 ? { status, reason } : undefined;
 }
 
 function interpret(line: StatusLine, headers: readonly Header[], isHead: boolean): Result<ResponseHead, "malformed"> {

@@ -1,8 +1,9 @@
 import { connect, isIP, type Socket } from "node:net";
 import type { Result } from "../src/base/result.ts";
-import { ByteReader } from "./byte-reader.ts";
+import { ByteReader, type ReadError } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
-import { type ResponseError, type ResponseHead, readResponseHead } from "./response-head.ts";
+import { UPSTREAM_IDLE_MS } from "./limits.ts";
+import { type ResponseHead, readResponseHead } from "./response-head.ts";
 import { writeMessage } from "./write-message.ts";
 
 /** Where the service is: an origin (`http:` or `https:`), or a Unix domain socket that speaks HTTP. */
@@ -47,20 +48,18 @@ export class UpstreamConnection {
   }
 
   /**
-   * True when another request can be sent: the connection is open, all of the request before was taken, and nothing came
-   * that was not asked for, which would pass for the answer to the next request.
+   * True when another request can be sent: the connection is open and not too old, all of the request before was taken, and nothing
+   * came that was not asked for, which would pass for the answer to the next request.
    */
   get isFit(): boolean {
-    return this.reader.isOpen && this.reader.unread === 0 && this.#socket.writableLength === 0;
-  }
-
-  /** When its last request was sent, in milliseconds. The service counts from there or later how long it is unused. */
-  get sentAt(): number {
-    return this.#sentAt;
+    // A process that was kept from running has not seen yet that the service has closed what is too old. The service counts from the
+    // sending of the last request or later.
+    const isFresh = performance.now() - this.#sentAt < UPSTREAM_IDLE_MS;
+    return isFresh && this.reader.isOpen && this.reader.unread === 0 && this.#socket.writableLength === 0;
   }
 
   /** Sends a whole request and waits for the head of the answer, or the reason why there is none, which `failure` describes. */
-  exchange({ head, body, isHead, abandonMs }: UpstreamRequest): Promise<Result<ResponseHead, ResponseError>> {
+  exchange({ head, body, isHead, abandonMs }: UpstreamRequest): Promise<Result<ResponseHead, ReadError>> {
     this.#deadline.arm(abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
     writeMessage(this.#socket, head, body);
@@ -68,15 +67,15 @@ export class UpstreamConnection {
   }
 
   /** Why there was no answer, for the operator. */
-  failure(error: ResponseError): string {
+  failure(error: ReadError): string {
     if (this.#error === undefined) return error === "ended" ? "it was given up" : "it does not speak HTTP as expected";
     // A failed connection to a name with several addresses has an empty message.
     return this.#error.message || (this.#error.code ?? this.#error.name);
   }
 
-  /** The answer has been read. */
+  /** The answer has been read: closes when it is not used again. */
   rest(): void {
-    this.#deadline.disarm();
+    this.#deadline.arm(UPSTREAM_IDLE_MS, () => this.destroy());
   }
 
   /** Ends the connection with the request that is under way. */

@@ -1,5 +1,4 @@
 import { err, ok, type Result } from "../src/base/result.ts";
-import { UPSTREAM_IDLE_MS } from "./limits.ts";
 import { MessageBody } from "./message-body.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { type ShareKey, Shares, Turns } from "./shares.ts";
@@ -13,9 +12,6 @@ export interface UpstreamAnswer {
   release(whole: boolean): void;
 }
 
-/** How often unused connections are looked for. */
-const SWEEP_MS = 500;
-
 /** The service behind the gateway, with a pool of connections to it. */
 export class Upstream {
   /** The Host that requests to the service carry. */
@@ -27,7 +23,6 @@ export class Upstream {
   /** The one used last is used next, so that those that are not needed age. */
   readonly #idle: UpstreamConnection[] = [];
   readonly #open = new Set<UpstreamConnection>();
-  readonly #sweeper: NodeJS.Timeout;
   #failing = false;
 
   /** @param places how many requests may be with the service at a time, each on a connection of its own. */
@@ -36,7 +31,6 @@ export class Upstream {
     this.#places = places;
     this.#log = log;
     this.host = address.kind === "socket" ? "localhost" : address.url.host;
-    this.#sweeper = setInterval(() => this.#closeUnused(performance.now()), SWEEP_MS).unref();
   }
 
   /**
@@ -71,17 +65,14 @@ export class Upstream {
 
   /** Closes the connections, for good. */
   close(): void {
-    clearInterval(this.#sweeper);
     // Requests that wait are not sent any more.
     this.#waiting = new Turns();
     this.drop();
   }
 
   #takeIdle(): UpstreamConnection | undefined {
-    // A process that was kept from running has not seen yet that the service has closed what is too old.
-    const oldest = performance.now() - UPSTREAM_IDLE_MS;
     for (let connection = this.#idle.pop(); connection; connection = this.#idle.pop()) {
-      if (connection.isFit && connection.sentAt > oldest) return connection;
+      if (connection.isFit) return connection;
       connection.destroy();
     }
     return undefined;
@@ -103,9 +94,5 @@ export class Upstream {
     else connection.destroy();
     this.#places.giveBack(key, 1);
     this.#waiting.goOn((next) => this.#places.take(next, 1));
-  }
-
-  #closeUnused(now: number): void {
-    while ((this.#idle[0]?.sentAt ?? now) < now - UPSTREAM_IDLE_MS) this.#idle.shift()?.destroy();
   }
 }
