@@ -47,7 +47,6 @@ export class ClientConnection {
   /** The other end, with the share that the connection itself is counted in. */
   readonly peer: Client;
   readonly #socket: Socket;
-  readonly #address: string;
   readonly #reader: ByteReader;
   readonly #settings: ConnectionSettings;
   readonly #deadline = new Deadline();
@@ -58,7 +57,6 @@ export class ClientConnection {
   /** @param address of the other end. */
   constructor(socket: Socket, address: string, settings: ConnectionSettings) {
     this.#socket = socket;
-    this.#address = address;
     this.#settings = settings;
     this.#reader = new ByteReader(socket);
     this.peer = clientOf(address, [], settings.trustedProxies);
@@ -211,7 +209,7 @@ export class ClientConnection {
 
   #clientOf(head: RequestHead): Client {
     if (!this.peer.throughProxy) return this.peer;
-    return clientOf(this.#address, valuesOf(head.headers, "x-forwarded-for"), this.#settings.trustedProxies);
+    return clientOf(this.peer.address, valuesOf(head.headers, "x-forwarded-for"), this.#settings.trustedProxies);
   }
 
   /**

@@ -8,7 +8,7 @@ export class Deadline {
   #dueAt = 0;
   #onMissed: () => void = () => {};
 
-  /** Calls `onMissed` in so many milliseconds, instead of what was armed before. */
+  /** Calls `onMissed` in so many milliseconds, in place of the previous deadline. */
   arm(milliseconds: number, onMissed: () => void): void {
     this.#dueAt = performance.now() + milliseconds;
     this.#onMissed = onMissed;

@@ -48,7 +48,7 @@ export class UpstreamConnection {
   }
 
   /**
-   * True when another request can be sent: the connection is open and not too old, all of the request before was taken, and nothing
+   * True when another request can be sent: the connection is open and not too old, all of the previous request was taken, and nothing
    * came that was not asked for, which would pass for the answer to the next request.
    */
   get isFit(): boolean {

@@ -23,7 +23,7 @@ async function socketPair(): Promise<{ near: Socket; far: Socket }> {
 }
 
 describe("ByteReader", () => {
-  it("stops the sender while nobody reads, and loses nothing", async () => {
+  it("stops the sender while nothing is read, and loses nothing", async () => {
     const { near, far } = await socketPair();
     const reader = new ByteReader(near);
     const sent = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 7) % 256));
@@ -75,7 +75,7 @@ describe("a head", () => {
     }
     stream.end();
     const read = await head;
-    // After a mistake nobody reads on.
+    // Nothing is read after a mistake.
     return { read, left: read.ok ? reader.unread : undefined };
   }
 
