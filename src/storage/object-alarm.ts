@@ -52,6 +52,14 @@ export class ObjectAlarm {
     this.#duties.set(name, { duty, failures: 0, pausedUntil: 0 });
   }
 
+  /**
+   * Pauses a duty: the alarm is not set for it within the next `ms`. A step of long work calls it before it returns, so that
+   * requests come in between. With 0, for new work, it ends the pause after a failure. `set` follows, or the end of `run`.
+   */
+  pause(name: string, ms: number): void {
+    this.#find(name).pausedUntil = currentTime() + ms;
+  }
+
   /** Sets the alarm, or takes it back. To be called after each change of what due times follow from. */
   async set(): Promise<void> {
     const due = Math.min(...[...this.#duties.values()].map(nextTry));
@@ -69,23 +77,17 @@ export class ObjectAlarm {
   /** Sets an alarm that was lost to a restore, or to a fault of the platform. For the start of the object. */
   async restore(): Promise<void> {
     this.#setFor = (await pendingAlarm(this.#storage, currentTime())) ?? undefined;
-    if (this.#setFor !== undefined) return;
-    await this.#open();
-    await this.set();
+    if (this.#setFor === undefined && (await this.#opened())) await this.set();
   }
 
   /** Does what is due. */
   async run(): Promise<void> {
     this.#setFor = null;
-    try {
-      await this.#open();
-    } catch (error) {
-      console.error(JSON.stringify({ type: "alarm", error: String(error) }));
-      this.#setFor = currentTime() + CLOSED_RETRY_MS;
-      return this.#storage.setAlarm(this.#setFor);
-    }
+    if (!(await this.#opened())) return;
     for (const [name, tried] of this.#duties) {
-      if ((tried.duty.dueAt() ?? NEVER) <= currentTime()) await this.#try(name, tried, async () => tried.duty.run());
+      if ((tried.duty.dueAt() ?? NEVER) > currentTime()) continue;
+      tried.pausedUntil = 0;
+      await this.#try(name, tried, async () => tried.duty.run());
     }
     await this.set();
   }
@@ -97,20 +99,38 @@ export class ObjectAlarm {
    * @returns "failed" when the alarm will try it again.
    */
   async attempt<T>(name: string, run: () => Promise<T>): Promise<Result<T, "failed">> {
-    const tried = this.#duties.get(name);
-    if (!tried) throw new Error(`there is no duty ${name}`);
+    const tried = this.#find(name);
     tried.pausedUntil = currentTime() + tried.duty.pauseMs(tried.failures);
     await this.set();
     const done = await this.#try(name, tried, run);
+    if (done.ok) tried.pausedUntil = 0;
     await this.set();
     return done;
+  }
+
+  /** Gets the keys. Without them the alarm comes again later. */
+  async #opened(): Promise<boolean> {
+    try {
+      await this.#open();
+      return true;
+    } catch (error) {
+      console.error(JSON.stringify({ type: "alarm", error: String(error) }));
+      this.#setFor = currentTime() + CLOSED_RETRY_MS;
+      await this.#storage.setAlarm(this.#setFor);
+      return false;
+    }
+  }
+
+  #find(name: string): Tried {
+    const tried = this.#duties.get(name);
+    if (!tried) throw new Error(`there is no duty ${name}`);
+    return tried;
   }
 
   async #try<T>(name: string, tried: Tried, run: () => Promise<T>): Promise<Result<T, "failed">> {
     try {
       const value = await run();
       tried.failures = 0;
-      tried.pausedUntil = 0;
       return ok(value);
     } catch (error) {
       console.error(JSON.stringify({ type: name, error: String(error) }));

@@ -1,9 +1,9 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../../base/clock.ts";
 import { within } from "../../base/location.ts";
 import { cleanUpTrees } from "../../base/turns/clean-up.ts";
-import { type Migration, Schema } from "../../storage/schema.ts";
+import type { Migration } from "../../storage/schema.ts";
 import { storedJson } from "../../storage/stored-json.ts";
+import { GroveObject } from "../../system/grove-object.ts";
 import { type AccessorCredential, decodeStoredId, type TokenAddress } from "../../token/ids.ts";
 import type { ListingEnv } from "../env.ts";
 import type { TokenFilter } from "./filter.ts";
@@ -36,6 +36,8 @@ export const TOKEN_REVOCATION_MIGRATIONS: readonly Migration[] = [
   },
 ];
 
+/** What the alarm does, and the type of its log lines. */
+const DUTY = "token revocation";
 /** Tokens that one step revokes: with a call to a tree for each, far below the platform's limit of calls. */
 const STEP = 200;
 /** Pause between two steps (ms), so that requests come in between. */
@@ -99,31 +101,26 @@ interface JobRow extends Record<string, SqlStorageValue> {
  * Revokes many tokens, a step at a time, one job after the other. Where a job stands is in its row, written after each step:
  * a crash repeats one step, which finds its tokens dead. Tokens that are made after the start are not meant.
  */
-export class TokenRevocations extends DurableObject<ListingEnv> {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
-
+export class TokenRevocations extends GroveObject<ListingEnv> {
   constructor(ctx: DurableObjectState, env: ListingEnv) {
-    super(ctx, env);
-    this.#sql = ctx.storage.sql;
-    this.#schema = new Schema(this.#sql, TOKEN_REVOCATION_MIGRATIONS);
-    if (this.#next()) {
-      ctx.blockConcurrencyWhile(async () => {
-        if ((await ctx.storage.getAlarm()) === null) await ctx.storage.setAlarm(currentTime());
-      });
-    }
+    super(ctx, env, TOKEN_REVOCATION_MIGRATIONS);
+    this.alarms.add(DUTY, {
+      dueAt: () => (this.#next() ? 0 : null),
+      run: () => this.#goOn(),
+      pauseMs: () => RETRY_MS,
+    });
+    if (this.#next()) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
   /** Starts a job and answers with its id. From the answer on it happens, whatever fails meanwhile. */
   async start(selection: Selection, expected: number): Promise<string> {
-    this.#schema.create();
     const now = currentTime();
     const id = crypto.randomUUID();
     const bounded =
       selection.filter === null
         ? selection
         : { ...selection, filter: { ...selection.filter, createdBefore: beforeNow(selection.filter, now) } };
-    this.#sql.exec(
+    this.tables.exec(
       `INSERT INTO jobs (id, number, state, selection, started_at, expected, revoked, gone, spared, mismatched, failures)
        VALUES (?, (SELECT COALESCE(MAX(number), 0) + 1 FROM jobs), 'running', ?, ?, ?, 0, 0, 0, 0, '[]')`,
       id,
@@ -131,18 +128,18 @@ export class TokenRevocations extends DurableObject<ListingEnv> {
       now,
       expected,
     );
-    this.#sql.exec(
+    this.tables.exec(
       "DELETE FROM jobs WHERE state <> 'running' AND number <= (SELECT MAX(number) FROM jobs) - ?",
       KEPT_JOBS,
     );
-    await this.ctx.storage.setAlarm(now);
+    this.alarms.pause(DUTY, 0);
+    await this.alarms.set();
     return id;
   }
 
   /** All jobs that are kept, the newest first. */
   list(): RevocationJob[] {
-    if (!this.#schema.exists) return [];
-    return this.#sql.exec<JobRow>("SELECT * FROM jobs ORDER BY number DESC").toArray().map(jobOf);
+    return this.tables.exec<JobRow>("SELECT * FROM jobs ORDER BY number DESC").toArray().map(jobOf);
   }
 
   /** The job with this id, or null. */
@@ -158,25 +155,23 @@ export class TokenRevocations extends DurableObject<ListingEnv> {
   }
 
   /** One step of the oldest job that is running. */
-  override async alarm(): Promise<void> {
+  async #goOn(): Promise<void> {
     const job = this.#next();
     if (!job) return;
-    let pause = PAUSE_MS;
     try {
       await this.#step(job);
     } catch (error) {
-      console.error(JSON.stringify({ type: "token revocation", job: job.id, error: String(error) }));
       this.#failed(job);
-      pause = RETRY_MS;
+      throw new Error(`job ${job.id}: ${String(error)}`);
     }
-    await this.ctx.storage.setAlarm(currentTime() + pause);
+    this.alarms.pause(DUTY, PAUSE_MS);
   }
 
   async #step(job: JobRow): Promise<void> {
     const selection = storedJson<Selection>(job.selection);
     const { accessors, next } = await this.#nextTokens(selection, job.position);
     const done = await this.#revoke(selection, accessors);
-    this.#sql.exec(
+    this.tables.exec(
       `UPDATE jobs SET position = ?, revoked = revoked + ?, gone = gone + ?, spared = spared + ?,
          mismatched = mismatched + ?, failures = '[]'
        WHERE id = ?`,
@@ -237,23 +232,21 @@ export class TokenRevocations extends DurableObject<ListingEnv> {
   /** The step is repeated; a job that fails again and again is given up. Messages of errors are in the log alone. */
   #failed(job: JobRow): void {
     const failures = [...storedJson<string[]>(job.failures), `${new Date(currentTime()).toISOString()}: a step failed`];
-    this.#sql.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
+    this.tables.exec("UPDATE jobs SET failures = ? WHERE id = ?", JSON.stringify(failures), job.id);
     if (failures.length >= MAX_FAILURES && this.#find(job.id)?.state === "running") this.#end(job.id, "failed");
   }
 
   #end(id: string, state: Exclude<JobState, "running">): void {
-    this.#sql.exec("UPDATE jobs SET state = ?, finished_at = ? WHERE id = ?", state, currentTime(), id);
+    this.tables.exec("UPDATE jobs SET state = ?, finished_at = ? WHERE id = ?", state, currentTime(), id);
   }
 
   #next(): JobRow | null {
-    if (!this.#schema.exists) return null;
     const running = "SELECT * FROM jobs WHERE state = 'running' ORDER BY number LIMIT 1";
-    return this.#sql.exec<JobRow>(running).toArray()[0] ?? null;
+    return this.tables.exec<JobRow>(running).toArray()[0] ?? null;
   }
 
   #find(id: string): JobRow | null {
-    if (!this.#schema.exists) return null;
-    return this.#sql.exec<JobRow>("SELECT * FROM jobs WHERE id = ?", id).toArray()[0] ?? null;
+    return this.tables.exec<JobRow>("SELECT * FROM jobs WHERE id = ?", id).toArray()[0] ?? null;
   }
 }
 

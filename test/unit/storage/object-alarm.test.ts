@@ -99,6 +99,36 @@ it("does a duty at once for a caller, and leaves it to the alarm when that fails
   expect(alarmAt).toBeNull();
 });
 
+it("comes for the next step of long work after the pause that the step asked for", async () => {
+  let steps = 0;
+  const duty: Duty = {
+    dueAt: () => (steps < 2 ? 0 : null),
+    run: () => {
+      steps++;
+      alarm.pause("duty", 25);
+    },
+    pauseMs: () => 1000,
+  };
+  alarm.add("duty", duty);
+  await goOff();
+  expect([steps, alarmAt]).toEqual([1, NOW + 25]);
+  await goOff();
+  expect([steps, alarmAt]).toEqual([2, null]);
+});
+
+it("comes at once for new work, although earlier work of the duty failed", async () => {
+  vi.spyOn(console, "error").mockReturnValue(undefined);
+  const failing = once(NOW, () => {
+    throw new Error("away");
+  });
+  alarm.add("duty", failing);
+  await goOff();
+  expect(alarmAt).toBe(NOW + 1000);
+  alarm.pause("duty", 0);
+  await alarm.set();
+  expect(alarmAt).toBe(NOW);
+});
+
 it("waits while the keys can't be opened, and runs nothing", async () => {
   vi.spyOn(console, "error").mockReturnValue(undefined);
   const duty = once(NOW);
@@ -107,6 +137,9 @@ it("waits while the keys can't be opened, and runs nothing", async () => {
     throw new Error("sealed");
   };
   await goOff();
+  expect([duty.runs, alarmAt]).toEqual([0, NOW + 30_000]);
+  alarmAt = null;
+  await alarm.restore();
   expect([duty.runs, alarmAt]).toEqual([0, NOW + 30_000]);
 });
 
