@@ -1,6 +1,7 @@
 import { ACCESSOR_SHARDS } from "../listing/accessor-shard.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import type { Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { ShardCheck } from "./shard-tidy.ts";
 
@@ -56,18 +57,15 @@ interface CheckRow extends Record<string, SqlStorageValue> {
 
 /** What the checks of the shards have found. */
 export class ShardCheckStore {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-    this.#schema = new Schema(sql, SHARD_CHECK_MIGRATIONS, "shard_checks");
+  constructor(tables: Tables) {
+    this.#tables = tables;
   }
 
   /** Keeps the last check of a shard. Safe to repeat. */
   keep(shard: number, { startedAt, finishedAt, report, aged, needed }: ShardCheck): void {
-    this.#schema.create();
-    this.#sql.exec(
+    this.#tables.exec(
       `INSERT INTO shard_checks (shard, started_at, finished_at, report, aged, needed, added) VALUES (?, ?, ?, ?, ?, ?, 0)
        ON CONFLICT (shard) DO UPDATE
        SET started_at = excluded.started_at, finished_at = excluded.finished_at, report = excluded.report,
@@ -110,25 +108,21 @@ export class ShardCheckStore {
 
   /** Notes that a run has added them. */
   added(): void {
-    if (this.#schema.exists) this.#sql.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
+    this.#tables.exec("UPDATE shard_checks SET added = 1 WHERE added = 0");
   }
 
   /** Notes that the run with this number leaves the shards to themselves. */
   leaveOut(run: number): void {
-    this.#schema.create();
-    this.#sql.exec("DELETE FROM partial_runs");
-    this.#sql.exec("INSERT INTO partial_runs (number) VALUES (?)", run);
+    this.#tables.exec("DELETE FROM partial_runs");
+    this.#tables.exec("INSERT INTO partial_runs (number) VALUES (?)", run);
   }
 
   isLeftOut(run: number): boolean {
-    return (
-      this.#schema.exists && this.#sql.exec("SELECT 1 FROM partial_runs WHERE number = ?", run).toArray().length > 0
-    );
+    return this.#tables.exec("SELECT 1 FROM partial_runs WHERE number = ?", run).toArray().length > 0;
   }
 
   #rows(condition: "TRUE" | "added = 0") {
-    if (!this.#schema.exists) return [];
-    return this.#sql
+    return this.#tables
       .exec<CheckRow>(`SELECT started_at, report, aged, needed FROM shard_checks WHERE ${condition}`)
       .toArray();
   }

@@ -1,6 +1,7 @@
 import type { AgedTerm } from "../crypto/key-terms.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import type { Tables } from "../storage/tables.ts";
 import { addToReport, NO_REPORT, type TidyReport } from "../tree/tidy/report.ts";
 import type { TreePosition } from "../tree/tidy/step.ts";
 import type { ListPosition } from "./lists.ts";
@@ -65,12 +66,10 @@ interface RunRow extends Record<string, SqlStorageValue> {
 
 /** Where the tidy run stands. */
 export class TidyStore {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-    this.#schema = new Schema(sql, TIDY_MIGRATIONS);
+  constructor(tables: Tables) {
+    this.#tables = tables;
   }
 
   /** The run in progress, or null. */
@@ -89,11 +88,10 @@ export class TidyStore {
    * @param aged terms of keys that may go when the run finds nothing that needs them.
    */
   begin(now: number, position: ListPosition, aged: readonly AgedTerm[]): number {
-    this.#schema.create();
     const number = (this.lastFinished()?.number ?? 0) + 1;
-    this.#sql.exec("DELETE FROM runs WHERE number < ?", number - 1);
-    this.#sql.exec("DELETE FROM tree_work");
-    this.#sql.exec(
+    this.#tables.exec("DELETE FROM runs WHERE number < ?", number - 1);
+    this.#tables.exec("DELETE FROM tree_work");
+    this.#tables.exec(
       "INSERT INTO runs (number, started_at, position, report, aged, needed) VALUES (?, ?, ?, ?, ?, '[]')",
       number,
       now,
@@ -107,12 +105,12 @@ export class TidyStore {
   /** Ends `run` at `now` (ms), with all that it did. */
   finish(run: TidyRun, report: TidyReport, now: number): void {
     const all = JSON.stringify(report);
-    this.#sql.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, all, run.number);
+    this.#tables.exec("UPDATE runs SET finished_at = ?, report = ? WHERE number = ?", now, all, run.number);
   }
 
   /** At most `limit` trees with more to do. */
   treeWork(limit: number): TreeWork[] {
-    return this.#sql
+    return this.#tables
       .exec<{ tree_id: string; position: string }>("SELECT tree_id, position FROM tree_work LIMIT ?", limit)
       .toArray()
       .map(({ tree_id, position }) => ({ treeId: tree_id, from: storedJson<TreePosition>(position) }));
@@ -120,21 +118,21 @@ export class TidyStore {
 
   /** Notes that a page was done, and what is left to do in its trees. */
   pageDone(run: TidyRun, next: ListPosition | null, left: readonly TreeWork[], done: StepDone): void {
-    this.#sql.exec("UPDATE runs SET position = ? WHERE number = ?", next && JSON.stringify(next), run.number);
+    this.#tables.exec("UPDATE runs SET position = ? WHERE number = ?", next && JSON.stringify(next), run.number);
     this.#keep(left);
     this.#report(run, done);
   }
 
   /** Notes that a step was done in each of `trees`, and what is left to do in them. */
   treesDone(run: TidyRun, trees: readonly TreeWork[], left: readonly TreeWork[], done: StepDone): void {
-    for (const { treeId } of trees) this.#sql.exec("DELETE FROM tree_work WHERE tree_id = ?", treeId);
+    for (const { treeId } of trees) this.#tables.exec("DELETE FROM tree_work WHERE tree_id = ?", treeId);
     this.#keep(left);
     this.#report(run, done);
   }
 
   #keep(left: readonly TreeWork[]): void {
     for (const { treeId, from } of left) {
-      this.#sql.exec(
+      this.#tables.exec(
         "INSERT OR REPLACE INTO tree_work (tree_id, position) VALUES (?, ?)",
         treeId,
         JSON.stringify(from),
@@ -145,12 +143,11 @@ export class TidyStore {
   #report(run: TidyRun, done: StepDone): void {
     const report = JSON.stringify(addToReport(run.report, done.report));
     const needed = JSON.stringify([...new Set([...run.needed, ...done.needed])]);
-    this.#sql.exec("UPDATE runs SET report = ?, needed = ? WHERE number = ?", report, needed, run.number);
+    this.#tables.exec("UPDATE runs SET report = ?, needed = ? WHERE number = ?", report, needed, run.number);
   }
 
   #read(condition: "finished_at IS NULL" | "finished_at IS NOT NULL"): TidyRun | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql
+    const row = this.#tables
       .exec<RunRow>(`SELECT * FROM runs WHERE ${condition} ORDER BY number DESC LIMIT 1`)
       .toArray()[0];
     return row ? runOf(row) : null;

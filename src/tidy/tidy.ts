@@ -1,9 +1,9 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import { within } from "../base/location.ts";
 import { logInfo } from "../base/log.ts";
 import type { Env } from "../env.ts";
-import { pendingAlarm } from "../storage/pending-alarm.ts";
+import { Tables } from "../storage/tables.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import { dropTerms, termsToDrop } from "../system/key-rotation.ts";
 import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
@@ -13,14 +13,16 @@ import { SAFETY_AGE_MS } from "../tree/tidy/step.ts";
 import { checkObjects } from "./check-objects.ts";
 import { TREES_PER_STEP, tidyPage, tidyTrees } from "./list-steps.ts";
 import { FIRST_POSITION, FIRST_WITHOUT_ACCESSORS, type ListPosition } from "./lists.ts";
-import { ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
+import { SHARD_CHECK_MIGRATIONS, ShardCheckStore, type ShardChecks } from "./shard-checks.ts";
 import { type ShardCheck, startShardChecks } from "./shard-tidy.ts";
-import { type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
+import { TIDY_MIGRATIONS, type TidyRun, TidyStore, type TreeWork } from "./tidy-store.ts";
 
 /** Pause between two steps, in ms. No client waits for tidy: requests come first. */
 export const TIDY_PAUSE_MS = 25;
 /** Pause after a step that failed, for example because a shard did not answer. */
 const RETRY_MS = 30_000;
+/** What the alarm does, and the type of its log lines. */
+const DUTY = "tidy";
 
 /** What can be read about tidying. Times in ms. */
 export interface TidyStatus {
@@ -45,14 +47,19 @@ const COVERED_BY_RUN = { since: Number.POSITIVE_INFINITY, tampered: 0, aged: "al
  * therefore not found: its tokens work and end as usual, they are just in no list, until one of them or of their
  * children is listed again. Creation hands no token out before it is listed, so this takes the loss of a shard's rows.
  */
-export class Tidy extends DurableObject<Env> {
+export class Tidy extends GroveObject<Env> {
   readonly #store: TidyStore;
   readonly #shards: ShardCheckStore;
 
   constructor(ctx: DurableObjectState, env: Env) {
-    super(ctx, env);
-    this.#store = new TidyStore(ctx.storage.sql);
-    this.#shards = new ShardCheckStore(ctx.storage.sql);
+    super(ctx, env, TIDY_MIGRATIONS);
+    this.#store = new TidyStore(this.tables);
+    this.#shards = new ShardCheckStore(new Tables(ctx.storage.sql, SHARD_CHECK_MIGRATIONS, "shard_checks"));
+    this.alarms.add(DUTY, {
+      dueAt: () => (this.#store.running() ? 0 : null),
+      run: () => this.#goOn(),
+      pauseMs: () => RETRY_MS,
+    });
   }
 
   /** Begins a run over everything. False when a run is in progress. */
@@ -77,18 +84,10 @@ export class Tidy extends DurableObject<Env> {
   }
 
   /** One step of the run in progress. */
-  override async alarm(): Promise<void> {
+  async #goOn(): Promise<void> {
     const run = this.#store.running();
-    if (!run) return;
-    try {
-      await this.#step(run);
-    } catch (error) {
-      // The platform gives up after some retries of its own; a run must not.
-      console.error(JSON.stringify({ type: "tidy", error: String(error) }));
-      await this.ctx.storage.setAlarm(currentTime() + RETRY_MS);
-      return;
-    }
-    if (this.#store.running()) await this.ctx.storage.setAlarm(currentTime() + TIDY_PAUSE_MS);
+    if (run) await this.#step(run);
+    this.alarms.pause(DUTY, TIDY_PAUSE_MS);
   }
 
   /** Begins a run at `position`. When one is in progress: false, and its alarm is set again if it was lost. */
@@ -100,8 +99,7 @@ export class Tidy extends DurableObject<Env> {
       const run = this.#store.begin(currentTime(), position, aged);
       if (position.list !== FIRST_POSITION.list) this.#shards.leaveOut(run);
     }
-    const { storage } = this.ctx;
-    if (begins || (await pendingAlarm(storage, currentTime())) === null) await storage.setAlarm(currentTime());
+    await (begins ? this.alarms.set() : this.alarms.restore());
     return begins;
   }
 
