@@ -14,12 +14,8 @@ import { homeOf, shardAt, shardOfId } from "./shard/stub.ts";
 const SECOND_ALIAS = invalid("Alias already exists for requested entity and mount accessor");
 const NAME_TAKEN = invalid("alias with combination of mount accessor and name already exists");
 
-/** What came of the write of an alias. */
-export interface WrittenAlias {
-  readonly id: string;
-  readonly entityId: string;
-  readonly changed: boolean;
-}
+/** The alias that a write created or changed; null when nothing changed. */
+export type WrittenAlias = Pick<AliasRecord, "id" | "entityId"> | null;
 
 /**
  * Creates or changes an alias. Without an id, the alias with this name on this mount is meant. Messages are the reference's
@@ -81,7 +77,7 @@ async function addWithEntity(
   const made = await entityOfAlias(env, place, said, newId, now);
   if (!made.ok) return made;
   const entityId = made.value.entity.id;
-  if (entityId === newId) return ok({ id: firstAliasId(newId), entityId, changed: true });
+  if (entityId === newId) return ok({ id: firstAliasId(newId), entityId });
   // A login or another write was faster: now there is an alias to change.
   return writeAlias(env, null, write, now);
 }
@@ -101,7 +97,7 @@ async function changeAlias(
     customMetadata: write.customMetadata ?? alias.customMetadata,
     updatedAt: now,
   };
-  if (isSame(changed, alias)) return ok({ id: alias.id, entityId: alias.entityId, changed: false });
+  if (isSame(changed, alias)) return ok(null);
   if (!(await findEntity(env, { id: changed.entityId }))) {
     return err(invalid("given 'canonical_id' is not associated with an entity"));
   }
@@ -142,7 +138,7 @@ async function put(
     if (isNative(alias)) await drewId?.releaseAlias(byId, before.entityId);
   }
   if (before && !isSamePlace(before, alias)) await shardAt(env, before).releaseAlias(before, before.entityId);
-  return ok({ id, entityId, changed: true });
+  return ok({ id, entityId });
 }
 
 /** Makes a name lead to an entity, unless it leads to another one that has the alias. */

@@ -62,7 +62,7 @@ async function createEntity(
   const { name } = write;
   if (name === null) return ok({ id, name: nameOfEntity(id), created: true });
   if ((await nameEntity(env, id, name)) === id) return ok({ id, name, created: true });
-  // Somebody else was faster: the write is about the entity that has the name now.
+  // Another write gave the name away meanwhile: this write is about the entity that has the name now.
   await deleteEntities(env, [{ id }]);
   return attempt < MAX_ATTEMPTS ? writeEntity(env, null, write, now, attempt + 1) : err(NAME_IN_MOTION);
 }
@@ -93,16 +93,18 @@ async function idOfName(env: IdentityEnv, name: string): Promise<string | null> 
   return (await findEntity(env, { name }))?.id ?? identityOf(env).entityOfName(name);
 }
 
-/** Creates or changes a group, see `Identity.writeGroup`. */
+/**
+ * Creates or changes a group whose members exist, see `Identity.writeGroup`.
+ *
+ * @param now ms.
+ */
 export async function writeGroup(
   env: IdentityEnv,
   id: string | null,
   write: GroupWrite,
-  newId: string,
-  newName: string,
   now: number,
 ): Promise<Result<Written, Failure>> {
   const missing = await missingEntities(env, write.memberEntityIds ?? []);
   if (missing.length > 0) return err(invalid("member_entity_ids holds an id that is no entity"));
-  return identityOf(env).writeGroup(id, write, newId, newName, now);
+  return identityOf(env).writeGroup(id, write, now);
 }

@@ -70,13 +70,6 @@ export interface GroupAliasWrite extends AliasPlace {
   readonly groupId: string | null;
 }
 
-/** What a new group alias and its group get, if they have to be made. */
-export interface NewGroupIds {
-  readonly aliasId: string;
-  readonly groupId: string;
-  readonly groupName: string;
-}
-
 /** Entities and groups that share policies. Times in ms. */
 export interface GroupRecord {
   readonly id: string;

@@ -4,7 +4,6 @@ import { currentTime } from "../../base/clock.ts";
 import { DENIED, type Failure } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { aclOfToken } from "../../identity/access.ts";
-import type { IdOrName } from "../../identity/directory/identity.ts";
 import { identityOf } from "../../identity/directory/stub.ts";
 import { findEntity } from "../../identity/entities.ts";
 import { evaluateAcl } from "../../policy/evaluate.ts";
@@ -16,7 +15,10 @@ type Call = Pick<CallContext<unknown, unknown>, "caller" | "env" | "installation
  * one spelling. So a path with another spelling is evaluated for the stored name as well: otherwise a rule for `admin`
  * would not hold for `Admin`.
  */
-export async function canonicalName(context: Call, kind: "entity" | "group"): Promise<Result<IdOrName, Failure>> {
+export async function canonicalName(
+  context: Call,
+  kind: "entity" | "group",
+): Promise<Result<{ name: string }, Failure>> {
   const { env, installation, caller, params, request } = context;
   const key = { name: params.name ?? "" };
   const found = await (kind === "entity" ? findEntity(env, key) : identityOf(env).readGroup(key));

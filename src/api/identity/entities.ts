@@ -24,13 +24,10 @@ import {
 import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { notBefore, readNotBefore } from "../not-before.ts";
-import { routesById } from "./by-id.ts";
-import { routesByName } from "./by-name.ts";
-import { canonicalName } from "./canonical-name.ts";
-import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity, WRITTEN } from "./render.ts";
+import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
+import { ENTITY_SHAPE, ENTITY_SUMMARY_SHAPE, showEntity, summarizeEntity } from "./render.ts";
 
 const ID = { id: "The id of the entity" };
-const NAME = { name: "The name of the entity" };
 const FIELDS = fieldSchema({
   id: text().describe("The id of the entity; a new one is made unless sent"),
   name: text().describe("The name of the entity; one is made unless sent"),
@@ -40,15 +37,34 @@ const FIELDS = fieldSchema({
 });
 type Fields = Values<typeof FIELDS>;
 
+const ENTITY: NamedKind<EntityRecord, Fields> = {
+  kind: "entity",
+  plural: "entities",
+  path: "identity/entity",
+  id: ID.id,
+  words: {
+    create: { summary: "Makes or changes an entity.", operationId: "entity-create" },
+    update: { summary: "Changes an entity.", operationId: "entity-update-by-id" },
+    list: { summary: "Lists the entities by id.", operationId: "entity-list-by-id" },
+    read: { summary: "Shows an entity.", operationId: "entity-read-by-id" },
+    delete: { summary: "Deletes an entity.", operationId: "entity-delete-by-id" },
+  },
+  fields: FIELDS,
+  shape: ENTITY_SHAPE,
+  summaryShape: ENTITY_SUMMARY_SHAPE,
+  write,
+  list: listEntities,
+  listNames: listEntityNames,
+  read: readEntity,
+  delete: (env, key) => deleteEntities(env, [key]),
+  summarize: summarizeEntity,
+  show: showEntity,
+};
+
 /** Entities, by id and by name. */
 export const ENTITY_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "identity/entity",
-    { summary: "Makes or changes an entity.", operationId: "entity-create", answers: WRITTEN },
-    FIELDS,
-    (context) => write(context, context.fields.id, context.fields.name),
-  ),
+  ...routesById(ENTITY),
+  ...routesByName(ENTITY),
   simpleRoute(
     "update",
     "identity/entity/batch-delete",
@@ -63,13 +79,6 @@ export const ENTITY_ROUTES: readonly Route[] = [
       forgetEntities();
       return ok(EMPTY);
     },
-  ),
-  simpleRoute(
-    "update",
-    "identity/entity/id/:id",
-    { summary: "Makes or changes an entity.", operationId: "entity-update-by-id", parameters: ID, answers: WRITTEN },
-    FIELDS,
-    (context) => write(context, context.params.id ?? "", context.fields.name),
   ),
   simpleRoute(
     "read",
@@ -99,69 +108,24 @@ export const ENTITY_ROUTES: readonly Route[] = [
     strictSchema({ not_before: text().describe("`now`, which it is unless sent, or a time that has passed") }),
     endTokens,
   ),
-  simpleRoute(
-    "update",
-    "identity/entity/name/:name{.+}",
-    {
-      summary: "Makes or changes the entity of a name.",
-      operationId: "entity-update-by-name",
-      parameters: NAME,
-      answers: WRITTEN,
-    },
-    FIELDS,
-    async (context) => {
-      const named = await canonicalName(context, "entity");
-      return named.ok ? write(context, "", context.params.name ?? "") : named;
-    },
-  ),
-  ...routesById<EntityRecord>({
-    path: "identity/entity",
-    id: ID.id,
-    words: {
-      list: { summary: "Lists the entities by id.", operationId: "entity-list-by-id" },
-      read: { summary: "Shows an entity.", operationId: "entity-read-by-id" },
-      delete: { summary: "Deletes an entity.", operationId: "entity-delete-by-id" },
-    },
-    shape: ENTITY_SHAPE,
-    summaryShape: ENTITY_SUMMARY_SHAPE,
-    list: listEntities,
-    read: (env, id) => readEntity(env, { id }),
-    delete: (env, id) => deleteEntities(env, [{ id }]),
-    summarize: summarizeEntity,
-    show: showEntity,
-  }),
-  ...routesByName<EntityRecord>({
-    kind: "entity",
-    plural: "entities",
-    shape: ENTITY_SHAPE,
-    list: listEntityNames,
-    read: readEntity,
-    delete: (env, key) => deleteEntities(env, [key]),
-    show: showEntity,
-  }),
 ];
 
-type Call<F> = CallContext<F, null>;
-
-async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
-  const problem = nameProblem("entity", name) ?? metadataProblem("metadata", fields.metadata);
+async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+  const { id, name, metadata, disabled } = fields;
+  const problem = nameProblem("entity", name) ?? metadataProblem("metadata", metadata);
   if (problem) return err(invalid(problem));
   const policies = identityPolicies(fields.policies);
   if (!policies.ok) return policies;
-  const written = await writeEntity(
-    env,
-    id || null,
-    { name: name || null, metadata: fields.metadata, policies: policies.value, disabled: fields.disabled ?? null },
-    currentTime(),
-  );
+  const changes = { name: name || null, metadata, policies: policies.value, disabled: disabled ?? null };
+  const written = await writeEntity(env, id || null, changes, currentTime());
   if (!written.ok) return written;
-  forgetEntities();
   const { created, ...shown } = written.value;
-  return ok(created ? dataReply({ ...shown, aliases: null }) : EMPTY);
+  return ok(created ? { ...shown, aliases: null } : null);
 }
 
 /** Ends the tokens of an entity, which stays as it is. What is stored of them goes with the next tidy run. */
-async function endTokens({ env, params, fields }: Call<{ not_before: string }>): Promise<Result<Reply, Failure>> {
+async function endTokens(context: CallContext<{ not_before: string }, null>): Promise<Result<Reply, Failure>> {
+  const { env, params, fields } = context;
   const id = params.id ?? "";
   const now = currentTime();
   const createdBefore = readNotBefore(fields.not_before || "now", now);

@@ -1,22 +1,15 @@
-import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
+import type { Route } from "../../auth/route.ts";
 import { currentTime } from "../../base/clock.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { identityOf } from "../../identity/directory/stub.ts";
 import { writeGroup } from "../../identity/entity-writes.ts";
-import type { GroupRecord } from "../../identity/model.ts";
-import { EXTERNAL_GROUP, INTERNAL_GROUP } from "../../identity/model.ts";
-import { generatedGroupName, identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
-import { forgetEntities } from "../../identity/standing.ts";
+import { EXTERNAL_GROUP, type GroupRecord, INTERNAL_GROUP } from "../../identity/model.ts";
+import { identityPolicies, metadataProblem, nameProblem } from "../../identity/rules.ts";
 import { commaList, fieldSchema, pairs, text, type Values } from "../../wire/fields.ts";
-import { dataReply, EMPTY, type Reply } from "../../wire/reply.ts";
-import { routesById } from "./by-id.ts";
-import { routesByName } from "./by-name.ts";
-import { canonicalName } from "./canonical-name.ts";
-import { GROUP_SHAPE, GROUP_SUMMARY_SHAPE, showGroup, summarizeGroup, WRITTEN } from "./render.ts";
+import { type NamedKind, routesById, routesByName, type ShownWrite, type WriteContext } from "./kind.ts";
+import { GROUP_SHAPE, GROUP_SUMMARY_SHAPE, showGroup, summarizeGroup } from "./render.ts";
 
-const ID = { id: "The id of the group" };
-const NAME = { name: "The name of the group" };
 const FIELDS = fieldSchema({
   id: text().describe("The id of the group; a new one is made unless sent"),
   name: text().describe("The name of the group; one is made unless sent"),
@@ -30,90 +23,51 @@ type Fields = Values<typeof FIELDS>;
 
 const TYPES = [INTERNAL_GROUP, EXTERNAL_GROUP] as const;
 
+const GROUP: NamedKind<GroupRecord, Fields> = {
+  kind: "group",
+  plural: "groups",
+  path: "identity/group",
+  id: "The id of the group",
+  words: {
+    create: { summary: "Makes or changes a group.", operationId: "group-create" },
+    update: { summary: "Changes a group.", operationId: "group-update-by-id" },
+    list: { summary: "Lists the groups by id.", operationId: "group-list-by-id" },
+    read: { summary: "Shows a group.", operationId: "group-read-by-id" },
+    delete: { summary: "Deletes a group.", operationId: "group-delete-by-id" },
+  },
+  fields: FIELDS,
+  shape: GROUP_SHAPE,
+  summaryShape: GROUP_SUMMARY_SHAPE,
+  write,
+  list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
+  listNames: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
+  read: (env, key) => identityOf(env).readGroup(key),
+  delete: (env, key) => identityOf(env).deleteGroup(key),
+  summarize: summarizeGroup,
+  show: showGroup,
+};
+
 /** Groups of entities, by id and by name. */
-export const GROUP_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "identity/group",
-    { summary: "Makes or changes a group.", operationId: "group-create", answers: WRITTEN },
-    FIELDS,
-    (context) => write(context, context.fields.id, context.fields.name),
-  ),
-  simpleRoute(
-    "update",
-    "identity/group/id/:id",
-    { summary: "Makes or changes a group.", operationId: "group-update-by-id", parameters: ID, answers: WRITTEN },
-    FIELDS,
-    (context) => write(context, context.params.id ?? "", context.fields.name),
-  ),
-  simpleRoute(
-    "update",
-    "identity/group/name/:name{.+}",
-    {
-      summary: "Makes or changes the group of a name.",
-      operationId: "group-update-by-name",
-      parameters: NAME,
-      answers: WRITTEN,
-    },
-    FIELDS,
-    async (context) => {
-      const named = await canonicalName(context, "group");
-      return named.ok ? write(context, "", context.params.name ?? "") : named;
-    },
-  ),
-  ...routesById<GroupRecord>({
-    path: "identity/group",
-    id: ID.id,
-    words: {
-      list: { summary: "Lists the groups by id.", operationId: "group-list-by-id" },
-      read: { summary: "Shows a group.", operationId: "group-read-by-id" },
-      delete: { summary: "Deletes a group.", operationId: "group-delete-by-id" },
-    },
-    shape: GROUP_SHAPE,
-    summaryShape: GROUP_SUMMARY_SHAPE,
-    list: (env, after, limit) => identityOf(env).listGroups("id", after, limit),
-    read: (env, id) => identityOf(env).readGroup({ id }),
-    delete: (env, id) => identityOf(env).deleteGroup({ id }),
-    summarize: summarizeGroup,
-    show: showGroup,
-  }),
-  ...routesByName<GroupRecord>({
-    kind: "group",
-    plural: "groups",
-    shape: GROUP_SHAPE,
-    list: (env, after, limit) => identityOf(env).listGroups("name", after, limit),
-    read: (env, key) => identityOf(env).readGroup(key),
-    delete: (env, key) => identityOf(env).deleteGroup(key),
-    show: showGroup,
-  }),
-];
+export const GROUP_ROUTES: readonly Route[] = [...routesById(GROUP), ...routesByName(GROUP)];
 
-type Call<F> = CallContext<F, null>;
-
-async function write({ env, fields }: Call<Fields>, id: string, name: string): Promise<Result<Reply, Failure>> {
+async function write({ env }: WriteContext, fields: Fields): Promise<Result<ShownWrite, Failure>> {
+  const { id, name, metadata } = fields;
   const type = TYPES.find((known) => known === fields.type) ?? null;
   if (fields.type !== "" && type === null) return err(invalid('the type of a group is "internal" or "external"'));
-  const problem = nameProblem("group", name) ?? metadataProblem("metadata", fields.metadata);
+  const problem = nameProblem("group", name) ?? metadataProblem("metadata", metadata);
   if (problem) return err(invalid(problem));
   const policies = identityPolicies(fields.policies);
   if (!policies.ok) return policies;
-  const written = await writeGroup(
-    env,
-    id || null,
-    {
-      name: name || null,
-      type,
-      metadata: fields.metadata,
-      policies: policies.value,
-      memberEntityIds: fields.member_entity_ids,
-      memberGroupIds: fields.member_group_ids,
-    },
-    crypto.randomUUID(),
-    generatedGroupName(),
-    currentTime(),
-  );
+  const changes = {
+    name: name || null,
+    type,
+    metadata,
+    policies: policies.value,
+    memberEntityIds: fields.member_entity_ids,
+    memberGroupIds: fields.member_group_ids,
+  };
+  const written = await writeGroup(env, id || null, changes, currentTime());
   if (!written.ok) return written;
-  forgetEntities();
   const { created, ...shown } = written.value;
-  return ok(created ? dataReply(shown) : EMPTY);
+  return ok(created ? shown : null);
 }

@@ -1,4 +1,4 @@
-import { type Route, simpleRoute } from "../../auth/route.ts";
+import { type ReadyContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
@@ -8,6 +8,7 @@ import { identityOf } from "../../identity/directory/stub.ts";
 import { type EntityKey, readEntity } from "../../identity/entities.ts";
 import { fieldSchema, text, type Values } from "../../wire/fields.ts";
 import { dataReply, EMPTY } from "../../wire/reply.ts";
+import type { Shape } from "../../wire/shape.ts";
 import { ENTITY_SHAPE, GROUP_SHAPE, showEntity, showGroup } from "./render.ts";
 
 const FIELDS = fieldSchema({
@@ -18,43 +19,43 @@ const FIELDS = fieldSchema({
   alias_mount_accessor: text().describe("The accessor of the mount of that alias"),
 });
 
-/** Finding an entity or a group by whatever is known of it; 204 when there is none. */
+/** Finding an entity or a group by its id, its name or an alias; 204 when there is none. */
 export const LOOKUP_ROUTES: readonly Route[] = [
-  simpleRoute(
-    "update",
-    "identity/lookup/entity",
-    {
-      summary: "Finds an entity by whatever is known of it; 204 when there is none.",
-      operationId: "entity-look-up",
-      answers: [dataAnswer(ENTITY_SHAPE), NO_CONTENT],
-    },
-    FIELDS,
-    async ({ env, installation, fields }) => {
-      const key = readKey(fields);
-      if (!key.ok) return key;
-      const entity = await readEntity(env, key.value);
-      return ok(entity ? dataReply(showEntity(entity, installation)) : EMPTY);
-    },
-  ),
-
-  simpleRoute(
-    "update",
-    "identity/lookup/group",
-    {
-      summary: "Finds a group by whatever is known of it; 204 when there is none.",
-      operationId: "group-look-up",
-      answers: [dataAnswer(GROUP_SHAPE), NO_CONTENT],
-    },
-    FIELDS,
-    async ({ env, installation, fields }) => {
-      const key = readKey(fields);
-      if (!key.ok) return key;
-      const known = await groupKey(env, key.value);
-      const group = known && (await identityOf(env).readGroup(known));
-      return ok(group ? dataReply(showGroup(group, installation)) : EMPTY);
-    },
-  ),
+  lookUpRoute("entity", ENTITY_SHAPE, async ({ env, installation }, key) => {
+    const entity = await readEntity(env, key);
+    return entity && showEntity(entity, installation);
+  }),
+  lookUpRoute("group", GROUP_SHAPE, async ({ env, installation }, key) => {
+    const known = await groupKey(env, key);
+    const group = known && (await identityOf(env).readGroup(known));
+    return group && showGroup(group, installation);
+  }),
 ];
+
+type Finder = (
+  context: Pick<ReadyContext, "env" | "installation">,
+  key: EntityKey,
+) => Promise<Record<string, unknown> | null>;
+
+/** The route that answers with what `find` finds. */
+function lookUpRoute(kind: "entity" | "group", shape: Shape, find: Finder): Route {
+  return simpleRoute(
+    "update",
+    `identity/lookup/${kind}`,
+    {
+      summary: `Finds ${kind === "entity" ? "an entity" : "a group"} by its id, its name or an alias; 204 when there is none.`,
+      operationId: `${kind}-look-up`,
+      answers: [dataAnswer(shape), NO_CONTENT],
+    },
+    FIELDS,
+    async (context) => {
+      const key = readKey(context.fields);
+      if (!key.ok) return key;
+      const found = await find(context, key.value);
+      return ok(found ? dataReply(found) : EMPTY);
+    },
+  );
+}
 
 /** Reads the group that the request describes; null when no group has the alias. */
 async function groupKey(env: Env, key: EntityKey): Promise<IdOrName | null> {

@@ -1,4 +1,3 @@
-import { type Answer, dataAnswer, NO_CONTENT } from "../../auth/route-description.ts";
 import { formatRfc3339 } from "../../base/rfc3339.ts";
 import type { AliasRecord, EntityRecord, GroupAliasRecord, GroupRecord, Metadata } from "../../identity/model.ts";
 import type { Installation } from "../../system/installation.ts";
@@ -66,27 +65,20 @@ export function showGroup(group: GroupRecord, installation: Installation): Recor
 
 /** What reading shows of a group alias, by itself and inside its group. */
 export function showGroupAlias(alias: GroupAliasRecord, installation: Installation): Record<string, unknown> {
-  return {
-    ...mountOf(alias, installation),
-    id: alias.id,
-    canonical_id: alias.groupId,
-    name: alias.name,
-    metadata: null,
-    custom_metadata: null,
-    merged_from_canonical_ids: null,
-    local: false,
-    namespace_id: "root",
-    creation_time: formatRfc3339(alias.createdAt),
-    last_update_time: formatRfc3339(alias.updatedAt),
-  };
+  return { ...aliasOf(withoutMetadata(alias), installation), namespace_id: "root" };
 }
 
-/** What a list tells of a group alias beside its id. */
+/** What a list shows of a group alias beside its id. */
 export function summarizeGroupAlias(alias: GroupAliasRecord, installation: Installation): Record<string, unknown> {
-  return { ...mountOf(alias, installation), name: alias.name, canonical_id: alias.groupId };
+  return summarizeAlias(withoutMetadata(alias), installation);
 }
 
-/** What a list by id tells of an entity beside its id. */
+/** A group alias in the form of an alias of an entity: clients see both in one shape. Metadata is of entities alone. */
+function withoutMetadata({ groupId, ...alias }: GroupAliasRecord): AliasRecord {
+  return { ...alias, entityId: groupId, metadata: {}, customMetadata: {} };
+}
+
+/** What a list by id shows of an entity beside its id. */
 export function summarizeEntity(entity: EntityRecord, installation: Installation): Record<string, unknown> {
   const aliases = entity.aliases.map((alias) => ({
     ...mountOf(alias, installation),
@@ -96,12 +88,12 @@ export function summarizeEntity(entity: EntityRecord, installation: Installation
   return { name: entity.name, aliases };
 }
 
-/** What a list tells of an alias beside its id. */
+/** What a list shows of an alias beside its id. */
 export function summarizeAlias(alias: AliasRecord, installation: Installation): Record<string, unknown> {
   return { ...mountOf(alias, installation), name: alias.name, canonical_id: alias.entityId };
 }
 
-/** What a list by id tells of a group beside its id. */
+/** What a list by id shows of a group beside its id. */
 export function summarizeGroup(group: GroupRecord): Record<string, unknown> {
   return {
     name: group.name,
@@ -129,7 +121,7 @@ function shown(metadata: Metadata): Metadata | null {
 
 const MOUNT_SHAPE = { mount_accessor: "string", mount_path: "string", mount_type: "string" } as const;
 
-/** The shape of what a list tells of an alias. */
+/** The shape of what a list shows of an alias. */
 export const ALIAS_SUMMARY_SHAPE = { ...MOUNT_SHAPE, name: "string", canonical_id: "string" } as const satisfies Shape;
 
 const ALIAS_OF_ENTITY_SHAPE = {
@@ -148,10 +140,7 @@ const ALIAS_OF_ENTITY_SHAPE = {
 /** The shape of an alias. */
 export const ALIAS_SHAPE = { ...ALIAS_OF_ENTITY_SHAPE, namespace_id: "string" } as const satisfies Shape;
 
-/** The shape of a group alias. */
-export const GROUP_ALIAS_SHAPE = ALIAS_SHAPE;
-
-/** The shape of what a list tells of an entity. */
+/** The shape of what a list shows of an entity. */
 export const ENTITY_SUMMARY_SHAPE = {
   name: "string",
   aliases: [{ ...MOUNT_SHAPE, id: "string", name: "string" }],
@@ -174,7 +163,7 @@ export const ENTITY_SHAPE = {
   group_ids: ["string"],
 } as const satisfies Shape;
 
-/** The shape of what a list tells of a group. */
+/** The shape of what a list shows of a group. */
 export const GROUP_SUMMARY_SHAPE = {
   name: "string",
   num_member_entities: "integer",
@@ -196,6 +185,3 @@ export const GROUP_SHAPE = {
   creation_time: "string",
   last_update_time: "string",
 } as const satisfies Shape;
-
-/** What a write answers: what it made, or nothing where it only changed something. */
-export const WRITTEN: readonly Answer[] = [dataAnswer({ id: "string", "*": "any" }), NO_CONTENT];

@@ -1,14 +1,14 @@
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
-import { EXTERNAL_GROUP, type GroupAliasRecord, type GroupAliasWrite, type NewGroupIds } from "../model.ts";
+import { EXTERNAL_GROUP, type GroupAliasRecord, type GroupAliasWrite } from "../model.ts";
+import { generatedGroupName } from "../rules.ts";
 import type { GroupAliasStore } from "./group-alias-store.ts";
 import type { GroupStore } from "./group-store.ts";
 import { TOO_MANY } from "./group-writes.ts";
 
 /**
- * Creates a group alias, or changes the one with the id. Messages are the reference's (identity/group-alias).
+ * Creates a group alias, with a new external group when none is named, or changes the one with the id. Messages are the reference's (identity/group-alias).
  *
- * @param ids for a new alias, and for a new external group when none is named.
  * @param now ms.
  * @returns null when nothing changes.
  */
@@ -17,7 +17,6 @@ export function writeGroupAlias(
   groupAliases: GroupAliasStore,
   id: string | null,
   write: GroupAliasWrite,
-  ids: NewGroupIds,
   now: number,
 ): Result<GroupAliasRecord | null, Failure> {
   const before = id === null ? null : groupAliases.byId(id);
@@ -37,14 +36,14 @@ export function writeGroupAlias(
     return err(invalid("combination of mount and group alias name is already in use"));
   }
   if (!groups.hasRoomFor(name.length)) return err(TOO_MANY);
-  const groupId = write.groupId ?? before?.groupId ?? ids.groupId;
+  const groupId = write.groupId ?? before?.groupId ?? crypto.randomUUID();
   if (!groups.byId(groupId)) {
-    groups.write(groupId, ids.groupName, EXTERNAL_GROUP, NOTHING, now);
+    groups.write(groupId, generatedGroupName(), EXTERNAL_GROUP, NOTHING, now);
   }
   // Members come from logins at the mount of the alias. After a change of its name or mount the old members are
   // removed.
   for (const changed of new Set([groupId, before?.groupId ?? groupId])) groups.members.replaceEntities(changed, []);
-  const alias = { id: before?.id ?? ids.aliasId, groupId, name, mountAccessor };
+  const alias = { id: before?.id ?? crypto.randomUUID(), groupId, name, mountAccessor };
   const record = { ...alias, createdAt: before?.createdAt ?? now, updatedAt: now };
   groupAliases.write(record);
   groups.noteChange();

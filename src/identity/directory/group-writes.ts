@@ -1,6 +1,7 @@
 import { type Failure, invalid } from "../../base/errors.ts";
 import { err, ok, type Result } from "../../base/result.ts";
 import { EXTERNAL_GROUP, type GroupWrite, INTERNAL_GROUP, type Written } from "../model.ts";
+import { generatedGroupName } from "../rules.ts";
 import { type GroupStore, MAX_GROUP_CHARACTERS } from "./group-store.ts";
 
 /** The refusal of a write for which there is no room. */
@@ -10,15 +11,12 @@ export const TOO_MANY = invalid(`all groups must not have more than ${MAX_GROUP_
  * Creates or changes a group. With an id it must exist; a name finds the group that has it. Messages are the reference's
  * (identity/group).
  *
- * @param newName the name for a new group that is given none.
  * @param now ms.
  */
 export function writeGroup(
   groups: GroupStore,
   id: string | null,
   write: GroupWrite,
-  newId: string,
-  newName: string,
   now: number,
 ): Result<Written, Failure> {
   const byId = id === null ? null : groups.byId(id);
@@ -26,7 +24,7 @@ export function writeGroup(
   const byName = write.name === null ? null : groups.byName(write.name);
   if (byId && byName && byName.id !== byId.id) return err(invalid("group name is already in use"));
   const existing = byId ?? byName;
-  const groupId = existing?.id ?? newId;
+  const groupId = existing?.id ?? crypto.randomUUID();
   if (write.memberGroupIds && !groups.allExist(write.memberGroupIds)) {
     return err(invalid("member_group_ids holds an id that is no group"));
   }
@@ -43,7 +41,7 @@ export function writeGroup(
   if (!groups.hasRoomFor(JSON.stringify([write.name, write.metadata, write.policies, write.memberGroupIds]).length)) {
     return err(TOO_MANY);
   }
-  const name = write.name ?? existing?.name ?? newName;
+  const name = write.name ?? existing?.name ?? generatedGroupName();
   groups.write(groupId, name, type, write, now);
   return ok({ id: groupId, name, created: existing === null });
 }

@@ -14,7 +14,6 @@ import type {
   GroupAliasWrite,
   GroupRecord,
   GroupWrite,
-  NewGroupIds,
   Written,
 } from "../model.ts";
 import { GroupAliasStore } from "./group-alias-store.ts";
@@ -137,17 +136,10 @@ export class Identity extends DurableObject<IdentityEnv> {
    * Creates or changes a group. With an id it must exist; a name finds the group that has it.
    *
    * @param write its entities exist.
-   * @param newName the name for a new group that is given none.
    * @param now ms.
    */
-  async writeGroup(
-    id: string | null,
-    write: GroupWrite,
-    newId: string,
-    newName: string,
-    now: number,
-  ): Promise<Result<Written, Failure>> {
-    return this.#change(() => writeGroup(this.#groups, id, write, newId, newName, now));
+  async writeGroup(id: string | null, write: GroupWrite, now: number): Promise<Result<Written, Failure>> {
+    return this.#change(() => writeGroup(this.#groups, id, write, now));
   }
 
   /** The group with this id or name, with its members and parents. null when there is none. */
@@ -177,19 +169,17 @@ export class Identity extends DurableObject<IdentityEnv> {
   }
 
   /**
-   * Creates or changes a group alias.
+   * Creates a group alias, with a new external group when none is named, or changes the one with the id.
    *
-   * @param ids for a new alias, and for a new external group when none is named.
    * @param now ms.
    * @returns null when nothing changes.
    */
   async writeGroupAlias(
     id: string | null,
     write: GroupAliasWrite,
-    ids: NewGroupIds,
     now: number,
   ): Promise<Result<GroupAliasRecord | null, Failure>> {
-    return this.#change(() => writeGroupAlias(this.#groups, this.#groupAliases, id, write, ids, now));
+    return this.#change(() => writeGroupAlias(this.#groups, this.#groupAliases, id, write, now));
   }
 
   /** A group alias by its id, or by its name on a mount; null when there is none. */

@@ -336,7 +336,7 @@ describe("what the directory decides while the home of an entity does not answer
   const setMembers = (group: string, memberEntityIds: string[]) =>
     runInDurableObject(identity(), async (_, state) => {
       const write = { ...nothing, memberEntityIds };
-      await expect(new Identity(state, awayEnv).writeGroup(group, write, "", "", Date.now())).rejects.toThrow("away");
+      await expect(new Identity(state, awayEnv).writeGroup(group, write, Date.now())).rejects.toThrow("away");
     });
 
   it.each(["the alarm", "the next change of another entity"])("is no success, and arrives with %s", async (next) => {

@@ -351,7 +351,7 @@ async function changeElsewhere(id: string, fields: Partial<EntityWrite>): Promis
 async function changeGroupElsewhere(id: string, fields: Partial<GroupWrite>): Promise<void> {
   const nothing = { name: null, type: null, metadata: null, policies: null };
   const write = { ...nothing, memberEntityIds: null, memberGroupIds: null, ...fields };
-  expect((await writeGroup(bindings, id, write, "", "", Date.now())).ok).toBe(true);
+  expect((await writeGroup(bindings, id, write, Date.now())).ok).toBe(true);
 }
 
 describe("how old what an isolate knows may be", () => {
