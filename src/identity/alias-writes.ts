@@ -160,7 +160,7 @@ async function claim(
   return false;
 }
 
-/** True for an alias of the entity for which its id was drawn. */
+/** True for an alias of the entity for which its id was chosen. */
 function isNative({ id, entityId }: AliasRecord): boolean {
   return entityPrefixOf(id) === entityPrefixOf(entityId);
 }

@@ -3,7 +3,7 @@ import type { TemplateEntity, TemplateGroup } from "../policy/template.ts";
 /** Text values by name. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** Somebody or something that tokens are made for, whatever method it logs in with. Times in ms. */
+/** A user or a machine that tokens are made for, whatever method it logs in with. Times in ms. */
 export interface EntityRecord {
   readonly id: string;
   /** As sent; unique without regard to case. */
