@@ -1,6 +1,7 @@
 import type { PagePosition } from "../listing/lease-index.ts";
-import { type Migration, Schema } from "../storage/schema.ts";
+import type { Migration } from "../storage/schema.ts";
 import { storedJson } from "../storage/stored-json.ts";
+import type { Tables } from "../storage/tables.ts";
 import type { WalkMode } from "./actions.ts";
 import type { EndJob, LeavingMount, WalkFailure, WalkJob } from "./walk-job.ts";
 
@@ -95,25 +96,21 @@ interface WalkRow extends Record<string, SqlStorageValue> {
 
 /** The row of the walk of one object, while one is under way. */
 export class WalkStore {
-  readonly #sql: SqlStorage;
-  readonly #schema: Schema;
+  readonly #tables: Tables;
 
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-    this.#schema = new Schema(sql, LEASE_WALK_MIGRATIONS);
+  constructor(tables: Tables) {
+    this.#tables = tables;
   }
 
   /** The walk; null when none is under way. */
   read(): Walk | null {
-    if (!this.#schema.exists) return null;
-    const row = this.#sql.exec<WalkRow>("SELECT * FROM walk").toArray()[0];
+    const row = this.#tables.exec<WalkRow>("SELECT * FROM walk").toArray()[0];
     return row ? walkOfRow(row) : null;
   }
 
   /** Stores a walk at its start, also in place of one that is under way. A forced walk stays forced. */
   start(job: WalkJob & Pick<EndJob, "mount">, watermark: WalkWatermark | null): void {
-    this.#schema.create();
-    this.#sql.exec(
+    this.#tables.exec(
       `INSERT INTO walk (id, generation, mode, prefix, mount, watermark, unit, incomplete, seen)
        VALUES (1, 1, ?, ?, ?, ?, 0, 0, 0)
        ON CONFLICT (id) DO UPDATE SET
@@ -131,7 +128,7 @@ export class WalkStore {
 
   /** Moves the walk on, unless it was started anew meanwhile. */
   move({ generation }: Walk, to: WalkPosition): void {
-    this.#sql.exec(
+    this.#tables.exec(
       "UPDATE walk SET unit = ?, position = ?, incomplete = ?, seen = ?, failure = ? WHERE generation = ?",
       to.phase,
       json(to.shards),
@@ -144,18 +141,12 @@ export class WalkStore {
 
   /** Notes how many entries the walk goes over, unless the walk was started anew meanwhile. */
   noteTotal({ generation }: Walk, total: number | null): void {
-    this.#sql.exec("UPDATE walk SET total = ? WHERE generation = ?", total, generation);
+    this.#tables.exec("UPDATE walk SET total = ? WHERE generation = ?", total, generation);
   }
 
   /** Changes the watermark of the walk, unless the walk was started anew meanwhile. */
   noteWatermark({ generation }: Walk, watermark: WalkWatermark): void {
-    if (!this.#schema.exists) return;
-    this.#sql.exec("UPDATE walk SET watermark = ? WHERE generation = ?", json(watermark), generation);
-  }
-
-  /** Call when the database was emptied. */
-  forget(): void {
-    this.#schema.forget();
+    this.#tables.exec("UPDATE walk SET watermark = ? WHERE generation = ?", json(watermark), generation);
   }
 }
 

@@ -1,4 +1,3 @@
-import { DurableObject } from "cloudflare:workers";
 import { currentTime } from "../base/clock.ts";
 import type { Failure } from "../base/errors.ts";
 import { within } from "../base/location.ts";
@@ -7,6 +6,7 @@ import { ok, type Result } from "../base/result.ts";
 import { ACCESSOR_SHARDS, accessorShard } from "../listing/accessor-shard.ts";
 import type { IndexPage } from "../listing/lease-index.ts";
 import { publishRecent } from "../listing/updates/recent.ts";
+import { GroveObject } from "../system/grove-object.ts";
 import type { Mount } from "../system/mount.ts";
 import { maxSnapshotAgeMs } from "../system/snapshot-age.ts";
 import { systemOf } from "../system/system.ts";
@@ -24,7 +24,15 @@ import {
   type WalkJob,
   type WalkProgress,
 } from "./walk-job.ts";
-import { PASS_START, type ShardPosition, type Walk, WalkStore, type WalkWatermark } from "./walk-store.ts";
+import {
+  LEASE_WALK_MIGRATIONS,
+  PASS_START,
+  type ShardPosition,
+  type Walk,
+  type WalkPosition,
+  WalkStore,
+  type WalkWatermark,
+} from "./walk-store.ts";
 
 /** Shards that one step asks, at once. */
 const PARALLEL = MAX_PARALLEL_CALLS;
@@ -41,6 +49,8 @@ export const MAX_WAIT_MS = 20_000;
 const HEAD_START_MS = 100;
 /** Pause before what could not be reached is tried again. */
 const RETRY_MS = 15_000;
+/** What the alarm does, and the type of its log lines. */
+const DUTY = "lease walk";
 
 /** Deletes what the auth method of a mount stored for it. Safe to repeat. */
 export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
@@ -54,15 +64,21 @@ export type EraseMount = (mount: Pick<Mount, "type" | "uuid">) => Promise<void>;
  * created while it goes on may be met or not; one that another walk has started for is met by that one. Starting again
  * before the end begins at the front.
  */
-export class LeaseScanJob extends DurableObject<LeaseEnv> {
+export class LeaseScanJob extends GroveObject<LeaseEnv> {
   readonly #store: WalkStore;
   readonly #waiting = new Set<(progress: WalkProgress) => void>();
   readonly #eraseMount: EraseMount;
 
   constructor(ctx: DurableObjectState, env: LeaseEnv, eraseMount: EraseMount) {
-    super(ctx, env);
+    super(ctx, env, LEASE_WALK_MIGRATIONS);
     this.#eraseMount = eraseMount;
-    this.#store = new WalkStore(ctx.storage.sql);
+    this.#store = new WalkStore(this.tables);
+    this.alarms.add(DUTY, {
+      dueAt: () => this.#dueAt(),
+      run: () => this.#steps(),
+      pauseMs: () => RETRY_MS,
+    });
+    if (this.tables.exist) ctx.blockConcurrencyWhile(() => this.alarms.restore());
   }
 
   /**
@@ -72,7 +88,8 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
   async start(job: WalkJob, waitMs: number): Promise<WalkProgress> {
     this.#store.start({ ...job, mount: null }, null);
     const end = waitMs > 0 ? this.#end(waitMs) : null;
-    await this.ctx.storage.setAlarm(currentTime());
+    this.alarms.pause(DUTY, 0);
+    await this.alarms.set();
     return end ?? { finished: false, failure: null };
   }
 
@@ -85,7 +102,8 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
   async endTokens({ createdBefore, ...job }: EndJob): Promise<Result<null, Failure>> {
     const id = job.mount ? endIdOf(job.mount) : crypto.randomUUID();
     this.#store.start(job, { id, createdBefore, number: null, knownAt: 0, lastPass: false });
-    await this.ctx.storage.setAlarm(currentTime() + HEAD_START_MS);
+    this.alarms.pause(DUTY, HEAD_START_MS);
+    await this.alarms.set();
     const walk = this.#store.read();
     const made = walk && (await this.#makeWatermark(walk));
     // The walk asks for it again and notes it, which the answer need not wait for.
@@ -105,31 +123,23 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
     return true;
   }
 
-  /** Takes some steps, and sets itself again until the walk is at its end. */
-  override async alarm(): Promise<void> {
-    let again: number | null;
-    try {
-      again = await this.#steps();
-    } catch (error) {
-      console.error(JSON.stringify({ type: "lease walk", error: String(error) }));
-      again = RETRY_MS;
-    }
-    if (again !== null) await this.ctx.storage.setAlarm(currentTime() + again);
+  /** When the next step is due (ms); null: there is none. */
+  #dueAt(): number | null {
+    const walk = this.#store.read();
+    return walk && dueOf(walk);
   }
 
-  /** Returns the pause before the next steps (ms); null at the end. */
-  async #steps(): Promise<number | null> {
+  /** Takes some steps of the walk. */
+  async #steps(): Promise<void> {
     for (let step = 0; step < STEPS_PER_ALARM; step++) {
       const walk = this.#store.read();
-      if (!walk) return null;
+      if (!walk || dueOf(walk) > currentTime()) return;
       const { mount, watermark, progress } = walk;
-      const isAtStart = progress.phase === 0 && progress.shards === null;
+      const isAtStart = isPassStart(progress);
       if (watermark && watermark.number === null) {
         await this.#noteWatermark(walk, watermark);
         continue;
       }
-      if (watermark?.lastPass && isAtStart && currentTime() < watermark.knownAt)
-        return watermark.knownAt - currentTime();
       // Secrets in its configuration need not wait for the end of the walk.
       if (isAtStart && mount && !isMoving(mount) && !watermark?.lastPass) await this.#erase(mount);
       // Tokens that were just made may not be on the list yet.
@@ -144,7 +154,7 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
       }
       if (progress.incomplete) {
         this.#store.move(walk, PASS_START);
-        return RETRY_MS;
+        return this.alarms.pause(DUTY, RETRY_MS);
       }
       if (watermark && !watermark.lastPass) {
         this.#store.noteWatermark(walk, { ...watermark, lastPass: true });
@@ -159,7 +169,6 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
       }
       await this.#finish(walk);
     }
-    return 0;
   }
 
   /** Has the system make the watermark of a walk, and remembers it. Safe to repeat. */
@@ -178,7 +187,7 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
     const made = mount
       ? await this.#takeAway(mount)
       : await systemOf(this.env).addWatermark({ id, scope: pathScope(walk.prefix), createdBefore }, currentTime());
-    if (!made.ok && this.#store.read()?.generation === walk.generation) await this.#clear();
+    if (!made.ok && this.#store.read()?.generation === walk.generation) await this.wipe();
     return made;
   }
 
@@ -243,12 +252,7 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
     const failure = met && { ...met, of: seen };
     for (const answer of this.#waiting) answer({ finished: true, failure });
     this.#waiting.clear();
-    await this.#clear();
-  }
-
-  async #clear(): Promise<void> {
-    this.#store.forget();
-    await this.ctx.storage.deleteAll();
+    await this.wipe();
   }
 
   #end(waitMs: number): Promise<WalkProgress> {
@@ -262,6 +266,15 @@ export class LeaseScanJob extends DurableObject<LeaseEnv> {
       this.#waiting.add(answer);
     });
   }
+}
+
+/** When the next step is due (ms). The last pass begins as soon as every isolate knows the watermark. */
+function dueOf({ watermark, progress }: Walk): number {
+  return watermark?.lastPass && isPassStart(progress) ? watermark.knownAt : 0;
+}
+
+function isPassStart({ phase, shards }: WalkPosition): boolean {
+  return phase === 0 && shards === null;
 }
 
 function shardsOfGroup(group: number): number[] {

@@ -1,5 +1,5 @@
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { runInOneProcess } from "../../../src/app/assemble.ts";
 import { SweepTurns } from "../../../src/base/turns/turns.ts";
 import { walkOf, walkOfMount } from "../../../src/lease/walk.ts";
@@ -23,6 +23,8 @@ beforeAll(async () => {
   await post("sys/policies/acl/maker", { policy: 'path "auth/token/*" { capabilities = ["update"] }' });
 });
 
+afterEach(() => vi.useRealTimers());
+
 const post = (path: string, body: unknown = {}) => call("POST", path, { token: root, body });
 const isAlive = async (token: string) => (await call("GET", "auth/token/lookup-self", { token })).status === 200;
 const alive = async (tokens: readonly string[]) => Promise.all(tokens.map(isAlive));
@@ -43,6 +45,15 @@ async function tokensOf(role: string, count: number): Promise<string[]> {
 function walk(prefix: string, mode: WalkJob["mode"] = "revoke") {
   const job: WalkJob = { mode, prefix };
   return { job, stub: walkOf(bindings, job) };
+}
+
+const alarmOf = (stub: ReturnType<typeof walkOf>) => runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
+
+/** Sets the clock an hour ahead, so that the platform lets no alarm go off. Returns it (ms). */
+function aheadOfPlatform(): number {
+  const now = Date.now() + 3_600_000;
+  vi.useFakeTimers({ toFake: ["Date"], now });
+  return now;
 }
 
 describe("revoke-prefix", { timeout: 30_000 }, () => {
@@ -310,6 +321,29 @@ describe("a walk that is disturbed", { timeout: 30_000 }, () => {
     ]);
     expect([first.status, second.status]).toEqual([204, 204]);
     expect(await alive(before)).toEqual(before.map(() => false));
+  });
+
+  it("by another start does not wait for the pause after a failure", async () => {
+    holdWalks();
+    const now = aheadOfPlatform();
+    const { job, stub } = walk("auth/token/create/paused/");
+    await stub.start(job, 0);
+    vi.spyOn(AccessorShard.prototype, "leasesBelow").mockRejectedValueOnce(new Error("shard down"));
+    await stepWalk(stub);
+    expect(await alarmOf(stub)).toBe(now + 15_000);
+    await stub.start(job, 0);
+    expect(await alarmOf(stub)).toBe(now);
+  });
+
+  it("goes on although its alarm was lost: the object sets it again when it wakes", async () => {
+    holdWalks();
+    const now = aheadOfPlatform();
+    const { job, stub } = walk("auth/token/create/lost/");
+    await stub.start(job, 0);
+    await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm());
+    await evictDurableObject(stub);
+    expect(await stub.progress()).not.toBeNull();
+    expect(await alarmOf(stub)).toBe(now);
   });
 
   it("is sure to meet every token that was answered before it started, while others are created", async () => {
