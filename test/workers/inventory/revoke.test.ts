@@ -1,5 +1,5 @@
-import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
-import { beforeAll, describe, expect, it, vi } from "vitest";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import { afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { accessorShard, accessorShardNumber } from "../../../src/listing/accessor-shard.ts";
 import type { InventoryEntry } from "../../../src/listing/inventory/entry.ts";
 import { revocationsOf, TokenRevocations } from "../../../src/listing/inventory/revocations.ts";
@@ -8,6 +8,8 @@ import { bindings, call, createToken, dataOf, initialized } from "../../support/
 import { growTree, holdSweeps, locate, sweep } from "../../support/trees.ts";
 
 let root: string;
+
+afterEach(() => vi.useRealTimers());
 
 type Made = Awaited<ReturnType<typeof createToken>>;
 
@@ -167,6 +169,21 @@ describe("revocation by a filter", () => {
     expect(await isAlive(named)).toBe(false);
   });
 
+  it("goes on although its alarm was lost: the object sets it again when it wakes", async () => {
+    const victim = await createToken(root, { display_name: "lost", policies: ["default"] });
+    // Ahead of the platform's clock, so that no alarm goes off by itself.
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 600_000 });
+    const real = { accessors: [victim.accessor], dry_run: false, expected_count: 1 };
+    const { data } = await post("sys/tokens/revoke", real);
+    const jobs = revocationsOf(bindings);
+    await runInDurableObject(jobs, (_, { storage }) => storage.deleteAlarm());
+    await evictDurableObject(jobs);
+    expect(await read(`sys/tokens/jobs/${data.job}`)).toMatchObject({ state: "running" });
+    expect(await runDurableObjectAlarm(jobs)).toBe(true);
+    expect(await read(`sys/tokens/jobs/${data.job}`)).toMatchObject({ state: "done", revoked: 1 });
+    expect(await isAlive(victim)).toBe(false);
+  });
+
   it("goes on after a crash in any step, is stopped between two, and revokes exactly what the filter means", async () => {
     holdSweeps();
     const held = vi.spyOn(TokenRevocations.prototype, "alarm").mockResolvedValue();
@@ -174,14 +191,14 @@ describe("revocation by a filter", () => {
     const grown = await growTree(parent.client_token, 450, "wide");
     const bystander = await createToken(root, { display_name: "k2", policies: ["default"] });
     const { stub } = await locate(parent.client_token);
-    // What was written past the tree is told as tokens of before are.
+    // Rows that a test wrote are not published by their tree.
     const rows = await runInDurableObject(stub, (_, { storage: { sql } }) =>
       sql.exec<{ row: number }>("SELECT row FROM tokens WHERE parent IS NOT NULL").toArray(),
     );
     await listAgain(await stub.describe(rows.map(({ row }) => row)));
-    // Their rows were drawn up to half a second from then on, and what is made after the start is not meant.
-    const drawn = Date.now() + 500;
-    await expect.poll(() => Date.now() > drawn).toBe(true);
+    // Their row numbers are up to half a second ahead, and tokens made after the start are not meant.
+    const aheadUntil = Date.now() + 500;
+    await expect.poll(() => Date.now() > aheadUntil).toBe(true);
     const filter = { display_name: "token-k", orphan: false };
     expect((await post("sys/tokens/revoke", filter)).data).toMatchObject({ count: 450 });
     const { data } = await post("sys/tokens/revoke", { ...filter, dry_run: false, expected_count: 450 });
@@ -218,7 +235,7 @@ describe("revocation by a filter", () => {
   });
 });
 
-// Last: its rows are drawn some seconds ahead.
+// Last: its row numbers are some seconds ahead.
 it("lineage is bounded for wide and for deep trees", async () => {
   const wide = await createToken(root, { no_parent: true, ttl: "1h" });
   await growTree(wide.client_token, 10_050, "wide");

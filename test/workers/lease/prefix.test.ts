@@ -406,7 +406,7 @@ describe("disabling a mount", { timeout: 30_000 }, () => {
     const held = holdWalks();
     expect((await call("DELETE", "sys/auth/keeper", { token: root })).status).toBe(204);
     expect(await tables()).not.toEqual([]);
-    // Long before the end of the walk, which waits until nobody can be left who does not know of it.
+    // Long before the end of the walk, which waits until every isolate knows the watermark.
     await stepWalk(walkOfMount(bindings, mount.uuid));
     held.mockRestore();
     expect(await tables()).toEqual([]);
