@@ -56,15 +56,20 @@ export class ByteReader {
    */
   async nextLine(maxBytes: number): Promise<Result<string, ReadError>> {
     for (;;) {
-      const end = this.#buffer.indexOf(LF, this.#start);
-      const length = (end === -1 ? this.unread : end - this.#start) - 1;
-      if (length > maxBytes) return err("too-long");
-      if (end !== -1) {
-        if (length < 0 || this.#buffer[end - 1] !== CR) return err("malformed");
-        return ok(this.take(length + 2).toString("latin1", 0, length));
-      }
+      const line = this.line(maxBytes);
+      if (line !== undefined) return line;
       if (!(await this.more())) return err("ended");
     }
+  }
+
+  /** The line that `nextLine` reads, when it need not wait for it; undefined when it must. */
+  line(maxBytes: number): Result<string, ReadError> | undefined {
+    const end = this.#buffer.indexOf(LF, this.#start);
+    const length = (end === -1 ? this.unread : end - this.#start) - 1;
+    if (length > maxBytes) return err("too-long");
+    if (end === -1) return undefined;
+    if (length < 0 || this.#buffer[end - 1] !== CR) return err("malformed");
+    return ok(this.take(length + 2).toString("latin1", 0, length));
   }
 
   /** At most `maxBytes` of the bytes that are here. */
