@@ -1,3 +1,4 @@
+import { removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../auth/route.ts";
 import { type Answer, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
 import type { Failure } from "../../base/errors.ts";
@@ -81,14 +82,12 @@ export function routesById<Thing extends { readonly id: string }, Fields extends
         return ok(dataReply({ keys: things.map(({ id }) => id), key_info: Object.fromEntries(info) }));
       },
     ),
-    simpleRoute(
-      "read",
+    showRoute(
       `${kind.path}/id/:id`,
-      { ...words.read, parameters, answers: dataAnswer(kind.shape) },
-      NO_FIELDS,
+      { ...words.read, parameters, shape: kind.shape },
       async ({ env, installation, params }) => {
         const thing = await kind.read(env, { id: params.id ?? "" });
-        return thing ? ok(dataReply(kind.show(thing, installation))) : err({ code: "not_found" });
+        return thing && kind.show(thing, installation);
       },
     ),
     simpleRoute(
@@ -98,17 +97,10 @@ export function routesById<Thing extends { readonly id: string }, Fields extends
       kind.fields,
       async (context) => writeReply(await kind.write(context, { ...context.fields, id: context.params.id ?? "" })),
     ),
-    simpleRoute(
-      "delete",
-      `${kind.path}/id/:id`,
-      { ...words.delete, parameters, answers: NO_CONTENT },
-      NO_FIELDS,
-      async ({ env, params }) => {
-        await kind.delete(env, { id: params.id ?? "" });
-        forgetEntities();
-        return ok(EMPTY);
-      },
-    ),
+    removeRoute(`${kind.path}/id/:id`, { ...words.delete, parameters }, async ({ env, params }) => {
+      await kind.delete(env, { id: params.id ?? "" });
+      forgetEntities();
+    }),
   ];
 }
 

@@ -76,10 +76,10 @@ function routesAt(
       "read",
       `${path}/attempt`,
       {
-        summary: "Tells whether a root token is being generated.",
+        summary: "Shows whether a root token is being generated.",
         operationId: ids.read,
         fields: {},
-        answers: answers,
+        answers,
       },
       (context) =>
         guarded(context, "read", async ({ env }) => {
@@ -98,7 +98,7 @@ function routesAt(
           otp: { shape: "string", description: "What the new token will be encoded with; one is made unless sent" },
           pgp_key: { shape: "string", description: "Not supported" },
         },
-        answers: answers,
+        answers,
       },
       (context) =>
         guarded(context, "started", async ({ env, request }, installation) => {
@@ -130,7 +130,7 @@ function routesAt(
           nonce: { shape: "string", description: "The nonce of the attempt" },
           key: { shape: "string", description: "The seal key of the deployment" },
         },
-        answers: answers,
+        answers,
       },
       (context) =>
         guarded(context, "completed", async ({ env, request }, installation) => {
@@ -146,7 +146,7 @@ function routesAt(
   ];
 }
 
-/** Lets only who has the init token go on, and writes a line to the log about every call, refused or not. */
+/** Admits only callers with the init token, and writes a line to the log about every call, refused or not. */
 async function guarded(
   context: OpenContext,
   step: Step,

@@ -1,6 +1,7 @@
+import { showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute } from "../../auth/route.ts";
 import { dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
-import { err, ok } from "../../base/result.ts";
+import { ok } from "../../base/result.ts";
 import { DEFAULT_QUOTA_CONFIG, type QuotaConfig, type RateLimitQuota } from "../../quota/quota.ts";
 import { systemOf } from "../../system/system.ts";
 import { decimal, duration, fieldSchema, flag, list, NO_FIELDS, sent, text } from "../../wire/fields.ts";
@@ -50,14 +51,13 @@ export const QUOTA_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "read",
+  showRoute(
     QUOTA,
     {
       summary: "Shows a rate limit quota.",
       operationId: "rate-limit-quotas-read",
       ...NAMED,
-      answers: dataAnswer({
+      shape: {
         type: "string",
         name: "string",
         path: "string",
@@ -66,12 +66,11 @@ export const QUOTA_ROUTES: readonly Route[] = [
         interval: "integer",
         block_interval: "integer",
         inheritable: "boolean",
-      }),
+      },
     },
-    NO_FIELDS,
     async ({ env, params }) => {
       const quota = (await systemOf(env).listQuotas()).find(({ name }) => name === params.name);
-      return quota ? ok(dataReply(renderQuota(quota))) : err({ code: "not_found" });
+      return quota ? renderQuota(quota) : null;
     },
   ),
 

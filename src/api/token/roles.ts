@@ -1,5 +1,6 @@
+import { removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../auth/route.ts";
-import { DONE_OR_WARNED, dataAnswer, KEYS, NO_CONTENT } from "../../auth/route-description.ts";
+import { DONE_OR_WARNED, KEYS } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
 import { err, ok } from "../../base/result.ts";
 import { walkOf } from "../../lease/walk.ts";
@@ -7,10 +8,10 @@ import { mountTtl } from "../../system/mount.ts";
 import { ROLE_FIELDS } from "../../token/roles/fields.ts";
 import { forgetRole } from "../../token/roles/known-roles.ts";
 import { tokenRoles } from "../../token/roles/token-roles.ts";
-import { fieldSchema, NO_FIELDS, strictSchema } from "../../wire/fields.ts";
+import { fieldSchema, strictSchema } from "../../wire/fields.ts";
 import { PAGE } from "../../wire/page.ts";
 import { namedSegment } from "../../wire/path-name.ts";
-import { dataReply, EMPTY, keysReply } from "../../wire/reply.ts";
+import { keysReply } from "../../wire/reply.ts";
 import { endedReply } from "../changed-reply.ts";
 import { ROLE_SHAPE, renderRole } from "./role-view.ts";
 
@@ -29,19 +30,12 @@ export const ROLE_ROUTES: readonly Route[] = [
     async ({ env, fields }) => ok(keysReply(await tokenRoles(env).list(fields.after, fields.limit))),
   ),
 
-  simpleRoute(
-    "read",
+  showRoute(
     `roles/${ROLE_NAME}`,
-    {
-      summary: "Shows a token role.",
-      operationId: "read-role",
-      parameters: ROLE_PARAMETER,
-      answers: dataAnswer(ROLE_SHAPE),
-    },
-    NO_FIELDS,
+    { summary: "Shows a token role.", operationId: "read-role", parameters: ROLE_PARAMETER, shape: ROLE_SHAPE },
     async ({ env, params }) => {
       const role = await tokenRoles(env).read(params.role_name ?? "");
-      return role ? ok(dataReply(renderRole(role))) : err({ code: "not_found" });
+      return role && renderRole(role);
     },
   ),
 
@@ -96,16 +90,13 @@ export const ROLE_ROUTES: readonly Route[] = [
     },
   ),
 
-  simpleRoute(
-    "delete",
+  removeRoute(
     `roles/${ROLE_NAME}`,
-    { summary: "Deletes a token role.", operationId: "delete-role", parameters: ROLE_PARAMETER, answers: NO_CONTENT },
-    NO_FIELDS,
+    { summary: "Deletes a token role.", operationId: "delete-role", parameters: ROLE_PARAMETER },
     async ({ env, params }) => {
       const name = params.role_name ?? "";
       await tokenRoles(env).delete(name);
       forgetRole(name);
-      return ok(EMPTY);
     },
   ),
 ];

@@ -1,4 +1,5 @@
 import { type AtMount, mountOf } from "../../auth/mount-of.ts";
+import { listRoute, removeRoute, showRoute } from "../../auth/record-routes.ts";
 import { loginRoute, type Route, simpleRoute, withCanonicalPath } from "../../auth/route.ts";
 import { AUTH, DONE_OR_WARNED } from "../../auth/route-description.ts";
 import { invalid } from "../../base/errors.ts";
@@ -7,7 +8,6 @@ import { err, ok } from "../../base/result.ts";
 import { mountTtl } from "../../system/mount.ts";
 import { namedSegment } from "../../wire/path-name.ts";
 import { EMPTY } from "../../wire/reply.ts";
-import { listRoute, removeRoute, showRoute } from "../record-routes.ts";
 import { CONFIG_FIELDS, CONFIG_SHAPE, readConfig, renderConfig } from "./config.ts";
 import type { JwtEnv } from "./env.ts";
 import { jwtAuthAt } from "./jwt-auth.ts";

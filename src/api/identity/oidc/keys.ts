@@ -1,5 +1,6 @@
+import { showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { dataAnswer, KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
+import { KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
@@ -11,7 +12,7 @@ import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { writeSigningKey } from "../../../issuer/service.ts";
 import { commaList, fieldSchema, NO_FIELDS, sent, sentDuration, text, type Values } from "../../../wire/fields.ts";
 import { PAGE, pageOf } from "../../../wire/page.ts";
-import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
+import { EMPTY, keysReply } from "../../../wire/reply.ts";
 
 const KEY_NAME = { name: "The name of the key" };
 const KEY_FIELDS = fieldSchema({
@@ -33,31 +34,28 @@ export const KEY_ROUTES: readonly Route[] = [
     fieldSchema(PAGE),
     async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listKeys(), fields))),
   ),
-  simpleRoute(
-    "read",
+  showRoute(
     "identity/oidc/key/:name",
     {
       summary: "Shows a signing key.",
       operationId: "oidc-read-key",
       parameters: KEY_NAME,
-      answers: dataAnswer({
+      shape: {
         algorithm: "string",
         rotation_period: "integer",
         verification_ttl: "integer",
         allowed_client_ids: ["string"],
-      }),
+      },
     },
-    NO_FIELDS,
     async ({ env, params }) => {
       const key = await issuerOf(env).readKey(params.name ?? "");
-      if (!key) return err({ code: "not_found" });
-      return ok(
-        dataReply({
+      return (
+        key && {
           algorithm: key.algorithm,
           rotation_period: key.rotationPeriod,
           verification_ttl: key.verificationTtl,
           allowed_client_ids: key.allowedClientIds,
-        }),
+        }
       );
     },
   ),

@@ -1,5 +1,6 @@
+import { removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type Route, simpleRoute } from "../../../auth/route.ts";
-import { dataAnswer, KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
+import { KEYS, NO_CONTENT } from "../../../auth/route-description.ts";
 import { invalid } from "../../../base/errors.ts";
 import { err, ok } from "../../../base/result.ts";
 import { randomBase62 } from "../../../crypto/base62.ts";
@@ -9,9 +10,9 @@ import { issuerOf } from "../../../issuer/oidc-issuer.ts";
 import { issuerNameProblem } from "../../../issuer/rules.ts";
 import { ensureDefaultKey } from "../../../issuer/service.ts";
 import { templateProblem } from "../../../issuer/template.ts";
-import { fieldSchema, NO_FIELDS, optionalText, sentDuration, type Values } from "../../../wire/fields.ts";
+import { fieldSchema, optionalText, sentDuration, type Values } from "../../../wire/fields.ts";
 import { PAGE, pageOf } from "../../../wire/page.ts";
-import { dataReply, EMPTY, keysReply } from "../../../wire/reply.ts";
+import { EMPTY, keysReply } from "../../../wire/reply.ts";
 
 const ROLE_NAME = { name: "The name of the role" };
 const ROLE_FIELDS = fieldSchema({
@@ -30,20 +31,17 @@ export const ROLE_ROUTES: readonly Route[] = [
     fieldSchema(PAGE),
     async ({ env, fields }) => ok(keysReply(pageOf(await issuerOf(env).listRoles(), fields))),
   ),
-  simpleRoute(
-    "read",
+  showRoute(
     "identity/oidc/role/:name",
     {
       summary: "Shows a role of the issuer.",
       operationId: "oidc-read-role",
       parameters: ROLE_NAME,
-      answers: dataAnswer({ client_id: "string", key: "string", template: "string", ttl: "integer" }),
+      shape: { client_id: "string", key: "string", template: "string", ttl: "integer" },
     },
-    NO_FIELDS,
     async ({ env, params }) => {
       const role = await issuerOf(env).readRole(params.name ?? "");
-      if (!role) return err({ code: "not_found" });
-      return ok(dataReply({ client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl }));
+      return role && { client_id: role.clientId, key: role.key, template: role.template, ttl: role.ttl };
     },
   ),
   simpleRoute(
@@ -58,20 +56,10 @@ export const ROLE_ROUTES: readonly Route[] = [
     ROLE_FIELDS,
     writeRole,
   ),
-  simpleRoute(
-    "delete",
+  removeRoute(
     "identity/oidc/role/:name",
-    {
-      summary: "Deletes a role of the issuer.",
-      operationId: "oidc-delete-role",
-      parameters: ROLE_NAME,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    async ({ env, params }) => {
-      await issuerOf(env).deleteRole(params.name ?? "");
-      return ok(EMPTY);
-    },
+    { summary: "Deletes a role of the issuer.", operationId: "oidc-delete-role", parameters: ROLE_NAME },
+    ({ env, params }) => issuerOf(env).deleteRole(params.name ?? ""),
   ),
 ];
 

@@ -39,18 +39,6 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
     },
   ),
   simpleRoute(
-    "list",
-    "sys/policy/:prefix{.+}",
-    {
-      summary: "Lists the policies below a name with slashes.",
-      operationId: "policies-list-below2",
-      parameters: BELOW,
-      answers: KEYS,
-    },
-    NAMES,
-    listPoliciesBelow,
-  ),
-  simpleRoute(
     "read",
     "sys/policy/:name{.+}",
     {
@@ -79,18 +67,7 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
       return ok(withWarning(written.value, "'rules' is deprecated, please use 'policy' instead"));
     },
   ),
-  simpleRoute(
-    "delete",
-    "sys/policy/:name{.+}",
-    {
-      summary: "Deletes a policy.",
-      operationId: "policies-delete-acl-policy2",
-      parameters: POLICY,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    deletePolicy,
-  ),
+  ...routesOfBothPlaces("sys/policy", { listBelow: "policies-list-below2", delete: "policies-delete-acl-policy2" }),
 
   simpleRoute(
     "list",
@@ -98,18 +75,6 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
     { summary: "Lists the policies.", operationId: "policies-list-acl-policies", answers: KEYS },
     NAMES,
     async ({ env, fields }) => ok(dataReply({ keys: await listPolicyNames(env, "", fields) })),
-  ),
-  simpleRoute(
-    "list",
-    "sys/policies/acl/:prefix{.+}",
-    {
-      summary: "Lists the policies below a name with slashes.",
-      operationId: "policies-list-below",
-      parameters: BELOW,
-      answers: KEYS,
-    },
-    NAMES,
-    listPoliciesBelow,
   ),
   simpleRoute(
     "read",
@@ -147,18 +112,7 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
     PATCH_FIELDS,
     patchPolicy,
   ),
-  simpleRoute(
-    "delete",
-    "sys/policies/acl/:name{.+}",
-    {
-      summary: "Deletes a policy.",
-      operationId: "policies-delete-acl-policy",
-      parameters: POLICY,
-      answers: NO_CONTENT,
-    },
-    NO_FIELDS,
-    deletePolicy,
-  ),
+  ...routesOfBothPlaces("sys/policies/acl", { listBelow: "policies-list-below", delete: "policies-delete-acl-policy" }),
 
   simpleRoute(
     "list",
@@ -184,6 +138,31 @@ export const POLICY_ROUTES: readonly Route[] = withCanonicalPath(canonicalPolicy
     listDetailedPolicies,
   ),
 ]);
+
+/** The routes that are the same at the older place of policies and at the newer one. `ids` are their operation ids. */
+function routesOfBothPlaces(path: string, ids: { readonly listBelow: string; readonly delete: string }): Route[] {
+  return [
+    simpleRoute(
+      "list",
+      `${path}/:prefix{.+}`,
+      {
+        summary: "Lists the policies below a name with slashes.",
+        operationId: ids.listBelow,
+        parameters: BELOW,
+        answers: KEYS,
+      },
+      NAMES,
+      listPoliciesBelow,
+    ),
+    simpleRoute(
+      "delete",
+      `${path}/:name{.+}`,
+      { summary: "Deletes a policy.", operationId: ids.delete, parameters: POLICY, answers: NO_CONTENT },
+      NO_FIELDS,
+      deletePolicy,
+    ),
+  ];
+}
 
 /** The path with the name of the policy as it is stored. */
 function canonicalPolicyPath(path: string): string {

@@ -1,7 +1,7 @@
 import { type AtMount, mountOf } from "../../../auth/mount-of.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import type { RequestContext, Route } from "../../../auth/route.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
-import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { accessShardFor, accessShardsOf } from "../mount/access-shards.ts";
 import { ENTRY_SHAPE, renderAccessEntry } from "../rules/access.ts";
 

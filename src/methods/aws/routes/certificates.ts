@@ -1,3 +1,4 @@
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { type Failure, invalid } from "../../../base/errors.ts";
@@ -5,7 +6,6 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { fieldSchema, sent, text, unread, type Values } from "../../../wire/fields.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import { EMPTY } from "../../../wire/reply.ts";
-import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { parseCertificateType, parseRegisteredPem, type RegisteredCertificate } from "../documents/registered.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 

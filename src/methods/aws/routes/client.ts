@@ -1,4 +1,5 @@
 import { mountOf } from "../../../auth/mount-of.ts";
+import { removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, simpleRoute, tokenRoute } from "../../../auth/route.ts";
 import { DONE_OR_WARNED, dataAnswer } from "../../../auth/route-description.ts";
 import type { Failure } from "../../../base/errors.ts";
@@ -6,7 +7,6 @@ import { privateHosts } from "../../../base/private-hosts.ts";
 import { ok, type Result } from "../../../base/result.ts";
 import { NO_FIELDS } from "../../../wire/fields.ts";
 import { EMPTY } from "../../../wire/reply.ts";
-import { removeRoute, showRoute } from "../../record-routes.ts";
 import {
   CLIENT_FIELDS,
   CLIENT_SHAPE,

@@ -1,4 +1,5 @@
 import { mountOf } from "../../../auth/mount-of.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type CallContext, type RequestContext, type Route, tokenRoute } from "../../../auth/route.ts";
 import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { currentTime } from "../../../base/clock.ts";
@@ -7,7 +8,6 @@ import { err, ok } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { fieldSchema, unread } from "../../../wire/fields.ts";
 import { EMPTY } from "../../../wire/reply.ts";
-import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { renderDenyEntry } from "../rules/deny-entry.ts";
 import { tagKeyPurpose } from "../rules/role.ts";

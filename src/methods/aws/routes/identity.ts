@@ -1,8 +1,8 @@
+import { showRoute } from "../../../auth/record-routes.ts";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { EMPTY } from "../../../wire/reply.ts";
-import { showRoute } from "../../record-routes.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { IDENTITY_FIELDS, IDENTITY_SHAPE, readIdentityChange, renderIdentity } from "../rules/identity.ts";
 

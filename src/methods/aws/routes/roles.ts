@@ -1,4 +1,5 @@
 import { mountOf } from "../../../auth/mount-of.ts";
+import { listRoute, removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import {
   type CallContext,
   type PresentedContext,
@@ -12,7 +13,6 @@ import { err, ok, type Result } from "../../../base/result.ts";
 import { mountTtl } from "../../../system/mount.ts";
 import { namedSegment } from "../../../wire/path-name.ts";
 import type { Reply } from "../../../wire/reply.ts";
-import { listRoute, removeRoute, showRoute } from "../../record-routes.ts";
 import { changeConfiguration, cloudAuthOf } from "../mount/mount.ts";
 import { resolvePrincipals } from "../operator/resolve.ts";
 import { tagKeyPurpose } from "../rules/role.ts";

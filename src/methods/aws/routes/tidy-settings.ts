@@ -1,8 +1,8 @@
+import { removeRoute, showRoute } from "../../../auth/record-routes.ts";
 import { type Route, tokenRoute } from "../../../auth/route.ts";
 import { NO_CONTENT } from "../../../auth/route-description.ts";
 import { ok } from "../../../base/result.ts";
 import { EMPTY } from "../../../wire/reply.ts";
-import { removeRoute, showRoute } from "../../record-routes.ts";
 import { cloudAuthOf } from "../mount/mount.ts";
 import { readTidyChange, renderTidy, TIDY_FIELDS, TIDY_SHAPE, type TidyList } from "../rules/tidy-settings.ts";
 

@@ -1,10 +1,10 @@
-import { type CallContext, type Route, simpleRoute } from "../auth/route.ts";
-import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "../auth/route-description.ts";
 import { err, ok } from "../base/result.ts";
 import { fieldSchema, NO_FIELDS } from "../wire/fields.ts";
 import { PAGE } from "../wire/page.ts";
 import { dataReply, EMPTY } from "../wire/reply.ts";
 import type { Shape } from "../wire/shape.ts";
+import { type CallContext, type Route, simpleRoute } from "./route.ts";
+import { dataAnswer, KEYS, NO_CONTENT, type RouteDescription } from "./route-description.ts";
 
 type Described = Pick<RouteDescription, "summary" | "operationId" | "parameters">;
 type Call = CallContext<unknown, null>;
@@ -35,7 +35,11 @@ export function listRoute(
   });
 }
 
-/** An endpoint that shows a record of a mount. @param read what it shows; null when there is no record: a 404. */
+/**
+ * An endpoint that shows a record.
+ *
+ * @param read what it shows; null when there is no record: a 404.
+ */
 export function showRoute(
   path: string,
   { shape, ...description }: Described & { readonly shape: Shape },
@@ -47,7 +51,11 @@ export function showRoute(
   });
 }
 
-/** An endpoint that deletes a record of a mount. @param remove safe to repeat. */
+/**
+ * An endpoint that deletes a record.
+ *
+ * @param remove safe to repeat.
+ */
 export function removeRoute(path: string, description: Described, remove: (context: Call) => Promise<unknown>): Route {
   return simpleRoute("delete", path, { ...description, answers: NO_CONTENT }, NO_FIELDS, async (context) => {
     await remove(context);
