@@ -70,6 +70,26 @@ describe("an entity", () => {
     expect((await get("entity/name/renamed")).body.data.id).toBe(created.body.data.id);
   });
 
+  // A policy that allows the path of one thing must not allow a write of another one.
+  it.each(["entity", "entity-alias", "group"])(
+    "%s: an id in the body changes nothing but what the path names",
+    async (kind) => {
+      const mount_accessor = (await call("GET", "sys/auth", { token: root })).body.data["token/"]?.accessor;
+      const fields = kind === "entity-alias" ? { mount_accessor } : { metadata: { is: "mine" } };
+      const mine = (await post(kind, { name: `mine of ${kind}`, ...fields })).body.data.id;
+      const other = (await post(kind, { name: `other of ${kind}`, ...fields })).body.data.id;
+      const before = (await get(`${kind}/id/${other}`)).body.data;
+      const changed = { id: other, name: `changed ${kind}`, ...fields };
+      expect((await post(`${kind}/id/${mine}`, changed)).status).toBeLessThan(300);
+      if (kind !== "entity-alias") {
+        expect((await post(`${kind}/name/changed ${kind}`, { ...changed, metadata: { is: "new" } })).status).toBe(204);
+        expect((await get(`${kind}/id/${mine}`)).body.data.metadata).toEqual({ is: "new" });
+      }
+      expect((await get(`${kind}/id/${mine}`)).body.data.name).toBe(`changed ${kind}`);
+      expect((await get(`${kind}/id/${other}`)).body.data).toEqual(before);
+    },
+  );
+
   it.each([
     ["entity", { id: "unknown", name: "x" }, "entity not found from id"],
     ["entity/id/unknown", { name: "x" }, "entity not found from id"],
