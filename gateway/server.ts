@@ -31,6 +31,11 @@ export interface ListenAddress {
 export interface GatewayOptions {
   readonly listen: ListenAddress;
   readonly upstream: UpstreamAddress;
+  /**
+   * True when the service remembers which requests it has begun, as the Worker of `npm run serve` does: then a request that it lost is
+   * sent once more. Never true of another service.
+   */
+  readonly repeats?: boolean;
   /** Proxies whose X-Forwarded-For is believed; none unless given. */
   readonly trustedProxies: BlockList;
   readonly maxBodyBytes?: number;
@@ -81,7 +86,12 @@ export async function startGateway(options: GatewayOptions): Promise<Result<Gate
   const places = new Shares(options.maxConnections ?? MAX_CONNECTIONS, percent);
   const requests = new Shares(options.maxRequests ?? MAX_REQUESTS, percent);
   const settings: ConnectionSettings = {
-    upstream: new Upstream(options.upstream, options.log, new Shares(MAX_UPSTREAM_CONNECTIONS, percent)),
+    upstream: new Upstream(
+      options.upstream,
+      options.log,
+      new Shares(MAX_UPSTREAM_CONNECTIONS, percent),
+      options.repeats ?? false,
+    ),
     trustedProxies: options.trustedProxies,
     maxBodyBytes,
     bodyRoom: new Shares(Math.max(BODY_ROOM_BYTES, MIN_BODIES_IN_ROOM * maxBodyBytes), percent, maxBodyBytes),

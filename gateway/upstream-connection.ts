@@ -1,5 +1,6 @@
 import { connect, isIP, type Socket } from "node:net";
 import type { Result } from "../src/base/result.ts";
+import { EXCHANGE_HEADER, type Exchange, renderExchange } from "../src/wire/exchange.ts";
 import { ByteReader, type ReadError } from "./byte-reader.ts";
 import { Deadline } from "./deadline.ts";
 import { UPSTREAM_IDLE_MS } from "./limits.ts";
@@ -27,11 +28,17 @@ export class UpstreamConnection {
   readonly reader: ByteReader;
   readonly #socket: Socket;
   readonly #deadline = new Deadline();
+  readonly #name: string;
+  #sent = 0;
   #sentAt = 0;
   #error: NodeJS.ErrnoException | undefined;
 
-  /** @param onClose called once, however the connection ends. */
-  constructor(address: UpstreamAddress, onClose: (connection: UpstreamConnection) => void) {
+  /**
+   * @param name of the connection in `X-Grove-Exchange`
+   * @param onClose called once, however the connection ends
+   */
+  constructor(address: UpstreamAddress, name: string, onClose: (connection: UpstreamConnection) => void) {
+    this.#name = name;
     const socket = openSocket(address, (received) => this.reader.receive(Buffer.from(received)));
     this.#socket = socket;
     this.reader = new ByteReader(socket);
@@ -58,8 +65,25 @@ export class UpstreamConnection {
     return isFresh && this.reader.isOpen && this.reader.unread === 0 && this.#socket.writableLength === 0;
   }
 
-  /** Sends a whole request and waits for the head of the answer, or the reason why there is none, which `failure` describes. */
-  exchange({ head, body, isHead, abandonMs }: UpstreamRequest): Promise<Result<ResponseHead, ReadError>> {
+  /** True when the service closed the connection, or it could not be opened. */
+  get isLost(): boolean {
+    return this.#error !== undefined;
+  }
+
+  /** The number of the next request on this connection. */
+  nextExchange(): Exchange {
+    this.#sent++;
+    return { connection: this.#name, number: this.#sent, again: false };
+  }
+
+  /**
+   * Sends a whole request and waits for the head of the answer, or the reason why there is none, which `failure` describes.
+   *
+   * @param exchange sent with the request; null for a service that does not remember what it has begun
+   */
+  exchange(request: UpstreamRequest, exchange: Exchange | null): Promise<Result<ResponseHead, ReadError>> {
+    const { body, isHead, abandonMs } = request;
+    const head = exchange === null ? request.head : withExchange(request.head, exchange);
     this.#deadline.arm(abandonMs, () => this.destroy());
     this.#sentAt = performance.now();
     writeMessage(this.#socket, head, body);
@@ -82,6 +106,10 @@ export class UpstreamConnection {
   destroy(): void {
     this.#socket.destroy();
   }
+}
+
+function withExchange(head: string, exchange: Exchange): string {
+  return `${head.slice(0, -2)}${EXCHANGE_HEADER}: ${renderExchange(exchange)}\r\n\r\n`;
 }
 
 /**

@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import { err, ok, type Result } from "../src/base/result.ts";
+import { NOT_BEGUN_STATUS } from "../src/wire/exchange.ts";
 import { MessageBody } from "./message-body.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { type ShareKey, Shares, Turns } from "./shares.ts";
@@ -23,28 +25,47 @@ export class Upstream {
   /** The one used last is used next, so that those that are not needed age. */
   readonly #idle: UpstreamConnection[] = [];
   readonly #open = new Set<UpstreamConnection>();
+  readonly #repeats: boolean;
+  /** The beginning of the names of its connections. No client can guess it. */
+  readonly #name = randomBytes(16).toString("base64url");
+  #connected = 0;
   #failing = false;
 
-  /** @param places how many requests may be with the service at a time, each on a connection of its own. */
-  constructor(address: UpstreamAddress, log: (line: string) => void, places = new Shares(1, 100)) {
+  /**
+   * @param places how many requests may be with the service at a time, each on a connection of its own
+   * @param repeats true when the service remembers which requests it has begun
+   */
+  constructor(address: UpstreamAddress, log: (line: string) => void, places = new Shares(1, 100), repeats = false) {
     this.#address = address;
+    this.#repeats = repeats;
     this.#places = places;
     this.#log = log;
     this.host = address.kind === "socket" ? "localhost" : address.url.host;
   }
 
   /**
-   * Sends a whole request when it is its turn, and waits for the head of the answer. A failed request may have been acted on, so it is not sent again.
+   * Sends a whole request when it is its turn, and waits for the head of the answer. A failed request may have been acted on, so it is
+   * not sent again. The exception is a service that remembers what it has begun: there a request is sent once more when the service
+   * closed its connection, and the service refuses it (421) unless it is certain that it has not begun it.
    *
    * @param key whose share the request is in until its answer is released
    */
   async send(request: UpstreamRequest, key: ShareKey): Promise<Result<UpstreamAnswer, "unavailable">> {
     if (!this.#places.take(key, 1)) await this.#waiting.wait(key);
-    const connection = this.#takeIdle() ?? this.#connect();
-    const head = await connection.exchange(request);
+    let connection = this.#takeIdle() ?? this.#connect();
+    const exchange = this.#repeats ? connection.nextExchange() : null;
+    let head = await connection.exchange(request, exchange);
+    let failure = head.ok ? "" : connection.failure(head.error);
+    if (!head.ok && exchange !== null && connection.isLost) {
+      connection.destroy();
+      connection = this.#connect();
+      const again = await connection.exchange(request, { ...exchange, again: true });
+      if (!again.ok) failure = connection.failure(again.error);
+      else if (again.value.status !== NOT_BEGUN_STATUS) head = again;
+    }
     if (!head.ok) {
       this.#release(connection, key, false);
-      if (!this.#failing) this.#log(`the service does not answer: ${connection.failure(head.error)}`);
+      if (!this.#failing) this.#log(`the service does not answer: ${failure}`);
       this.#failing = true;
       return err("unavailable");
     }
@@ -79,7 +100,8 @@ export class Upstream {
   }
 
   #connect(): UpstreamConnection {
-    const connection = new UpstreamConnection(this.#address, (closed) => {
+    this.#connected++;
+    const connection = new UpstreamConnection(this.#address, `${this.#name}-${this.#connected}`, (closed) => {
       this.#open.delete(closed);
       const place = this.#idle.indexOf(closed);
       if (place !== -1) this.#idle.splice(place, 1);

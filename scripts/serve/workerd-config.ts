@@ -1,5 +1,6 @@
 import { CLIENT_ADDRESS_HEADER } from "../../gateway/headers.ts";
 import type { ListenAddress } from "../../gateway/server.ts";
+import { EXCHANGE_HEADER } from "../../src/wire/exchange.ts";
 import type { BundleModule } from "./bundle.ts";
 import type { Binding, WorkerModel } from "./worker.ts";
 
@@ -34,7 +35,13 @@ const METADATA_SERVICES = ["169.254.169.254/32", "169.254.170.2/32", "169.254.17
  * Headers that only the gateway sets. On the port past it a client could set them itself, so they are removed there: the
  * client's address is not known to the Worker, which refuses tokens that are bound to addresses.
  */
-const GATEWAY_HEADERS = [CLIENT_ADDRESS_HEADER, "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"];
+const GATEWAY_HEADERS = [
+  CLIENT_ADDRESS_HEADER,
+  EXCHANGE_HEADER,
+  "X-Forwarded-For",
+  "X-Forwarded-Host",
+  "X-Forwarded-Proto",
+];
 
 /** Writes the configuration as Cap'n Proto text; the name of the constant to serve is `config`. */
 export function workerdConfig(setup: WorkerdSetup): string {

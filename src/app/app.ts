@@ -11,6 +11,7 @@ import { consolePages } from "./console.ts";
 import type { AppEnv } from "./context.ts";
 import { arrival } from "./middleware/arrival.ts";
 import { audit } from "./middleware/audit.ts";
+import { beginOnce } from "./middleware/begin-once.ts";
 import { faults } from "./middleware/faults.ts";
 import { installation } from "./middleware/installation.ts";
 import { limitRequests } from "./middleware/limits.ts";
@@ -24,6 +25,8 @@ import { serveMount, serveNothing, serveTable } from "./serve.ts";
 /** The HTTP side of the Worker: the way of a request, from top to bottom. */
 export const app = new Hono<AppEnv>({ getPath: routingPath });
 
+// A gateway repeats a request whose connection was lost: it must not act twice.
+app.use(beginOnce);
 // The console needs neither keys nor objects: browsers get it while the service is sealed, too.
 app.route("/", consolePages);
 

@@ -107,6 +107,8 @@ describe("npm run serve", () => {
     for (const name of ["X-Grove-Client-Address", "x-grove-client-address", "X-Forwarded-For", "CF-Connecting-IP"]) {
       expect(await pastGateway(bound, { [name]: "127.0.0.1" })).toBe(403);
     }
+    // Nor which request of the gateway it is: that would be refused here as begun before.
+    expect(await pastGateway(token, { "X-Grove-Exchange": "malformed" })).toBe(200);
   });
 
   it("has on record what a client asked for that hung up at once", async () => {
@@ -124,7 +126,7 @@ describe("npm run serve", () => {
     expect((await call(server, "GET", path, { token: server.rootToken })).status).toBe(200);
   });
 
-  it("answers every request, none acted on twice, when workerd was kept from running for longer than it keeps connections", async () => {
+  it("answers every request, each acted on once, when workerd was kept from running for longer than it keeps connections", async () => {
     const lanes = 24;
     const policies = ["default"];
     const made = await Promise.all(
@@ -143,20 +145,15 @@ describe("npm run serve", () => {
     // workerd closes a connection after 5 seconds.
     await new Promise((resolve) => setTimeout(resolve, 5_600));
     process.kill(workerd, "SIGCONT");
-    const answers = await asked;
-    // 502 is what a request gets whose connection workerd has closed.
-    expect(answers.flat().filter((status) => status !== 200 && status !== 502)).toEqual([]);
-    for (const [lane, { accessor }] of made.entries()) {
+    expect((await asked).flat()).toEqual(Array(lanes * 3).fill(200));
+    for (const { accessor } of made.slice(0, 4)) {
       const { body } = await call(server, "POST", "/v1/auth/token/lookup-accessor", {
         token: server.rootToken,
         body: { accessor },
       });
-      const { num_uses: left } = body.data as { num_uses: number };
-      const used = 1000 - left - 2;
-      expect(used).toBeGreaterThanOrEqual(answers[lane]?.filter((status) => status === 200).length ?? 0);
-      expect(used).toBeLessThanOrEqual(3);
+      expect(body.data).toMatchObject({ num_uses: 1000 - 5 });
     }
-    expect((await Promise.all(made.map((token) => ask(token, 1)))).flat()).toEqual(Array(lanes).fill(200));
+    expect(server.output()).not.toContain("the service does not answer");
   }, 60_000);
 
   it("keeps data and configuration for this user only, and secrets out of both and of the process list", async () => {

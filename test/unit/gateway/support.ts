@@ -58,6 +58,7 @@ export interface TestGateway {
   readonly timeouts?: Partial<Timeouts>;
   readonly maxConnections?: number;
   readonly clientSharePercent?: number;
+  readonly repeats?: boolean;
   readonly log?: (line: string) => void;
   readonly audit?: (line: string) => void;
 }
